@@ -1,5 +1,5 @@
 # Every target sets up what it needs by itself: .venv for drynpu, .venv-mindspore for what MindSpore needs,
-# .venv-consumers for the tools that open its output.
+# .venv-consumers for the tools that open its output, .venv-packages for public packages that run on the NPU.
 # PYTHON chooses the interpreter that .venv is made with:  make test PYTHON=python3.12
 
 # A python3.11 that only is a launcher for a version that is not there does not count, so it has to run.
@@ -8,10 +8,12 @@ PYTHON ?= $(shell for p in python3.11 python3; do $$p -c '' >/dev/null 2>&1 && {
 VENV := .venv
 CONSUMERS := .venv-consumers
 MINDSPORE := .venv-mindspore
+PACKAGES := .venv-packages
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.drynpu-installed
 CONSUMERS_STAMP := $(CONSUMERS)/.drynpu-installed
 MINDSPORE_STAMP := $(MINDSPORE)/.drynpu-installed
+PACKAGES_STAMP := $(PACKAGES)/.drynpu-installed
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # What torch would otherwise print about oneDNN, its tracer and its allocator. And compiled modules are kept, whatever this
 # machine says: most tests start scripts, each of which would compile several hundred modules again.
@@ -19,11 +21,11 @@ QUIET := PYTHONDONTWRITEBYTECODE= TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TO
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native demo pictures mutants torture fuzz test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
+.PHONY: help venv native demo pictures mutants torture fuzz monotonicity calibration test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-packages check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
-	@echo "make native   compile the npu device of PyTorch (DRYNPU_DEVICE=native); half a minute, once"
+	@echo "make native   compile the npu device of PyTorch; half a minute, once (make demo and make test do it)"
 	@echo "make test     all tests, one process for each framework"
 	@echo "make check    lint, format, types, import direction"
 	@echo "make pictures take the pictures of the pages that README and docs show"
@@ -33,6 +35,9 @@ help:
 	@echo "make torture  kill and starve profiled runs at their file calls, and count what is lost (hours; CALLS=60 TIMES=20)"
 	@echo "make test-browser    every page of every kind of run in a browser (ten minutes; make test looks at a part)"
 	@echo "make fuzz     the tests of properties and damage, with many examples of each (EXAMPLES=500)"
+	@echo "make monotonicity    100 000 random kernels on every chip: more is never faster, no rate beats its limit"
+	@echo "make calibration DATA=DIR    fit the cost model to measured kernels and print its errors (ten minutes)"
+	@echo "make test-packages   transformers, accelerate, peft, trl, diffusers, DeepSpeed and others on the NPU (an install of 3 GB)"
 	@echo "make clean    remove what was built and cached; keeps environments and profiles"
 	@echo "make distclean    remove the environments as well"
 
@@ -52,7 +57,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation -e '.[torch,tf,onnx,dashboard,test]'
 	@touch $@
 
-# The npu of PyTorch in C++, in the user's cache. Without a compiler there is none, and its tests say that they were skipped.
+# The npu of PyTorch in C++, in the user's cache. Without a compiler there is none: the sink serves and the summary says so,
+# and the tests of the native device say that they were skipped.
 native: $(STAMP)
 	@$(BIN)/drynpu native build || true
 
@@ -69,12 +75,29 @@ $(CONSUMERS_STAMP): constraints.txt
 	@$(CONSUMERS)/bin/python $(PIP_INSTALL) msprof-analyze
 	@touch $@
 
-demo: $(STAMP)
+# DeepSpeed looks for PyTorch while it is built. timm and torchtune need what does not go together with the others:
+# torchvision, which is compiled for CUDA, and an older torchao. So timm and that torchao lie in folders of their own.
+PACKAGE_NAMES := accelerate datasets diffusers lightning mmengine peft sentence-transformers torchtitan transformers trl
+PACKAGES_INSTALL := $(PACKAGES)/bin/python -m pip install --quiet --disable-pip-version-check
+$(PACKAGES_STAMP): pyproject.toml constraints-packages.txt
+	$(call new_venv,$(PACKAGES))
+	@echo "Setting up $(PACKAGES) (once; a download of 1 GB)"
+	@$(PACKAGES_INSTALL) -c constraints-packages.txt torch hatchling setuptools wheel ninja
+	@$(PACKAGES_INSTALL) -c constraints-packages.txt --no-build-isolation -e .
+	@DS_BUILD_OPS=0 $(PACKAGES_INSTALL) -c constraints-packages.txt --no-build-isolation $(PACKAGE_NAMES) deepspeed
+	@$(PACKAGES_INSTALL) -c constraints-packages.txt --no-deps torchtune torchdata triton
+	@$(PACKAGES_INSTALL) -c constraints-packages.txt blobfile sentencepiece tiktoken omegaconf pytest pytest-timeout
+	@$(PACKAGES_INSTALL) -c constraints-packages.txt --no-deps --target $(PACKAGES)/timm timm torchvision==0.28.0
+	@$(PACKAGES_INSTALL) --no-deps --target $(PACKAGES)/torchao torchao==0.13.0
+	@touch $@
+
+demo: $(STAMP) native
 	@RANK=0 $(QUIET) $(BIN)/drynpu run examples/torch/train_gpt.py
 	@echo "Look at it: $(BIN)/drynpu dashboard demo_out"
 
 # Each framework in a process of its own. pytest ends with 5 when it finds no test, which make counts as a failure.
-test: test-torch test-core test-tf test-mindspore test-acl test-packaging test-consumers test-browser-slice
+# The longest come first: make -j starts them in this order, and at the end no processor shall wait for one long group.
+test: test-torch test-core test-browser-slice test-mindspore test-packaging test-tf test-consumers test-acl
 
 test-core: $(STAMP)
 	$(PYTEST) tests/test_house.py tests/core tests/docs tests/tools
@@ -99,6 +122,9 @@ test-packaging: $(STAMP)
 
 test-consumers: $(STAMP) $(CONSUMERS_STAMP)
 	$(PYTEST) tests/consumers
+
+test-packages: $(STAMP) $(PACKAGES_STAMP)
+	DRYNPU_PACKAGES_VENV="$(CURDIR)/$(PACKAGES)" $(PYTEST) tests/packages
 
 # A browser looks at the pages of runs of all frameworks. Where there is none it is installed as Debian's chromium, if
 # this user may do that; otherwise the tests say loudly that they were skipped.
@@ -158,9 +184,15 @@ EXAMPLES ?= 500
 fuzz: $(STAMP)
 	HYPOTHESIS_PROFILE=fuzz DRYNPU_EXAMPLES=$(EXAMPLES) $(PYTEST) -m hypothesis tests/core
 
+monotonicity: $(STAMP)
+	$(QUIET) MONOTONICITY_KERNELS=100000 $(BIN)/python -m pytest -q tests/core/kernels/test_monotonicity.py
+
+calibration: $(STAMP)
+	$(QUIET) $(BIN)/python tools/calibrate.py $(DATA) --write
+
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV) $(CONSUMERS) $(MINDSPORE)
+	rm -rf $(VENV) $(CONSUMERS) $(MINDSPORE) $(PACKAGES)

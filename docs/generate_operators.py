@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from drynpu_torch.operators import exported
+from drynpu_torch.operators._composites import COMPOSITES
 from drynpu_torch.operators._operator import NpuOperator
 from drynpu_torch.operators._refused_names import SUBSTITUTES
 from drynpu_torch.operators._table import FAMILIES, register
@@ -42,6 +43,10 @@ def lines() -> Iterator[str]:
             gradient = "yes" if operator.gradient else ""
             left_out = ", ".join(f"`{argument}`" for argument in operator.left_out)
             yield f"| `{name}` | {kernels} | {operator.dtypes} | {gradient} | {left_out} |"
+    yield from ("", "## Composed", "", "Functions that call the operators above.", "", "| function | what it returns |")
+    yield "| --- | --- |"
+    for name, function in COMPOSITES.items():
+        yield f"| `{name}` | {(function.__doc__ or '').removeprefix('Return ').partition(chr(10))[0]} |"
     yield from ("", "## Refused", "", "| operators | in their place |", "| --- | --- |")
     for substitute in dict.fromkeys(SUBSTITUTES.values()):
         names = ", ".join(f"`{name}`" for name, value in SUBSTITUTES.items() if value == substitute)

@@ -21,13 +21,15 @@ from drynpu._errors import (
     RawFormatError,
 )
 from drynpu._extras import require
-from drynpu._guard import find_genuine, hand_over
+from drynpu._guard import facade_version, find_genuine, hand_over
 from drynpu._open import open_run
 from drynpu._say import say, say_once
+from drynpu._toolkit import TOOLKIT_VARIABLES, cann_release, toolkit_folder
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "TOOLKIT_VARIABLES",
     "CaptureError",
     "ChipError",
     "CommandError",
@@ -37,10 +39,13 @@ __all__ = [
     "PluginError",
     "RawFormatError",
     "__version__",
+    "cann_release",
+    "facade_version",
     "find_genuine",
     "hand_over",
     "open_run",
     "require",
     "say",
     "say_once",
+    "toolkit_folder",
 ]

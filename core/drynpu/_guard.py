@@ -80,6 +80,11 @@ def hand_over(name: str, file: str) -> ModuleType | None:
     return sys.modules[name]
 
 
+def facade_version(framework_version: str) -> str:
+    """Return the version that a facade states: its framework's release, and that drynpu answers for it."""
+    return f"{framework_version.partition('+')[0]}+drynpu"
+
+
 def _is_facade(file: Path) -> bool:
     try:
         return _MARK in file.read_bytes()

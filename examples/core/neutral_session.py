@@ -41,6 +41,7 @@ from drynpu.simulate import (
     DatasetEvent,
     Destination,
     FusionOp,
+    GraphPoints,
     GraphRun,
     HostCall,
     HostSamples,
@@ -133,8 +134,7 @@ def record(begin_ns: int, host_samples: HostSamples | None = None) -> Recording:
         iterations=tuple(
             Iteration(index=n + 1, start_ns=start, end_ns=start + STEP_NS - 1) for n, start in enumerate(starts)
         ),
-        forward_op="LayerNorm",
-        backward_op="MatMulGrad",
+        points=GraphPoints(forward=("LayerNorm",), backward=("MatMulGrad",)),
         fusions=(FusionOp(name="AddLayerNorm", original_ops=("Add", "LayerNorm"), output_bytes=HIDDEN.size_bytes),),
         static_memory=(StaticMemory(op_name="MatMul", size_bytes=SCORES.size_bytes, first_node=1, last_node=4),),
     )

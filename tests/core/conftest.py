@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from drynpu.cli import main
 from drynpu.kernels import (
     Allocations,
+    Copy,
     KernelPlan,
     KernelSpec,
     Operators,
@@ -75,6 +76,9 @@ PLANS = {
     ),
     "bernoulli": KernelPlan(api="aclnnRandom", kernels=(kernel("DSARandomUniform", TaskType.DSA),)),
     "node": KernelPlan(kernels=(kernel("Node"), kernel("Node")), in_graph=True),
+    "copied": KernelPlan(
+        kernels=(kernel("MEMCPY_ASYNC", TaskType.MEMCPY, copy=Copy.HOST_TO_DEVICE),), claims=True, in_graph=True
+    ),
     "unique": KernelPlan(api="aclnnUnique", kernels=(kernel("Unique", TaskType.AI_CPU),)),
 }
 

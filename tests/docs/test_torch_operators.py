@@ -19,4 +19,4 @@ def test_the_tables_follow_the_code() -> None:
     assert done.returncode == 0, done.stderr or "run docs/generate_operators.py"
     page = (ROOT / "docs" / "torch-operators.md").read_text()
     assert "| `npu_rms_norm` | RmsNorm | float32, float16, bfloat16 | yes |" in page
-    assert "`npu_mla_prolog`" in page.partition("## Refused")[2]
+    assert "`npu_sub_sample`" in page.partition("## Refused")[2]

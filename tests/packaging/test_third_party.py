@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
-
-Make: TypeAlias = Callable[..., Any]
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "third_party_adapter"
 
 
-@pytest.fixture
-def environment(make_environment: Make, wheel: Path, dependencies: Path) -> Any:
-    made = make_environment()
-    made.link_dependencies(dependencies)
-    made.install(wheel)
-    made.install(EXAMPLE)
-    return made
+@pytest.fixture(scope="module")
+def environment(shared_environment: Any, wheel: Path, dependencies: Path) -> Any:
+    shared_environment.link_dependencies(dependencies)
+    shared_environment.install(wheel)
+    shared_environment.install(EXAMPLE)
+    return shared_environment
 
 
 def test_it_uses_only_public_names() -> None:

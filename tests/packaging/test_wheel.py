@@ -43,9 +43,9 @@ def test_the_wheel_holds_exactly_the_house(wheel: Path) -> None:
     assert "drynpu_torch/native/module.cpp" in expected
 
 
-def test_the_path_file_is_one_plain_line(wheel: Path) -> None:
+def test_the_path_file_only_puts_the_finder_in_place(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        assert archive.read("zz_drynpu.pth").decode() == "drynpu/_vendor\n"
+        assert archive.read("zz_drynpu.pth").decode() == "import _drynpu_finder; _drynpu_finder.install()\n"
 
 
 def test_the_wheel_declares_its_entry_points_and_extras(wheel: Path) -> None:

@@ -41,9 +41,18 @@ from drynpu.analysis._data_preparation import (
     queue_status,
     suspect_operators,
 )
-from drynpu.analysis._graph import ITERATION_TRACE, graph_names, infer_ids, iteration_trace, select_iteration
+from drynpu.analysis._graph import (
+    ITERATION_TRACE,
+    GraphIterations,
+    graph_iterations,
+    graph_names,
+    infer_ids,
+    iteration_trace,
+    select_iteration,
+)
 from drynpu.analysis._host_phases import HOST_PHASES, host_phases
 from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
+from drynpu.analysis._intervals import step_intervals_us, total_interval_us
 from drynpu.analysis._launched_steps import launched_step_trace
 from drynpu.analysis._launches import (
     EVENT_APIS,
@@ -57,6 +66,7 @@ from drynpu.analysis._launches import (
     select_mindspore_steps,
 )
 from drynpu.analysis._links import KERNEL_OP, Links, link_operators
+from drynpu.analysis._measured import Errors, Kernels, Recalibration, measured_kernels, recalibrate, validate_kernels
 from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
 from drynpu.analysis._memory_blocks import (
     CATEGORIES,
@@ -71,6 +81,7 @@ from drynpu.analysis._named_tables import NamedTables
 from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
 from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._phases import STEP_PHASES, step_phases
+from drynpu.analysis._predictions import chip_like, predict_kernels, predict_transfers
 from drynpu.analysis._query import QUERY_COLUMNS, query_profile
 from drynpu.analysis._scopes import SCOPE_BARS, scope_bars
 from drynpu.analysis._stacks import STACK_METRICS, stack_times
@@ -122,11 +133,16 @@ __all__ = [
     "TOOLKIT_MEMORY",
     "Busy",
     "Comparison",
+    "Errors",
+    "GraphIterations",
     "KernelShare",
+    "Kernels",
     "Links",
     "NamedTables",
+    "Recalibration",
     "Summary",
     "api_statistic",
+    "chip_like",
     "cluster_links",
     "cluster_ranks",
     "cluster_steps",
@@ -137,6 +153,7 @@ __all__ = [
     "compare_profiles",
     "component_memory",
     "framework_lives",
+    "graph_iterations",
     "graph_names",
     "hccs_summary",
     "host_phases",
@@ -150,6 +167,7 @@ __all__ = [
     "live_blocks",
     "llc_averages",
     "loader_waits",
+    "measured_kernels",
     "memory_averages",
     "memory_blocks",
     "memory_record",
@@ -166,15 +184,19 @@ __all__ = [
     "pcie_summary",
     "pipeline_queues",
     "port_summary",
+    "predict_kernels",
+    "predict_transfers",
     "query_profile",
     "queue_records",
     "queue_status",
+    "recalibrate",
     "scope_bars",
     "select_iteration",
     "select_mindspore_steps",
     "slow_links",
     "slow_ranks",
     "stack_times",
+    "step_intervals_us",
     "step_phases",
     "step_ranges",
     "step_trace",
@@ -183,4 +205,6 @@ __all__ = [
     "suspect_operators",
     "thread_load",
     "toolkit_memory",
+    "total_interval_us",
+    "validate_kernels",
 ]

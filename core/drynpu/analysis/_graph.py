@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
-from attrs import evolve
+from attrs import evolve, frozen
 
 from drynpu._errors import CommandError
 from drynpu.tables import NO_MODEL, Profile
@@ -45,6 +45,50 @@ def iteration_trace(profile: Profile) -> pl.DataFrame:
             (pl.col("end_ns") - pl.col("backward_ns")).alias("refresh_ns"),
         )
         .select(ITERATION_TRACE.names())
+    )
+
+
+@frozen(kw_only=True)
+class GraphIterations:
+    """
+    The iterations of one graph: how many, and medians in us; ``None`` where the points are not marked.
+
+    ``wait_us`` is the time from the end of the iteration before to the start of the forward part.
+    """
+
+    graph: str
+    count: int
+    iteration_us: float
+    forward_backward_us: float | None
+    wait_us: float | None
+
+
+def graph_iterations(profile: Profile) -> tuple[GraphIterations, ...]:
+    """Return the iterations of graphs, those that took most time together first."""
+    names = graph_names(profile)
+    columns = {
+        "iteration_ns": "iteration_us",
+        "forward_backward_ns": "forward_backward_us",
+        "augmentation_ns": "wait_us",
+    }
+    rows = (
+        iteration_trace(profile)
+        .filter(pl.col("model_id") != NO_MODEL)
+        .group_by("model_id")
+        .agg(
+            pl.len().alias("count"),
+            pl.col("iteration_ns").sum().alias("total"),
+            *((pl.col(source).median() / 1000).alias(name) for source, name in columns.items()),
+        )
+        .sort("total", "model_id", descending=[True, False])
+    )
+    return tuple(
+        GraphIterations(
+            graph=names.get(row["model_id"], str(row["model_id"])),
+            count=row["count"],
+            **{name: row[name] for name in columns.values()},
+        )
+        for row in rows.iter_rows(named=True)
     )
 
 

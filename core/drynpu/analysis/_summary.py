@@ -8,12 +8,15 @@ from pathlib import Path
 import polars as pl
 from attrs import field, frozen
 
+from drynpu.analysis._graph import GraphIterations, graph_iterations
+from drynpu.analysis._intervals import step_intervals_us, total_interval_us
 from drynpu.analysis._launches import mindspore_step_trace, mindspore_steps
 from drynpu.analysis._memory import MEMORY_RECORD
 from drynpu.analysis._overlap import OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._steps import step_ranges
 from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
 from drynpu.kernels import UNMAPPED_SUFFIX
+from drynpu.options import Clock
 from drynpu.tables import Profile
 from drynpu.writers._numbers import UNKNOWN
 
@@ -55,10 +58,14 @@ class Summary:
     What a profile says in a few lines.
 
     ``chip`` and ``clock`` are what the simulation wrote into the metadata, ``N/A`` for a genuine profile without it.
+    ``served_by`` is what played the NPU for the framework, ``N/A`` where there is only one such thing.
     ``steps`` has the columns of ``step_trace``. ``unmapped`` counts kernels of operators without a rule by name,
     ``unknown`` by type the kernels whose time is not known.
     Peaks are bytes, ``None`` if memory was not recorded. ``files`` maps every deliverable to its size in bytes.
+    ``iterations`` are those of compiled graphs.
     ``missing`` names what results that others wrote do not hold; ``None`` for a profile with raw data.
+    ``kernel_interval_us`` holds ``kernel_us`` four times out of five, each pair of ``step_intervals_us`` the time of
+    the step in that row; ``None`` where times are measured, as those of steps are on the clock ``wall``.
     """
 
     path: Path
@@ -78,6 +85,10 @@ class Summary:
     notes: tuple[str, ...]
     missing: tuple[str, ...] | None = None
     unknown: Mapping[str, int] = field(factory=dict)
+    served_by: str = UNKNOWN
+    iterations: tuple[GraphIterations, ...] = ()
+    kernel_interval_us: tuple[float, float] | None = None
+    step_intervals_us: tuple[tuple[float, float], ...] | None = None
 
     @property
     def unmapped_count(self) -> int:
@@ -92,16 +103,22 @@ def summarise(profile: Profile) -> Summary:
     memory = profile.allocations.filter(pl.col("device_type") == NPU_DEVICE_TYPE)
     totals = profile.frame("memory_totals")
     kernels = profile.compact("kernels", "op_type", "task_type", "duration_ns")
+    shares, chip = _kernel_shares(kernels), _simulated_as(profile, "chip")
+    steps, kernel_us = _steps(profile, overlaps), int(kernels["duration_ns"].sum()) / 1000
+    interval = total_interval_us(((each.op_type, each.total_us or 0.0) for each in shares), chip)
+    clock = _simulated_as(profile, "clock")
+    # On the clock ``wall`` a step is as long as it was on this CPU, and says nothing of a device.
+    modelled = interval if clock != Clock.WALL.value else None
     return Summary(
         path=profile.path,
-        chip=_simulated_as(profile, "chip"),
-        clock=_simulated_as(profile, "clock"),
+        chip=chip,
+        clock=clock,
         level=profile.level,
         device_ids=profile.device_ids,
-        steps=_steps(profile, overlaps),
-        kernels=_kernel_shares(kernels),
+        steps=steps,
+        kernels=shares,
         kernel_count=kernels.height,
-        kernel_us=int(kernels["duration_ns"].sum()) / 1000,
+        kernel_us=kernel_us,
         unmapped=_unmapped(profile),
         unknown=_unknown(kernels),
         busy=_busy(overlaps),
@@ -112,6 +129,10 @@ def summarise(profile: Profile) -> Summary:
         files=_files(profile),
         missing=None if profile.results is None else _missing(profile),
         notes=(*profile.notes, *_run_notes(profile)),
+        served_by=_simulated_as(profile, "served_by"),
+        kernel_interval_us=interval,
+        iterations=graph_iterations(profile),
+        step_intervals_us=None if modelled is None else step_intervals_us(steps, modelled, kernel_us),
     )
 
 

@@ -11,6 +11,7 @@ import click
 from attrs import asdict, frozen
 from rich.table import Table
 
+from _drynpu_finder import served_folders
 from drynpu import __version__, find_genuine
 from drynpu.cli._msprof_script import msprof_installer
 from drynpu.cli._shared import as_json, console, echo_json
@@ -69,7 +70,7 @@ def _resolve(facade: Facade) -> Resolution:
         note = "a genuine package always wins; drynpu stays out of the way"
         return Resolution(facade.module, "genuine", str(genuine.origin), note)
     framework = "" if util.find_spec(facade.framework) else f"needs pip install 'drynpu[{facade.extra}]'"
-    spec = util.find_spec(facade.module) if _on_path(facade.folder) else None
+    spec = util.find_spec(facade.module) if _is_served(facade.folder) else None
     if spec is None:
         return Resolution(facade.module, "nothing", str(facade.folder), "served by drynpu run only (no .pth is read)")
     if framework or facade.note is None:
@@ -87,8 +88,8 @@ def _stand_in(offered: StandIn) -> Resolution:
     return Resolution(offered.framework, "drynpu", origin, note)
 
 
-def _on_path(folder: Path) -> bool:
-    return any(Path(entry).resolve() == folder.resolve() for entry in sys.path if entry)
+def _is_served(folder: Path) -> bool:
+    return any(Path(entry).resolve() == folder.resolve() for entry in (*sys.path, *served_folders()) if entry)
 
 
 def _version(distribution: str) -> str:

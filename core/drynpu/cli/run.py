@@ -11,11 +11,11 @@ from types import ModuleType, TracebackType
 
 import click
 
-from drynpu import CommandError
-from drynpu.options import Settings
+from _drynpu_finder import served_folders
+from drynpu import TOOLKIT_VARIABLES, CommandError, toolkit_folder
+from drynpu.options import Clock, Settings
 from drynpu.platforms import load_chip
 from drynpu.plugins import Activation, Plugins
-from drynpu.recorder import PROFILE_VARIABLE, ProfileCommand
 
 _INTERRUPTED = 130
 """What a shell reports for a command that Ctrl-C has ended."""
@@ -28,7 +28,11 @@ _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--chip", help="Chip to simulate (drynpu chips lists them). Default: DRYNPU_CHIP or Ascend910B2.")
-@click.option("--clock", type=click.Choice(["projected", "wall"]), help="Host timeline: beside an NPU, or as measured.")
+@click.option(
+    "--clock",
+    type=click.Choice([clock.value for clock in Clock]),
+    help="Host timeline: beside an NPU, beside one also between operators, or as measured.",
+)
 @click.option("--seed", type=int, help="Seed of the simulated jitter; the same seed gives the same device times.")
 @click.option("--devices", type=int, help="Number of NPUs the script sees.")
 @click.option("--strict", is_flag=True, help="Read options as the current collector does, without leniency.")
@@ -92,11 +96,13 @@ def run(
         "DRYNPU_COMPUTE": "0" if no_compute else None,
         "DRYNPU_REPORT_DEVICE": "1" if report_device else None,
         "DRYNPU_TF1": None if tf1 is None else str(int(tf1)),
-        PROFILE_VARIABLE: _order(profile, profile_steps, profile_output),
+        **_order(profile, profile_steps, profile_output),
     }
     os.environ.update({name: value for name, value in given.items() if value is not None})
     for name, value in _QUIET_FRAMEWORKS.items():
         os.environ.setdefault(name, value)
+    for name in TOOLKIT_VARIABLES:
+        os.environ.setdefault(name, str(toolkit_folder()))
     os.environ.setdefault("DRYNPU_AUTOLOAD", "1")
     settings = Settings.checked(os.environ)
     for notice in settings.notices:
@@ -106,17 +112,26 @@ def run(
     _start(plugins, script, arguments, is_module=is_module)
 
 
-def _order(profile: bool, steps: str | None, output: Path | None) -> str | None:
-    """Return what to profile, as text for the processes that will; an option of the profile asks for one."""
+def _order(profile: bool, steps: str | None, output: Path | None) -> dict[str, str]:
+    """Return the variable that tells processes what to profile; none where no option of the profile is given."""
     if not (profile or steps or output):
-        return None
-    return ProfileCommand.from_window(steps or _PROFILE_STEPS, (output or _PROFILE_OUTPUT).absolute()).to_text()
+        return {}
+    # It takes longer to import than all the rest of this command, and a script may never record.
+    from drynpu.recorder import PROFILE_VARIABLE, ProfileCommand
+
+    command = ProfileCommand.from_window(steps or _PROFILE_STEPS, (output or _PROFILE_OUTPUT).absolute())
+    return {PROFILE_VARIABLE: command.to_text()}
 
 
 def _serve_facades(plugins: Plugins) -> None:
-    """Put the facades at the end of the path, here and for child processes, where ``.pth`` files are not read."""
+    """
+    Put the facades at the end of the path, here and for child processes, where no finder serves them.
+
+    That is where ``.pth`` files are not read, and for the facades of third-party adapters.
+    """
     folders = [str(facade.folder) for facade in plugins.facades()]
-    missing = [folder for folder in dict.fromkeys(folders) if folder not in sys.path]
+    served = {*sys.path, *served_folders()}
+    missing = [folder for folder in dict.fromkeys(folders) if folder not in served]
     sys.path.extend(missing)
     if missing:
         inherited = os.environ.get("PYTHONPATH")

@@ -12,7 +12,7 @@ from drynpu.device._memory import (
     block_bytes,
     pair,
 )
-from drynpu.device._nesting import inherit, innermost, nest
+from drynpu.device._nesting import closing_order, inherit, innermost, nest
 from drynpu.device._schedule import fifo, schedule_streams
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "StreamTimes",
     "account",
     "block_bytes",
+    "closing_order",
     "fifo",
     "inherit",
     "innermost",

@@ -18,13 +18,18 @@ from drynpu.arrays import I64, Bools
 @frozen(kw_only=True)
 class HostCosts:
     """
-    Host time per dispatch, in ns.
+    Host time per dispatch and between dispatches, in ns.
 
     On the calling thread an operator pays ``operator_ns`` (Python binding and dispatcher), ``workspace_ns``
     (``aclnnXGetWorkspaceSize``) and ``enqueue_ns``. The launching thread pays ``dequeue_ns`` per dispatch around
     one ACL call, which is ``api_ns`` plus ``node_ns`` per kernel; ``runtime_ns`` of a node launch is the runtime.
     A call of the single-op path looks its operator up by compiling it, which takes ``compile_ns`` more.
-    Of what the graph engine launches as a part of a graph the launching thread pays ``node_ns`` alone.
+    A graph is launched as a whole: the launching thread pays ``node_ns`` for its first kernel and ``graph_node_ns`` for
+    each further one.
+
+    On the clock ``modelled`` an operator that launches pays ``modelled_operator_ns`` in place of ``operator_ns``, a
+    call of the script ``call_ns`` (Python) in addition, and an operator that launches nothing (a view, a node of the
+    backward graph) ``nested_ns``.
     """
 
     operator_ns: int = 2_000
@@ -39,8 +44,18 @@ class HostCosts:
     """``aclopCompileAndExecute`` takes near 0.9 ms; the launches inside it are small against that."""
     node_ns: int = 6_800
     runtime_ns: int = 3_200
+    graph_node_ns: int = 100
+    """No cost of the host, which launches a graph by one call: room for a node's records, shorter than any kernel."""
     synchronize_ns: int = 8_000
     """A synchronising call on an idle stream (``aten::item``, device_and_cost_model.md 3.6)."""
+    call_ns: int = 10_000
+    """Assumed: twice what a call of torch takes on a desktop CPU. No measurement without stacks is at hand."""
+    nested_ns: int = 10_500
+    modelled_operator_ns: int = 28_000
+    """
+    Fitted, with ``nested_ns``, to the intervals between entries into the queue of four genuine backward threads (host
+    of 910B2, shapes and memory recorded): 43 us per launch with workspace and entry, 10.5 us per operator beside it.
+    """
 
 
 class DispatchKind(enum.IntEnum):
@@ -79,7 +94,7 @@ class Dispatches:
     compiles: Bools = field()
     """Whether the call compiles its operator (those of the single-op path do)."""
     in_graph: Bools = field()
-    """Whether the graph engine launches it as a part of a graph: node by node, without a call or a queue between."""
+    """Whether it is a part of a graph that is launched as a whole, without a call or a queue for each node."""
 
     @compiles.default
     @in_graph.default
@@ -92,7 +107,8 @@ class Launches:
     """
     Kernels in host order, grouped by dispatch, shape ``[m]``.
 
-    ``node_ns`` is what the host takes to launch each, at least the cost of one kernel; None: that cost for all.
+    ``node_ns`` is what the host takes to launch each; None: the cost of one kernel for all. ``gap_ticks`` is the least
+    distance between the end of the kernel before on its stream and the start of each; None: none.
     ``rendezvous``, where given, is called for every launch of ``meets`` as soon as its start is known, with the number
     of the launch and its start in ticks; it returns how many ticks the launch waits for other ranks.
     """
@@ -100,6 +116,7 @@ class Launches:
     stream: I64
     duration_ticks: I64
     node_ns: I64 | None = None
+    gap_ticks: I64 | None = None
     meets: Bools | None = None
     rendezvous: Callable[[int, int], int] | None = None
 

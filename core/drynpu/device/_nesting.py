@@ -49,6 +49,27 @@ def _link(rows: I64, depth: I64, parent: I64) -> None:
         parent[inner] = np.where(position >= 0, outer[np.maximum(position, 0)], -1)
 
 
+def closing_order(depth: I64, thread: I64) -> I64:
+    """
+    Return the place of every interval among those of its thread in the order in which they end, int64 ``[n]``.
+
+    An interval comes after all inside it, also where they end in the same nanosecond. Rows are sorted as for `nest`.
+    """
+    place = np.empty(len(depth), np.int64)
+    for value in np.unique(thread):
+        rows = np.flatnonzero(thread == value)
+        levels = depth[rows]
+        position = np.arange(len(rows))
+        following = np.full(len(rows), len(rows))
+        # What follows an interval and all inside it is the next one on its own level or further out.
+        for level in range(int(levels.max(initial=0)) + 1):
+            outer, here = position[levels <= level], position[levels == level]
+            following[here] = np.append(outer, len(rows))[np.searchsorted(outer, here, side="right")]
+        # Before it ends, all have ended that began before its end, except those that enclose it.
+        place[rows] = following - 1 - levels
+    return place
+
+
 def inherit(depth: I64, parent: I64, flag: Bools) -> Bools:
     """Return for every row whether any of its ancestors (not itself) carries *flag*; shapes ``[n]``."""
     inherited = np.zeros(len(depth), bool)

@@ -2,8 +2,8 @@
 When everything happens: the host beside an NPU, the launching thread, and FIFO streams.
 
 The host side is a list of *dispatches* in host order (an operator that launches, a synchronising call, a pause
-of the profiler). Between two dispatches the host runs as it was measured. A dispatch takes its modelled cost
-(clock ``projected``) or its measured time (clock ``wall``). Kernels start at
+of the profiler), with gaps between them in which the host runs. A dispatch takes its modelled cost
+(clocks ``projected`` and ``modelled``) or its measured time (clock ``wall``). Kernels start at
 ``max(launch, end of the previous kernel on the stream)``. Only calls that wait for the device or order
 streams, and launches that wait for other ranks, cut the columns into segments; inside a segment everything is a
 cumulative maximum.
@@ -122,9 +122,10 @@ class _Scheduler:
         compiled = np.where(self.dispatches.compiles[owner], c.compile_ns, 0)
         called = np.where(self.dispatches.in_graph[owner], 0, c.api_ns // 2)
         node = self.out["api_start_ns"][owner] + compiled + called + self.node_before_ns[rows]
-        # The runtime call lies in the middle of a usual node launch; a longer launch lengthens both.
-        runtime = node + (c.node_ns - c.runtime_ns) // 2
-        launched = runtime + c.runtime_ns + length - c.node_ns
+        # The runtime call lies in the middle of a usual node launch; a longer launch lengthens both, a shorter shrinks.
+        usual = np.minimum(length, c.node_ns)
+        runtime = node + usual * (c.node_ns - c.runtime_ns) // (2 * c.node_ns)
+        launched = runtime + usual * c.runtime_ns // c.node_ns + length - usual
         self.out["node_start_ns"][rows] = node
         # A nanosecond before the next one, so that calls that follow each other do not touch.
         self.out["node_end_ns"][rows] = node + length - 1
@@ -133,9 +134,12 @@ class _Scheduler:
         # No kernel starts before its launch, so it arrives on the tick after.
         arrival = np.ceil((launched - self.base_ns) / self.tick_ns).astype(np.int64)
         streams, ticks = self.launches.stream[rows], self.launches.duration_ticks[rows]
+        gaps = np.zeros_like(ticks) if self.launches.gap_ticks is None else self.launches.gap_ticks[rows]
         for stream in np.unique(streams).tolist():
             on = np.flatnonzero(streams == stream)
-            begin = fifo(arrival[on], ticks[on], self.state.stream_free.get(stream, 0))
+            # The gap before a kernel is a part of its turn, and may pass before the kernel is launched.
+            gap = gaps[on]
+            begin = gap + fifo(arrival[on] - gap, gap + ticks[on], self.state.stream_free.get(stream, 0))
             self.out["kernel_start_ticks"][rows.start + on] = begin
             self.state.stream_free[stream] = int(begin[-1] + ticks[on[-1]])
         self._meet(rows.stop - 1)
@@ -184,7 +188,14 @@ _DISPATCH_COLUMNS = tuple(name for name in fields_dict(StreamTimes) if name not 
 
 
 def schedule_streams(
-    dispatches: Dispatches, launches: Launches, *, costs: HostCosts, clock: Clock, tick_ns: float, base_ns: int
+    dispatches: Dispatches,
+    launches: Launches,
+    *,
+    costs: HostCosts,
+    clock: Clock,
+    tick_ns: float,
+    base_ns: int,
+    gaps: tuple[int, I64] | None = None,
 ) -> StreamTimes:
     """
     Lay dispatches on the host and kernels on the device.
@@ -195,9 +206,11 @@ def schedule_streams(
         Columns as described at their classes; ``sum(dispatches.launches) == len(launches.stream)``.
     tick_ns, base_ns:
         Length of a device tick and the Unix time of tick 0. Kernel times lie on the tick grid.
+    gaps:
+        Begin of the host timeline, and the gap before each dispatch (ns, ``[n]``); None: as measured.
     """
     measured = dispatches.end_ns - dispatches.start_ns
-    cost = _cost(dispatches, costs) if clock is Clock.PROJECTED else measured
+    cost = measured if clock is Clock.WALL else _cost(dispatches, costs)
     offsets = np.concatenate(([0], np.cumsum(dispatches.launches)))
     node = np.full(len(launches.stream), costs.node_ns) if launches.node_ns is None else launches.node_ns
     through = np.concatenate(([0], np.cumsum(node)))
@@ -213,7 +226,7 @@ def schedule_streams(
         node_before_ns=through[:-1] - np.repeat(through[offsets[:-1]], dispatches.launches),
         node_total_ns=through[offsets[1:]] - through[offsets[:-1]],
         # What the dispatches before took is replaced by what they cost.
-        base_start_ns=dispatches.start_ns - (np.cumsum(measured) - measured) + (np.cumsum(cost) - cost),
+        base_start_ns=_run(dispatches, measured, gaps) + (np.cumsum(cost) - cost),
         cost_ns=cost,
         out={name: np.zeros(len(cost), np.int64) for name in _DISPATCH_COLUMNS}
         | {name: np.zeros(len(launches.stream), np.int64) for name in _LAUNCH_COLUMNS},
@@ -224,6 +237,14 @@ def schedule_streams(
             scheduler.segment(first, last)
             first = last + 1
     return StreamTimes(**scheduler.out)
+
+
+def _run(dispatches: Dispatches, measured: I64, gaps: tuple[int, I64] | None) -> I64:
+    """Return the start of each dispatch if none of them took time."""
+    if gaps is None:
+        return dispatches.start_ns - (np.cumsum(measured) - measured)
+    begin_ns, gap_ns = gaps
+    return np.asarray(begin_ns + np.cumsum(gap_ns), np.int64)
 
 
 def _cuts(dispatches: Dispatches, launches: Launches) -> list[int]:

@@ -9,13 +9,25 @@ Python. The counters, and the columns made from them, all come from one physical
 from __future__ import annotations
 
 from drynpu.kernels._binding import Binding
+from drynpu.kernels._calibration import (
+    CALIBRATION_VARIABLE,
+    Calibration,
+    Generation,
+    bundled_calibration,
+    load_calibration,
+    usual_calibration,
+)
 from drynpu.kernels._call import NO_DATA, Key, Operator, OperatorCall, bind
 from drynpu.kernels._columns import absent_columns, core_columns, core_metrics, metric_columns
 from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
 from drynpu.kernels._counter_groups import counter_group, metric_column_names
 from drynpu.kernels._counters import CounterValues, counter_values, event_codes
+from drynpu.kernels._described import described_kernel
 from drynpu.kernels._elements import element_operations
+from drynpu.kernels._estimate import Estimate, estimate
+from drynpu.kernels._families import family_of
+from drynpu.kernels._fitting import Measured, calibration_document, fit, predicted_us
 from drynpu.kernels._jitter import jitter, occurrences
 from drynpu.kernels._joining import concatenate, merge_equal, used_entries
 from drynpu.kernels._nodes import (
@@ -24,6 +36,7 @@ from drynpu.kernels._nodes import (
     node_signature,
 )
 from drynpu.kernels._operators import Allocations, Call, Operators
+from drynpu.kernels._rows import task_type_of, tensors_of
 from drynpu.kernels._rules import (
     UNMAPPED_SUFFIX,
     Rule,
@@ -60,6 +73,7 @@ from drynpu.kernels._types import (
 )
 
 __all__ = [
+    "CALIBRATION_VARIABLE",
     "DTYPES",
     "FORMATS",
     "MODEL_VERSION",
@@ -67,17 +81,21 @@ __all__ = [
     "UNMAPPED_SUFFIX",
     "Allocations",
     "Binding",
+    "Calibration",
     "Call",
     "Copy",
     "CoreCounters",
     "CostTable",
     "CounterValues",
     "DType",
+    "Estimate",
     "Fixed",
+    "Generation",
     "KernelCost",
     "KernelPlan",
     "KernelSpec",
     "Key",
+    "Measured",
     "NodeCall",
     "Operator",
     "OperatorCall",
@@ -93,6 +111,8 @@ __all__ = [
     "bind",
     "broadcast_shape",
     "build_rule_book",
+    "bundled_calibration",
+    "calibration_document",
     "computed_on_cpu",
     "concatenate",
     "copy_kernel",
@@ -102,12 +122,17 @@ __all__ = [
     "cost",
     "counter_group",
     "counter_values",
+    "described_kernel",
     "element_operations",
+    "estimate",
     "event_codes",
+    "family_of",
+    "fit",
     "framed",
     "jitter",
     "join_rules",
     "launches_nothing",
+    "load_calibration",
     "merge_equal",
     "metric_column_names",
     "metric_columns",
@@ -116,8 +141,12 @@ __all__ = [
     "opaque_plan",
     "output_tiles",
     "plan_of",
+    "predicted_us",
+    "task_type_of",
     "task_type_on",
     "tensor_like",
+    "tensors_of",
     "unmapped_plan",
     "used_entries",
+    "usual_calibration",
 ]

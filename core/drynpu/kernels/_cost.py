@@ -12,12 +12,15 @@ from typing import Any
 from attrs import evolve
 
 from drynpu.kernels import _pipes as pipes
+from drynpu.kernels._calibration import PHYSICS, Factors
+from drynpu.kernels._products import Cut, cuts, edges_of
 from drynpu.kernels._traffic import traffic
 from drynpu.kernels._tuning import Fixed, Tuning
-from drynpu.kernels._types import Copy, KernelCost, KernelSpec, TaskType
+from drynpu.kernels._types import DTYPES, Copy, KernelCost, KernelSpec, TaskType
 from drynpu.platforms import Chip
 
-MODEL_VERSION = "roofline-1"
+_LEAST_ROWS = 16
+MODEL_VERSION = "tiles-1"
 """Names the model in what a run writes; changes whenever the times of the same kernels change."""
 
 
@@ -77,30 +80,50 @@ def _copy(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     return KernelCost(duration_ns=tuning.copy_latency_ns + moved, block_num=0, mix_block_num=0)
 
 
-def _cube_side(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int, at_least_ns: float = 0.0) -> dict[str, Any]:
-    moved = pipes.transfer(spec, chip, tuning, cores=blocks, all_cores=chip.cube_cores)
-    mac = pipes.mac_ns(spec, chip, tuning, blocks)
-    mte1 = tuning.mte1_per_mac * mac
-    mte2 = max(moved.read_ns, pipes.refetch_ns(spec, chip, tuning, blocks))
-    fixpipe_rate = tuning.fixpipe_bytes_per_cycle * chip.aic_mhz / 1000 * blocks
-    fixpipe = max(moved.write_ns, spec.bytes_written / fixpipe_rate)
-    busy = (mac, mte1, max(mte2, moved.bus_ns), fixpipe)
-    engine = max(pipes.engine_ns(tuning.cube, blocks, busy, tuning), at_least_ns)
+def _cube_pipes(cut: Cut, moved: pipes.Transfer, tuning: Tuning) -> tuple[float, float, float, float]:
+    """Return the busy times of mac, mte1, mte2 with what shares its way, and fixpipe."""
+    mte2 = max(moved.read_ns, cut.load_ns, cut.draw_ns, moved.bus_ns)
+    return cut.mac_ns, tuning.mte1_per_mac * cut.mac_ns, mte2, max(moved.write_ns, cut.store_ns)
+
+
+def _cube_engine_ns(cut: Cut, moved: pipes.Transfer, tuning: Tuning, factors: Factors) -> float:
+    limit = max(cut.mac_ns / tuning.mac_factor, moved.limit_ns, moved.one_core_ns / cut.blocks)
+    return pipes.engine_ns(tuning.cube, cut.blocks, _cube_pipes(cut, moved, tuning), tuning, factors, limit)
+
+
+def _cube_side(
+    spec: KernelSpec, chip: Chip, tuning: Tuning, cut: Cut, moved: pipes.Transfer, at_least_ns: float = 0.0
+) -> dict[str, Any]:
+    engine = max(_cube_engine_ns(cut, moved, tuning, tuning.factors(spec, chip)), at_least_ns)
+    # Tiles of a tail leave cores idle, which wait: the pipe of a core is busy with its share of all products.
+    mac = min(cut.mac_ns, pipes.mac_ns(spec, chip, tuning, cut.blocks))
     return {
         "aic_time_ns": engine,
         "mac_ns": pipes.pipe_ns(mac, engine, tuning),
         "aic_scalar_ns": pipes.scalar_ns(tuning.cube, engine),
-        "mte1_ns": pipes.pipe_ns(mte1, engine, tuning),
-        "aic_mte2_ns": pipes.pipe_ns(mte2, engine, tuning),
-        "fixpipe_ns": pipes.pipe_ns(fixpipe, engine, tuning),
+        "mte1_ns": pipes.pipe_ns(tuning.mte1_per_mac * mac, engine, tuning),
+        "aic_mte2_ns": pipes.pipe_ns(max(moved.read_ns, cut.load_ns, cut.draw_ns), engine, tuning),
+        "fixpipe_ns": pipes.pipe_ns(max(moved.write_ns, cut.store_ns), engine, tuning),
         "aic_icache_miss_rate": pipes.icache_miss_rate(tuning.cube, engine, tuning),
     }
 
 
+def _cut_all(spec: KernelSpec, chip: Chip, tuning: Tuning) -> list[Cut]:
+    size = DTYPES[pipes.cube_dtype(spec)].size_bytes
+    return list(cuts(edges_of(spec), spec, chip, tuning, pipes.mac_rate(spec, chip), size))
+
+
 def _vector_side(
-    blocks: int, vec: float, moved: pipes.Transfer, tuning: Tuning, at_least_ns: float = 0.0
+    blocks: int,
+    vec: float,
+    moved: pipes.Transfer,
+    tuning: Tuning,
+    factors: Factors = PHYSICS,
+    at_least_ns: float = 0.0,
 ) -> dict[str, Any]:
-    engine = max(pipes.engine_ns(tuning.vector, blocks, (vec, moved.bus_ns), tuning), at_least_ns)
+    limit = max(vec * tuning.vector_efficiency, moved.limit_ns)
+    engine = pipes.engine_ns(tuning.vector, blocks, (vec, moved.bus_ns), tuning, factors, limit)
+    engine = max(engine, at_least_ns)
     return {
         "aiv_time_ns": engine,
         "vec_ns": pipes.pipe_ns(vec, engine, tuning),
@@ -112,61 +135,107 @@ def _vector_side(
 
 
 def _cube(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
-    blocks = pipes.cube_blocks(spec, chip.cube_cores, tuning)
-    side = _cube_side(spec, chip, tuning, blocks)
-    duration = pipes.duration_ns(tuning.cube, blocks, side["aic_time_ns"])
-    return KernelCost(duration_ns=duration, block_num=blocks, mix_block_num=0, **side)
+    cores, factors = chip.cube_cores, tuning.factors(spec, chip)
+    moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=cores)
+    # Of equally fast ways the first has the largest tiles.
+    cut = min(_cut_all(spec, chip, tuning), key=lambda way: _cube_engine_ns(way, moved, tuning, factors))
+    side = _cube_side(spec, chip, tuning, cut, moved)
+    duration = pipes.duration_ns(tuning.cube, cut.blocks, side["aic_time_ns"], factors)
+    return KernelCost(duration_ns=duration, block_num=cut.blocks, mix_block_num=0, **side)
 
 
 def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
-    cores = chip.vector_cores
+    cores, factors = chip.vector_cores, tuning.factors(spec, chip)
     blocks = pipes.vector_blocks(spec, cores, tuning)
     vec = pipes.vec_ns(spec, chip, tuning, cores=cores, block_ops=tuning.vector_block_ops)
     moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=cores, block_bytes=tuning.vector_block_bytes)
-    side = _vector_side(blocks, vec, moved, tuning)
-    duration = pipes.duration_ns(tuning.vector, blocks, side["aiv_time_ns"])
+    side = _vector_side(blocks, vec, moved, tuning, factors)
+    duration = pipes.duration_ns(tuning.vector, blocks, side["aiv_time_ns"], factors)
     return KernelCost(duration_ns=duration, block_num=blocks, mix_block_num=0, **side)
 
 
 def _mixed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     """Cube and vector cores side by side: the cube's results pass through L2 to the vector cores and out again."""
-    blocks = pipes.cube_blocks(spec, min(chip.cube_cores, chip.vector_cores // 2), tuning)
-    cube = _cube_side(spec, chip, tuning, blocks)
-    vec = pipes.vec_ns(spec, chip, tuning, cores=2 * blocks)
-    share = tuning.l2_efficiency * 2 * blocks / chip.vector_cores
-    out = spec.bytes_written / (chip.l2_write_gbs * share)
-    through = pipes.Transfer(read_ns=spec.bytes_written / (chip.l2_read_gbs * share), write_ns=out, bus_ns=out)
-    vector = _vector_side(2 * blocks, vec, through, tuning, at_least_ns=cube["aic_time_ns"])
-    span = vector["aiv_time_ns"]
-    cube = _cube_side(spec, chip, tuning, blocks, at_least_ns=tuning.mix_cube_share * span)
-    duration = pipes.duration_ns(tuning.vector, 2 * blocks, span)
-    return KernelCost(duration_ns=duration, block_num=blocks, mix_block_num=2 * blocks, **cube, **vector)
+    factors, cores = tuning.factors(spec, chip), min(chip.cube_cores, chip.vector_cores // 2)
+    moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=chip.cube_cores)
+    exchanged = max(spec.bytes_written, pipes.exchanged_bytes(spec, tuning))
+    reformed = pipes.reforming_ns(spec, chip, tuning)
+    vec = pipes.vec_ns(spec, chip, tuning, cores=2 * cores) * 2 * cores
+
+    def vector(way: Cut) -> dict[str, Any]:
+        share = tuning.l2_efficiency * 2 * way.blocks / chip.vector_cores
+        out, back = exchanged / (chip.l2_write_gbs * share), exchanged / (chip.l2_read_gbs * share)
+        through = pipes.Transfer(read_ns=back, write_ns=out, bus_ns=max(out, back) + reformed)
+        waits = _cube_engine_ns(way, moved, tuning, factors) + reformed
+        return _vector_side(2 * way.blocks, vec / (2 * way.blocks), through, tuning, factors, at_least_ns=waits)
+
+    # Rows are dealt out, of an attention its queries, however wide they are.
+    edges = edges_of(spec)
+    blocks = min(edges.batch * -(-edges.rows // _LEAST_ROWS), cores)
+    ways = [evolve(way, blocks=blocks) for way in _cut_all(spec, chip, tuning)]
+    cut = min(ways, key=lambda way: float(vector(way)["aiv_time_ns"]))
+    side = vector(cut)
+    span = side["aiv_time_ns"]
+    cube = _cube_side(spec, chip, tuning, cut, moved, at_least_ns=tuning.mix_cube_share * span)
+    duration = pipes.duration_ns(tuning.vector, 2 * cut.blocks, span, factors)
+    return KernelCost(duration_ns=duration, block_num=cut.blocks, mix_block_num=2 * cut.blocks, **cube, **side)
 
 
 def _unified(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     """One engine with all pipes; a kernel without products is laid out by the vector rule."""
-    if spec.cube_flops and spec.task_type in {TaskType.AI_CORE, TaskType.MIX_AIC}:
-        blocks = pipes.cube_blocks(spec, chip.cube_cores, tuning)
-        vec = pipes.vec_ns(spec, chip, tuning, cores=blocks)
-        moved = pipes.transfer(spec, chip, tuning, cores=blocks, all_cores=chip.cube_cores)
-        mac = pipes.mac_ns(spec, chip, tuning, blocks)
-        mte2 = max(moved.read_ns, pipes.refetch_ns(spec, chip, tuning, blocks))
-        return _unified_account(tuning.cube, blocks, (mac, vec, mte2), moved, tuning)
     cores = chip.cube_cores
+    if spec.cube_flops and spec.task_type in {TaskType.AI_CORE, TaskType.MIX_AIC}:
+        vec = pipes.vec_ns(spec, chip, tuning, cores=cores)
+        moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=cores)
+        factors = tuning.factors(spec, chip)
+
+        def busy(way: Cut) -> tuple[float, float, float]:
+            return way.mac_ns, vec * cores / way.blocks, max(moved.read_ns, moved.bus_ns, way.load_ns, way.draw_ns)
+
+        def engine(way: Cut) -> float:
+            return _unified_engine_ns(tuning.cube, way.blocks, busy(way), moved, tuning, factors)
+
+        cut = min(_cut_all(spec, chip, tuning), key=engine)
+        return _unified_account(spec, chip, tuning.cube, cut.blocks, busy(cut), moved, tuning)
     blocks = pipes.vector_blocks(spec, cores, tuning)
     vec = pipes.vec_ns(spec, chip, tuning, cores=cores, block_ops=tuning.vector_block_ops)
     moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=cores, block_bytes=tuning.vector_block_bytes)
-    return _unified_account(tuning.vector, blocks, (0.0, vec, moved.read_ns), moved, tuning)
+    return _unified_account(spec, chip, tuning.vector, blocks, (0.0, vec, moved.read_ns), moved, tuning)
+
+
+def _unified_engine_ns(
+    fixed: Fixed,
+    blocks: int,
+    work: tuple[float, float, float],
+    moved: pipes.Transfer,
+    tuning: Tuning,
+    factors: Factors,
+) -> float:
+    mac, vec, mte2 = work
+    busy = (mac, vec, tuning.mte1_per_mac * mac, max(mte2, moved.bus_ns), moved.write_ns)
+    rates = max(moved.limit_ns, moved.one_core_ns / blocks)
+    limit = max(mac / tuning.mac_factor, vec * tuning.vector_efficiency, rates)
+    return pipes.engine_ns(fixed, blocks, busy, tuning, factors, limit)
 
 
 def _unified_account(
-    fixed: Fixed, blocks: int, work: tuple[float, float, float], moved: pipes.Transfer, tuning: Tuning
+    spec: KernelSpec,
+    chip: Chip,
+    fixed: Fixed,
+    blocks: int,
+    work: tuple[float, float, float],
+    moved: pipes.Transfer,
+    tuning: Tuning,
 ) -> KernelCost:
     mac, vec, mte2 = work
     mte1 = tuning.mte1_per_mac * mac
-    engine = pipes.engine_ns(fixed, blocks, (mac, vec, mte1, max(mte2, moved.bus_ns), moved.write_ns), tuning)
+    factors = tuning.factors(spec, chip)
+    engine = _unified_engine_ns(fixed, blocks, work, moved, tuning, factors)
+    if mac:
+        mac = min(mac, pipes.mac_ns(spec, chip, tuning, blocks))
+        mte1 = tuning.mte1_per_mac * mac
     return KernelCost(
-        duration_ns=pipes.duration_ns(fixed, blocks, engine),
+        duration_ns=pipes.duration_ns(fixed, blocks, engine, factors),
         block_num=blocks,
         mix_block_num=0,
         aic_time_ns=engine,

@@ -11,6 +11,9 @@ import math
 
 from attrs import frozen
 
+from drynpu.kernels._access import access_ns, chain_ns
+from drynpu.kernels._calibration import PHYSICS, Factors
+from drynpu.kernels._families import family_of
 from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import DTYPES, KernelSpec, TaskType
 from drynpu.platforms import Chip
@@ -26,6 +29,10 @@ class Transfer:
     read_ns: float
     write_ns: float
     bus_ns: float
+    limit_ns: float = 0.0
+    """What the rates of memory and L2 allow at best."""
+    one_core_ns: float = 0.0
+    """What the port of one core needs at least for everything that is read."""
 
 
 @frozen
@@ -59,14 +66,32 @@ def transfer(
     # A cache slower than the memory behind it would be passed by.
     l2_read = min(memory_read, read / (chip.l2_read_gbs * share * tuning.l2_efficiency))
     l2_write = min(memory_write, written / (chip.l2_write_gbs * share * tuning.l2_efficiency))
-    from_memory = missed_share(spec, chip, tuning)
-    from_l2 = 1 - from_memory
+    cold = cold_bytes(spec)
+    # Of a kernel that is cold altogether nothing is in L2; else the cold operand is read, beside what L2 serves.
+    total = spec.bytes_read + spec.bytes_written
+    overflow = 1.0 if cold >= total else overflow_share(spec, chip, tuning)
+    from_l2 = 1 - overflow
+    added = from_l2 * (memory_read - l2_read) * min(cold / spec.bytes_read, 1.0) if cold and spec.bytes_read else 0.0
     bus_memory = memory_read + memory_write + tuning.turnaround * min(read, written) / memory
+    waiting = access_ns(spec, split=chip.split)
+    waiting = max(waiting / all_cores, min(waiting, _LEAST_WAIT_NS)) if waiting else 0.0
+    waiting += chain_ns(spec) if chip.split else 0.0
     return Transfer(
-        read_ns=from_memory * memory_read + from_l2 * l2_read,
-        write_ns=from_memory * memory_write + from_l2 * l2_write,
-        bus_ns=from_memory * bus_memory + from_l2 * max(l2_read, l2_write),
+        read_ns=overflow * memory_read + from_l2 * l2_read + added + waiting,
+        write_ns=overflow * memory_write + from_l2 * l2_write,
+        bus_ns=overflow * bus_memory + from_l2 * max(l2_read, l2_write) + added + waiting,
+        limit_ns=max(
+            max(overflow * total, min(cold, total)) / chip.memory_gbs,
+            from_l2 * max(spec.bytes_read / chip.l2_read_gbs, spec.bytes_written / chip.l2_write_gbs),
+        ),
+        one_core_ns=spec.bytes_read / (_PORT_BYTES_PER_CYCLE * chip.aic_mhz / 1000),
     )
+
+
+_PORT_BYTES_PER_CYCLE = 256
+"""What enters L1 of a core in a cycle: the unit in which its counter of written bytes counts."""
+_LEAST_WAIT_NS = 300.0
+"""One access after the other does not get shorter than one."""
 
 
 def _spread(work: float, cores: int, block: int) -> float:
@@ -75,16 +100,39 @@ def _spread(work: float, cores: int, block: int) -> float:
 
 
 def missed_share(spec: KernelSpec, chip: Chip, tuning: Tuning) -> float:
-    """Return the share of the traffic that L2 does not serve."""
+    """
+    Return the share of the traffic that L2 does not serve.
+
+    What a kernel before it wrote is found there as long as it fits. Not so what is used once in a step: the tensors
+    of an optimizer, and the second operand of a product, which is a weight as a rule.
+    """
+    footprint, by_size = spec.bytes_read + spec.bytes_written, overflow_share(spec, chip, tuning)
+    return max(by_size, cold_bytes(spec) / footprint) if footprint else by_size
+
+
+def overflow_share(spec: KernelSpec, chip: Chip, tuning: Tuning) -> float:
+    """Return the share of the traffic that does not fit into L2: it grows with the tensors."""
     footprint = spec.bytes_read + spec.bytes_written
-    warm, cold = tuning.l2_warm_share * chip.l2_bytes, tuning.l2_cold_share * chip.l2_bytes
+    cold_share = tuning.l2_cold_share if chip.split else tuning.l2_cold_share_unified
+    warm, cold = tuning.l2_warm_share * chip.l2_bytes, cold_share * chip.l2_bytes
     return min(max((footprint - warm) / (cold - warm), 0.0), 1.0)
+
+
+def cold_bytes(spec: KernelSpec) -> int:
+    """Return the bytes of tensors that were not used for a long time."""
+    family = family_of(spec.op_type).name
+    if family == "matmul":
+        return min(spec.inputs[1].size_bytes, spec.bytes_read) if len(spec.inputs) > 1 else 0
+    flat = bool(spec.inputs) and all(len(t.shape) <= 1 for t in (*spec.inputs, *spec.outputs))
+    if family == "optimizer" or (flat and family in {"elementwise", "reduce"}):
+        return spec.bytes_read + spec.bytes_written
+    return 0
 
 
 def vector_blocks(spec: KernelSpec, cores: int, tuning: Tuning) -> int:
     """Return the block number of a vector kernel: one per 8 KiB of traffic, 1 for scalars, at most all cores."""
     by_bytes = math.ceil((spec.bytes_read + spec.bytes_written) / tuning.vector_block_bytes)
-    by_ops = math.ceil((spec.vector_ops + spec.cube_flops) / tuning.vector_block_ops)
+    by_ops = math.ceil(max(spec.vector_ops + spec.cube_flops, vector_work(spec).ops) / tuning.vector_block_ops)
     return min(max(by_bytes, by_ops, 1), cores)
 
 
@@ -102,16 +150,39 @@ def cube_dtype(spec: KernelSpec) -> str:
     return next((t.dtype for t in spec.inputs if t.dtype in _CUBE_OPERANDS), "FLOAT16")
 
 
-def mac_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int) -> float:
-    """Return the time of the multiply-accumulate pipe (3.1, item 4)."""
+def mac_rate(spec: KernelSpec, chip: Chip) -> float:
+    """Return the operations per ns of one cube core with operands of the kernel's type."""
     dtype = cube_dtype(spec)
     ratio = 1.0
     if dtype in {"FLOAT", "DOUBLE"}:
         ratio = chip.cube_hf32_ratio if spec.hf32 else chip.cube_fp32_ratio
     elif dtype in {"INT8", "UINT8"}:
         ratio = chip.cube_int8_ratio
-    rate = chip.cube_flop_per_cycle * ratio * chip.aic_mhz / 1000 * blocks
-    return spec.cube_flops / rate * tuning.mac_factor
+    return chip.cube_flop_per_cycle * ratio * chip.aic_mhz / 1000
+
+
+def mac_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int) -> float:
+    """Return the time of the multiply-accumulate pipe (3.1, item 4)."""
+    return spec.cube_flops / (mac_rate(spec, chip) * blocks) * tuning.mac_factor
+
+
+def exchanged_bytes(spec: KernelSpec, tuning: Tuning) -> float:
+    """Return the bytes that pass from the cube to the vector cores inside a kernel, and back."""
+    if family_of(spec.op_type).name != "attention":
+        return 0.0
+    gradient = "grad" in spec.op_type.lower()
+    return spec.vector_ops * (tuning.exchange_gradient_bytes_per_op if gradient else tuning.exchange_bytes_per_op)
+
+
+def reforming_ns(spec: KernelSpec, chip: Chip, tuning: Tuning) -> float:
+    """
+    Return the time in which the vector cores bring the operands of a product into blocks, before its cube part.
+
+    A product without element operations uses vector cores for that alone (MatMulV3 as MIX_AIC).
+    """
+    if spec.vector_ops or not spec.cube_flops:
+        return 0.0
+    return 2 * spec.bytes_read / (chip.memory_gbs * tuning.read_efficiency) * overflow_share(spec, chip, tuning)
 
 
 def refetch_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int) -> float:
@@ -130,7 +201,10 @@ def vec_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, *, cores: int, block_op
     """Return the time of the vector pipe on *cores* vector cores."""
     work = vector_work(spec)
     lanes = vector_lanes(work.dtype, chip, tuning)
-    done = _spread(work.ops + work.conversions, cores, block_ops)
+    ops = float(work.ops)
+    if family_of(spec.op_type).name == "attention":
+        ops *= tuning.attention_gradient_ops if "grad" in spec.op_type.lower() else tuning.attention_ops
+    done = _spread(ops + work.conversions, cores, block_ops)
     return done / (lanes * chip.aiv_mhz / 1000 * cores * tuning.vector_efficiency)
 
 
@@ -142,6 +216,12 @@ def vector_work(spec: KernelSpec) -> VectorWork:
     operation per element moved.
     """
     ops = spec.vector_ops + (0 if spec.task_type in {TaskType.AI_CORE, TaskType.MIX_AIC} else spec.cube_flops)
+    if not spec.cube_flops and spec.vector_ops:
+        # What a rule counts are the operations of the algorithm; a kernel of some families does more around them.
+        elements = max((t.elements for t in (*spec.inputs, *spec.outputs)), default=0)
+        family = family_of(spec.op_type)
+        if family.name not in {"gather", "scatter"}:
+            ops = max(ops, round(family.operations * elements))
     dtype = _vector_dtype(spec)
     if dtype != "DT_BF16":
         return VectorWork(ops, 0, dtype)
@@ -167,16 +247,29 @@ def pipe_ns(busy_ns: float, engine: float, tuning: Tuning) -> float:
     return min(busy_ns + tuning.latency_ns, engine) if busy_ns > 0 else 0.0
 
 
-def engine_ns(fixed: Fixed, blocks: int, pipes: tuple[float, ...], tuning: Tuning) -> float:
-    """Return the engine time: the start, the slowest pipe and what the others cannot hide."""
+def engine_ns(
+    fixed: Fixed,
+    blocks: int,
+    pipes: tuple[float, ...],
+    tuning: Tuning,
+    factors: Factors = PHYSICS,
+    limit_ns: float = 0.0,
+) -> float:
+    """
+    Return the engine time: the start, the slowest pipe and what the others cannot hide.
+
+    The calibrated *factors* scale the start and the work; work never takes less than *limit_ns*, the chip's rates.
+    """
     slowest = max(pipes)
     start = fixed.start_ns + fixed.start_per_block_ns * blocks + tuning.latency_ns
-    return start + slowest + tuning.unhidden_share * (sum(pipes) - slowest)
+    work = slowest + tuning.unhidden_share * (sum(pipes) - slowest)
+    return start * factors.fixed + max(work * factors.work, limit_ns)
 
 
-def duration_ns(fixed: Fixed, blocks: int, engine: float) -> float:
+def duration_ns(fixed: Fixed, blocks: int, engine: float, factors: Factors = PHYSICS) -> float:
     """Return the time from task start to task end around *engine*."""
-    return fixed.overhead_ns + fixed.overhead_per_block_ns * blocks + (1 + fixed.overhead_share) * engine
+    around = fixed.overhead_ns + fixed.overhead_per_block_ns * blocks
+    return factors.fixed * around + (1 + fixed.overhead_share) * engine
 
 
 def scalar_ns(fixed: Fixed, engine: float) -> float:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import field, frozen
+
+from drynpu.kernels._calibration import Calibration, Factors, usual_calibration
+from drynpu.kernels._types import KernelSpec
+from drynpu.platforms import Chip
 
 
 @frozen(kw_only=True)
@@ -63,10 +67,12 @@ class Tuning:
     turnaround: float = 0.4
     """Added bus time per byte that is both read and written; with it a copy reaches 0.80 of the rate (3.4)."""
     l2_efficiency: float = 0.7
-    l2_warm_share: float = 0.5
+    l2_warm_share: float = 0.75
     """A footprint up to this share of L2 is found there."""
     l2_cold_share: float = 1.5
     """A footprint from this share of L2 on comes from memory; in between the part found falls linearly."""
+    l2_cold_share_unified: float = 3.0
+    """The same on unified chips, where kernels that stream 75 MB through 32 MB reach 1.9 TB/s of a memory of 1.2."""
     memory_bytes_per_cycle: float = 32.0
     """What one core can draw from memory while others idle, of the platform file (1.1); never less than its share."""
 
@@ -82,10 +88,23 @@ class Tuning:
     tile_m: int = 128
     tile_n: int = 256
     """Output tile of a cube block, which sets how often operands are read again from L2."""
-    refetch_efficiency: float = 0.95
+    refetch_efficiency: float = 0.9
+    refetch_efficiency_lost: float = 0.2
+    """What of it is lost where the operands do not fit into L2: measured 100 bytes per cycle and core, and 64 to 86."""
     mte1_per_mac: float = 0.83
     """Medians .64 / .77 (3.2)."""
     fixpipe_bytes_per_cycle: float = 48.0
+    cube_memory_bytes_per_cycle: float = 64.0
+    """What one cube core can draw from memory while others idle: 16 of 24 cores reach 1.56 TB/s in a product of 32
+    rows."""
+    attention_ops: float = 1.5
+    attention_gradient_ops: float = 2.0
+    """What the vector cores do per stated operation of a softmax (4 per pair forward, 8 backward), with conversions and
+    rescaling: 27 passes per pair of the measured gradient at the vector efficiency."""
+    exchange_bytes_per_op: float = 1.5
+    exchange_gradient_bytes_per_op: float = 4.0
+    """Scores and probabilities that pass between cube and vector cores per stated operation of an attention: 4 bytes
+    out of the cube as FP32 and 2 back in 16 bit; the gradient has them twice, and sums of dQ, dK and dV in FP32."""
     mix_cube_share: float = 0.87
     """A cube engine that waits for its vector side ends at this share of it (1962 of 2238 us, 3.1 item 5)."""
 
@@ -112,6 +131,18 @@ class Tuning:
     dsa_start_ns: float = 1_100.0
     dsa_bytes_per_ns: float = 16.25
     """Two measured masks: 16384 B in 2.12 us, 36864 B in 3.38 us."""
+    calibration: Calibration = field(factory=usual_calibration)
+    """Factors on the physics of kernels."""
+
+    uniform: Factors | None = None
+    """Factors of all kernels in place of those of the calibration."""
+
+    def factors(self, spec: KernelSpec, chip: Chip) -> Factors:
+        """Return the factors on the physics of a kernel."""
+        if self.uniform is not None:
+            return self.uniform
+        return self.calibration.factors(spec.op_type, chip.generation, chip.name)
+
     copy_latency_ns: float = 2_200.0
     """First-generation remote copies (1.3)."""
     link_efficiency: float = 0.7

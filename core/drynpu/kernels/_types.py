@@ -45,7 +45,8 @@ DTYPES: dict[str, DType] = {
     )
 }
 
-# cann_msprof.md 7.3; NCL (measured for three dimensions) has its number in the public aclFormat enumeration.
+# cann_msprof.md 7.3; NCL (measured for three dimensions) and those of volumes have their numbers in the public
+# aclFormat enumeration, DHWCN in GE's.
 FORMATS: dict[str, int] = {
     "NCHW": 0,
     "NHWC": 1,
@@ -53,9 +54,12 @@ FORMATS: dict[str, int] = {
     "NC1HWC0": 3,
     "FRACTAL_Z": 4,
     "HWCN": 16,
+    "NDHWC": 27,
     "FRACTAL_NZ": 29,
     "NCDHW": 30,
+    "DHWCN": 31,
     "NDC1HWC0": 32,
+    "FRACTAL_Z_3D": 33,
     "NCL": 47,
 }
 

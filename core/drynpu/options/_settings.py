@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen
@@ -27,15 +27,20 @@ _COMPUTED_BYTES = 2**20
 # The jitter of kernel times is computed in 64 bits.
 _MAX_SEED = 2**64 - 1
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
-# Read by the import guard of the facades and by the adapters, not here.
-_ELSEWHERE = ("DISABLED_PLUGINS", "AUTOLOAD", "MINDSPORE_API", "PROFILE", "TF1", "ACL_VERSION", "ACL_COMPAT", "OOM")
+# Read by the import guard of the facades, by the adapters and by the cost model, not here.
+_ELSEWHERE = (
+    *("DISABLED_PLUGINS", "AUTOLOAD", "MINDSPORE_API", "PROFILE", "TF1", "ACL_VERSION", "ACL_COMPAT", "OOM"),
+    "CALIBRATION",
+)
 
 
 class Clock(enum.Enum):
     """Which host timeline a recording shows."""
 
     PROJECTED = "projected"
-    """As it would be beside an NPU."""
+    """As it would be beside an NPU; between operators as measured on this CPU."""
+    MODELLED = "modelled"
+    """As it would be beside an NPU, between operators too: the same on a busy machine as on an idle one."""
     WALL = "wall"
     """As measured on this CPU."""
 
@@ -56,19 +61,20 @@ class Settings:
 
     ``chip`` is a name of the chip catalogue, which is checked where chips are loaded. ``notices`` names variables
     that look like misspellings. ``report_device``: tensors say that they are on the device, where a framework's tensors
-    would otherwise say cpu. ``device``: what serves the npu of PyTorch. ``compute``: its operators compute values.
-    Without, they run on shapes alone, the script reads ``values`` where it asks for a floating-point number, and only
-    tensors of at most ``computed_bytes`` are computed, where their values follow from the host's.
+    would otherwise say cpu. ``device``: what serves the npu of PyTorch, ``None`` for the native device where it is
+    built and the sink elsewhere. ``compute``: its operators compute values. Without, they run on shapes alone, the
+    script reads ``values`` where it asks for a floating-point number, and only tensors of at most ``computed_bytes``
+    are computed, where their values follow from the host's.
     """
 
     chip: str = DEFAULT_CHIP
     devices: int = 8
-    clock: Clock = Clock.PROJECTED
+    clock: Clock = Clock.MODELLED
     seed: int = 0
     strict: bool = False
     quiet: bool = False
     report_device: bool = False
-    device: TorchDevice = TorchDevice.SINK
+    device: TorchDevice | None = None
     compute: bool = True
     values: float = 1.0
     computed_bytes: int = _COMPUTED_BYTES
@@ -145,17 +151,22 @@ def _flag(text: str) -> bool:
     raise Refused(text, ", ".join((*_TRUE, *_FALSE)), (*_TRUE, *_FALSE))
 
 
+def _either(words: Sequence[str]) -> str:
+    """Return the words with commas between them, and "or" before the last."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
 def _clock(text: str) -> Clock:
     words = [mode.value for mode in Clock]
     if text.casefold() not in words:
-        raise Refused(text, " or ".join(words), words)
+        raise Refused(text, _either(words), words)
     return Clock(text.casefold())
 
 
 def _device(text: str) -> TorchDevice:
     words = [kind.value for kind in TorchDevice]
     if text.casefold() not in words:
-        raise Refused(text, " or ".join(words), words)
+        raise Refused(text, _either(words), words)
     return TorchDevice(text.casefold())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeVar
 
 from cattrs import Converter
@@ -13,8 +14,13 @@ T = TypeVar("T")
 _ARTICLE = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
+@functools.cache
 def strict_converter() -> Converter:
-    """Return a converter that refuses unknown keys and values of another type; a whole number is a number too."""
+    """
+    Return a converter that refuses unknown keys and values of another type; a whole number is a number too.
+
+    There is one per process, because a converter compiles a function for every class it sees; nobody changes it.
+    """
     converter = Converter(forbid_extra_keys=True, detailed_validation=True)
 
     def exact(value: object, wanted: type[T]) -> T:

@@ -16,6 +16,7 @@ from cattrs import BaseValidationError, transform_error
 from cattrs.errors import ForbiddenExtraKeysError
 
 from drynpu._errors import ChipError
+from drynpu._packaged import parse_yaml
 from drynpu._spelling import did_you_mean
 from drynpu.platforms._chip import Chip, Interconnect
 from drynpu.platforms._converter import strict_converter
@@ -112,7 +113,7 @@ def _fold(name: str) -> str:
 
 def _parse(text: str, place: str) -> Chip:
     try:
-        document = yaml.safe_load(text)
+        document = parse_yaml(text)
     except yaml.YAMLError as error:
         raise ChipError(f"chip description {place!r} is not YAML: {error}") from error
     if not isinstance(document, dict):

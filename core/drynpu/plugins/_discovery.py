@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from attrs import frozen
 
@@ -52,9 +55,7 @@ def candidates(
         A bundled plugin is to be blocked, a name in *names* is not installed, or two distributions register the
         same name.
     """
-    points = entry_points(group=ENTRY_POINT_GROUP) if found is None else found
-    every = [Candidate(point.name, point.dist.name if point.dist else "", point) for point in points]
-    every.sort(key=lambda each: (not each.bundled, each.name))
+    every = _installed(tuple(map(_version, sys.path))) if found is None else _sorted(found)
     bundled = sorted({each.name for each in every if each.bundled} & set(blocked))
     if bundled:
         raise PluginError(
@@ -72,6 +73,29 @@ def candidates(
     for name in sorted(set(names or ()) - set(chosen)):
         raise unknown_plugin(name, [each.name for each in every if each.name not in blocked])
     return chosen
+
+
+@functools.lru_cache(maxsize=1)
+def _installed(folders: tuple[tuple[str, int], ...]) -> tuple[Candidate, ...]:  # noqa: ARG001 - the cache's key
+    """
+    Return the installed plugins, where *folders* are those of ``sys.path`` in their present state.
+
+    Looking for plugins opens a file of every installed distribution, and a recording asks a dozen times.
+    """
+    return _sorted(entry_points(group=ENTRY_POINT_GROUP))
+
+
+def _sorted(points: Iterable[EntryPoint]) -> tuple[Candidate, ...]:
+    found = [Candidate(point.name, point.dist.name if point.dist else "", point) for point in points]
+    return tuple(sorted(found, key=lambda each: (not each.bundled, each.name)))
+
+
+def _version(folder: str) -> tuple[str, int]:
+    """Return a folder with its time of change (ns), which installing or removing a distribution moves on."""
+    try:
+        return folder, Path(folder).stat().st_mtime_ns
+    except OSError:
+        return folder, -1
 
 
 def unknown_plugin(name: str, installed: Iterable[str]) -> PluginError:

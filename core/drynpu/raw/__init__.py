@@ -65,7 +65,7 @@ from drynpu.raw._text_lines import (
     write_counters,
 )
 from drynpu.raw._tlv import FlatRecords, TlvRecords, read_flat, read_tlv, write_flat, write_tlv
-from drynpu.raw._writer import SLICE_BYTES, ProfWriter
+from drynpu.raw._writer import SLICE_BYTES, ProfWriter, new_prof_directory
 
 __all__ = [
     "CLOCK_TITLE",
@@ -115,6 +115,7 @@ __all__ = [
     "join_records",
     "join_task_id",
     "layout",
+    "new_prof_directory",
     "number",
     "one_line",
     "pack_stars_header",

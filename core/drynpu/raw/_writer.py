@@ -32,6 +32,27 @@ SLICE_BYTES = 20 * 1024 * 1024
 _ATTEMPTS = 100
 
 
+def new_prof_directory(parent: Path, *, index: int, pid: int, now: datetime, rng: random.Random | None = None) -> Path:
+    """
+    Return a new PROF directory without records; see `ProfWriter.create`.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be created.
+    """
+    letters = random.Random() if rng is None else rng
+    make_directory(parent)
+    for _ in range(_ATTEMPTS):
+        path = parent / prof_directory_name(index, pid, now, letters)
+        if not path.exists():
+            make_directory(path)
+            make_directory(path / "host" / "data")
+            return path
+    message = f"Cannot create a new PROF directory in {parent}: {_ATTEMPTS} names were taken."
+    raise OutputError(message)
+
+
 @define
 class ProfWriter:
     """
@@ -61,9 +82,10 @@ class ProfWriter:
         rng: random.Random | None = None,
         slice_bytes: int = SLICE_BYTES,
         storage_limit_mb: int | None = None,
+        reserved: Path | None = None,
     ) -> ProfWriter:
         """
-        Make a new directory below ``parent``, which is created if it is missing.
+        Make a new directory below ``parent``, which is created if it is missing, unless ``reserved`` is there already.
 
         ``kinds`` are those whose records it can write. ``index``, ``pid`` and ``now`` go into the name
         (`prof_directory_name`); ``rng`` is the source of its random letters, seeded by the system if not given.
@@ -75,16 +97,9 @@ class ProfWriter:
         OutputError
             If it cannot be created.
         """
-        letters = random.Random() if rng is None else rng
-        make_directory(parent)
-        for _ in range(_ATTEMPTS):
-            path = parent / prof_directory_name(index, pid, now, letters)
-            if not path.exists():
-                make_directory(path)
-                make_directory(path / "host" / "data")
-                return cls(path, kinds, slice_bytes, SliceStore(storage_limit_mb))
-        message = f"Cannot create a new PROF directory in {parent}: {_ATTEMPTS} names were taken."
-        raise OutputError(message)
+        if reserved is None or not reserved.is_dir():
+            reserved = new_prof_directory(parent, index=index, pid=pid, now=now, rng=rng)
+        return cls(reserved, kinds, slice_bytes, SliceStore(storage_limit_mb))
 
     def write(self, kind: str, records: Records, device_id: int | None = None, *, aging: bool = False) -> None:
         """

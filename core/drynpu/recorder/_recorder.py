@@ -6,8 +6,10 @@ import itertools
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from drynpu.options import ProfilingRequest, Settings, to_mapping
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import Plugins, from_plugins
 from drynpu.products import deliver_toolkit
-from drynpu.raw import ClockAnchors, write_document
+from drynpu.raw import ClockAnchors, new_prof_directory, write_document
 from drynpu.recorder._journal import Documents, Journal
 from drynpu.recorder._recording import Outcome, Setup, write_devices
 from drynpu.recorder._sampler import HostSampler
@@ -77,6 +79,8 @@ class Recorder:
     journal: Journal | None = None
     """Parts of the recording on disk while it runs; None before the first call of :meth:`save`."""
     _sampler: HostSampler | None = field(default=None, init=False)
+    _reserved: tuple[Path, int] | None = field(default=None, init=False)
+    """A PROF directory without records and its number."""
 
     @classmethod
     def open(cls, framework: str, request: ProfilingRequest, settings: Settings | None = None) -> Recorder:
@@ -126,6 +130,25 @@ class Recorder:
     def end_ns(self, last_ns: int = 0) -> int:
         """Return when the recording ends, Unix ns: now, and not before its start nor before *last_ns*."""
         return max(time.time_ns(), self.begin_ns + 1, last_ns)
+
+    def reserve(self, directory: Path) -> None:
+        """
+        Make the PROF directory in *directory* now, without records; :meth:`write` fills it if it writes there.
+
+        Raises
+        ------
+        OutputError
+            It cannot be created.
+        """
+        number = next(_PROF_NUMBERS)
+        now = datetime.fromtimestamp(self.begin_ns / 1e9)
+        self._reserved = (new_prof_directory(directory, index=number, pid=os.getpid(), now=now), number)
+
+    def release(self) -> None:
+        """Remove a reserved directory that has no files: nothing was written."""
+        reserved, self._reserved = self._reserved, None
+        if reserved is not None and not any(path.is_file() for path in reserved[0].rglob("*")):
+            shutil.rmtree(reserved[0], ignore_errors=True)
 
     def save(
         self,
@@ -186,12 +209,14 @@ class Recorder:
             A file cannot be written.
         """
         assert self.anchors is not None, "start comes first"
+        path, number = self._reserved or (None, None)
         place = Destination(
             directory=directory,
             framework=self.framework,
             pid=os.getpid(),
             device_id=next(iter(recordings)),
-            prof_number=next(_PROF_NUMBERS),
+            prof_number=next(_PROF_NUMBERS) if number is None else number,
+            prof_path=path if path is not None and path.parent == directory else None,
             **fields,
         )
         setup = Setup(

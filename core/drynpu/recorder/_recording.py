@@ -13,7 +13,7 @@ from drynpu.deliverables._dictionaries import MarkNumbers, TextIds, TypeIds
 from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device import BEST_FIT_POOL, CACHING_POOL
-from drynpu.kernels import MODEL_VERSION, Operators
+from drynpu.kernels import MODEL_VERSION, Operators, usual_calibration
 from drynpu.options import Clock, ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.products._framework_data import write_framework_data
@@ -24,6 +24,12 @@ from drynpu.simulate._host_activity import HostSamples
 from drynpu.simulate._recording import MINDSPORE, Destination, Recording
 from drynpu.simulate._simulate import simulate
 from drynpu.simulate._time_map import TimeMap
+
+_MEASURED_TIMES = {
+    Clock.PROJECTED: "host times between operators",
+    Clock.MODELLED: "long gaps between operators",
+    Clock.WALL: "host times",
+}
 
 
 @frozen(kw_only=True)
@@ -72,20 +78,25 @@ class Outcome:
     """Requested data that is not written, and places where the model goes beyond the hardware, a readable line each."""
     run_notes: tuple[str, ...] = ()
     """What readers have to know of the run itself, a line each."""
+    served_by: str = ""
+    """What played the NPU for the framework, where there are several."""
 
     def describe(self) -> dict[str, object]:
         """Return the note that goes into the metadata, so that nobody takes modelled numbers for measured ones."""
+        calibration = usual_calibration()
         return {
             "version": __version__,
             "chip": self.chip,
             "clock": self.clock,
             "seed": self.seed,
             "model": MODEL_VERSION,
+            **({"served_by": self.served_by} if self.served_by else {}),
+            "calibration": calibration.label,
             "simulated": ["kernel times", "counters", "queue and CANN API times", "device memory reservation"]
+            + (["host times of calls"] if self.clock == Clock.MODELLED.value else [])
             + (["communication: links, tasks and transfer times"] if self.collectives else [])
             + list(self.modelled),
-            "measured": ["operators", "shapes", "threads", "tensor sizes"]
-            + (["host times"] if self.clock == Clock.WALL.value else ["host times between operators"]),
+            "measured": ["operators", "shapes", "threads", "tensor sizes", _MEASURED_TIMES[Clock(self.clock)]],
             "unmapped_operators": dict(self.unmapped),
             **({"unknown_kernels": dict(self.unknown)} if self.unknown else {}),
             **({"notes": list(self.notes)} if self.notes else {}),
@@ -135,6 +146,7 @@ def write_devices(recordings: Mapping[int, Recording], destination: Destination,
         modelled=tuple(dict.fromkeys(name for each in contexts for name in each.recording.modelled)),
         notes=notes,
         run_notes=tuple(dict.fromkeys(note for each in contexts for note in each.recording.notes)),
+        served_by=contexts[0].recording.served_by,
     )
 
 

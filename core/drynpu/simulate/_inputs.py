@@ -61,20 +61,33 @@ class StaticMemory:
 
 
 @frozen(kw_only=True)
+class GraphPoints:
+    """
+    Where a graph engine marks a graph for the iteration trace (cann_msprof.md 5.1).
+
+    ``forward`` and ``backward`` name operators: the forward part begins with the first of those that run, the backward
+    part ends with the last. Without any there is no such point, and without a backward one no forward one either. A
+    graph that is not ``marked`` has no iterations in the trace.
+    """
+
+    forward: tuple[str, ...] = ()
+    backward: tuple[str, ...] = ()
+    marked: bool = True
+
+
+@frozen(kw_only=True)
 class GraphRun:
     """
     A compiled graph and its iterations.
 
-    ``forward_op`` and ``backward_op`` name the first forward and last backward operator; empty means found
-    automatically, and if nothing is found the iteration trace has no such point.
+    ``points`` are those of its compiler; None: they follow from which operators compute gradients.
     """
 
     model_id: int
     model_name: str
     graph_id: int = 0
     iterations: tuple[Iteration, ...] = ()
-    forward_op: str = ""
-    backward_op: str = ""
+    points: GraphPoints | None = None
     fusions: tuple[FusionOp, ...] = ()
     static_memory: tuple[StaticMemory, ...] = ()
 

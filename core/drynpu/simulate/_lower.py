@@ -10,7 +10,7 @@ import numpy as np
 from attrs import frozen
 
 from drynpu.arrays import I64, Bools
-from drynpu.device import inherit, nest
+from drynpu.device import closing_order, inherit, nest
 from drynpu.kernels import KernelPlan, KernelSpec, Operators, Placement, Signature
 from drynpu.simulate._recording import Recording
 
@@ -158,8 +158,8 @@ def _dispatches(operators: Operators, depth: I64, parent: I64, launches: Bools, 
     np.minimum.at(until, owner[after], operators.start_ns[children[after]])
     begin = np.minimum(begin, operators.end_ns)
     rows = np.flatnonzero(launches)
-    # Of what launches at the same time the inner operator comes first: the outer one works on its result.
-    rows = rows[np.lexsort((-depth[rows], begin[rows]))]
+    # Of what launches at the same time, what ends first comes first: an outer operator works on the result of an inner.
+    rows = rows[np.lexsort((closing_order(depth, operators.thread)[rows], begin[rows]))]
     return rows, begin[rows], np.maximum(begin, until)[rows]
 
 

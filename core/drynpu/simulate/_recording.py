@@ -26,6 +26,7 @@ class Destination:
 
     ``framework`` is the prefix of the files in ``FRAMEWORK``; ``prof_number`` counts the PROF directories of this
     process from 0. ``host_data`` and ``device_data`` say which of ``FRAMEWORK`` and ``PROF_*`` are written.
+    ``prof_path`` is a PROF directory that is there from the start on, None for a new one.
     """
 
     directory: Path
@@ -36,6 +37,7 @@ class Destination:
     prof_number: int = 0
     host_data: bool = True
     device_data: bool = True
+    prof_path: Path | None = None
 
 
 @frozen(eq=False, kw_only=True)
@@ -85,6 +87,8 @@ class Recording:
     """Parts that the adapter modelled instead of measuring them, as the metadata names them."""
     notes: tuple[str, ...] = ()
     """What readers of the profile have to know of the run, a line each."""
+    served_by: str = ""
+    """What played the NPU for the framework, where there are several."""
 
     def highest_thread(self, pid: int) -> int:
         """

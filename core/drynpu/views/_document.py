@@ -19,6 +19,11 @@ def summary_document(summary: Summary) -> dict[str, object]:
         "kernels": [attrs.asdict(kernel) for kernel in summary.kernels],
         "kernel_count": summary.kernel_count,
         "kernel_us": summary.kernel_us,
+        "kernel_interval_us": None if summary.kernel_interval_us is None else list(summary.kernel_interval_us),
+        "step_intervals_us": None
+        if summary.step_intervals_us is None
+        else [list(ends) for ends in summary.step_intervals_us],
+        "iterations": [attrs.asdict(iterations) for iterations in summary.iterations],
         "unmapped": dict(summary.unmapped),
         "unknown": dict(summary.unknown),
         "busy": [attrs.asdict(busy) for busy in summary.busy],

@@ -20,6 +20,7 @@ from drynpu.writers._numbers import UNKNOWN
 # The kernels that matter fit one screen.
 _TOP = 8
 _COLUMNS = 80
+_INTERVAL = "80 %"
 _BAR = range(4, 13)
 """Lengths that the bar of a step may have; it is left out where its row would not fit the width above."""
 _SIGNS = (("█", "green"), ("▓", "yellow"), ("░", "dim"))
@@ -42,20 +43,33 @@ def render_summary(summary: Summary, *, others: Sequence[Path] = ()) -> Group:
 def _parts(summary: Summary, others: Sequence[Path]) -> Iterator[RenderableType]:
     yield Rule(_text("Ascend profile" if summary.chip == UNKNOWN else f"{summary.chip} (simulated)"))
     if summary.chip != UNKNOWN:
-        yield _text(f"Clock: {summary.clock}. Kernel times are modelled, not measured.", style="dim")
+        served = "" if summary.served_by == UNKNOWN else f" npu: {summary.served_by}."
+        yield _text(f"Clock: {summary.clock}. Kernel times are modelled, not measured.{served}", style="dim")
     if summary.steps.height:
         yield _text("Where the step time went, ms (communication: what computing does not hide)", style="italic")
         yield _step_table(summary)
+    if summary.iterations:
+        yield _text("Iterations of graphs, ms (medians; wait: since the end of the one before)", style="italic")
+        yield _iteration_table(summary)
     if summary.kernels:
-        yield _text(f"Top kernels ({summary.kernel_count} in all, {summary.kernel_us / 1000:.3f} ms)", style="italic")
+        yield _text(f"Top kernels ({summary.kernel_count} in all, {_total(summary)})", style="italic")
         yield _kernel_table(summary)
     yield from _remarks(summary)
     yield from _written(summary, others)
 
 
+def _total(summary: Summary) -> str:
+    """Return the time of all kernels, with the interval that holds it four times out of five."""
+    total = f"{summary.kernel_us / 1000:.3f} ms"
+    if summary.kernel_interval_us is None:
+        return total
+    low, high = summary.kernel_interval_us
+    return f"{total}; 80 %: {low / 1000:.3g} to {high / 1000:.3g} ms"
+
+
 def _step_table(summary: Summary) -> Table:
-    headings = ["step", "computing", "communication", "free", "total"]
     several = summary.steps["device_id"].n_unique() > 1
+    headings = [*(["device"] if several else []), "step", "computing", "communication", "free", "total"]
     rows = []
     shares = []
     for row in summary.steps.iter_rows(named=True):
@@ -64,11 +78,12 @@ def _step_table(summary: Summary) -> Table:
         shares.append([part / whole for part in parts])
         cells = [f"{_ms(part)} {part / whole:4.0%}" for part in parts]
         rows.append([*([str(row["device_id"])] if several else []), row["step"] or "all", *cells, _ms(sum(parts))])
-    if several:
-        headings.insert(0, "device")
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    # Three columns of frame and padding per column, one at the end.
-    left = min(_COLUMNS - sum(widths) - 3 * (len(widths) + 1) - 1, _BAR.stop - 1)
+    intervals = [f"{low / 1000:.3g} to {high / 1000:.3g}" for low, high in summary.step_intervals_us or ()]
+    if intervals:
+        surer = [[*row, interval] for row, interval in zip(rows, intervals, strict=True)]
+        if _left([*headings, _INTERVAL], surer) >= 0:
+            headings, rows = [*headings, _INTERVAL], surer
+    left = min(_left([*headings, ""], [[*row, ""] for row in rows]), _BAR.stop - 1)
     table = Table()
     for heading in headings:
         justify: JustifyMethod = "left" if heading in ("device", "step") else "right"
@@ -78,6 +93,13 @@ def _step_table(summary: Summary) -> Table:
     for cells, share in zip(rows, shares, strict=True):
         table.add_row(*map(_text, cells), *([_bar(share, left)] if left in _BAR else []))
     return table
+
+
+def _left(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Return how many characters are left of the width beside a table of these cells."""
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    # Three columns of frame and padding per column, one at the end.
+    return _COLUMNS - sum(widths) - 3 * len(widths) - 1
 
 
 def _ms(time_us: float) -> str:
@@ -96,6 +118,18 @@ def _bar(shares: Sequence[float], length: int) -> Text:
         bar.append(sign * (end - begin), style=style)
         begin = end
     return bar
+
+
+def _iteration_table(summary: Summary) -> Table:
+    table = Table()
+    table.add_column("graph", overflow="fold")
+    for heading in ("count", "iteration", "FP to BP", "wait"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for graph in summary.iterations[:_TOP]:
+        times = (graph.iteration_us, graph.forward_backward_us, graph.wait_us)
+        cells = (graph.graph, str(graph.count), *(UNKNOWN if time is None else _ms(time) for time in times))
+        table.add_row(*map(_text, cells))
+    return table
 
 
 def _kernel_table(summary: Summary) -> Table:

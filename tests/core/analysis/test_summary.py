@@ -47,6 +47,24 @@ def test_summary(tmp_path: Path) -> None:
     assert summary.files == {"ASCEND_PROFILER_OUTPUT/trace_view.json": 2}
 
 
+@pytest.mark.parametrize(("clock", "known"), [("modelled", True), ("projected", True), ("wall", False)])
+def test_steps_have_an_interval_where_the_host_is_modelled(clock: str, known: bool) -> None:
+    """On the wall clock a step lasts as long as this CPU took, which no model is wrong about."""
+    kernel = {"name": "a", "op_type": "MatMul", "task_type": "AI_CORE", "start_ns": 0, "duration_ns": 6000}
+    later = {**kernel, "start_ns": 9000}
+    summary = summarise(
+        make_profile(metadata={"drynpu": {"chip": "Ascend910B2", "clock": clock}}, kernels=[kernel, later])
+    )
+    assert summary.kernel_interval_us is not None
+    if not known:
+        assert summary.step_intervals_us is None
+        return
+    assert summary.step_intervals_us is not None
+    ((low, high),) = summary.step_intervals_us
+    # 12 us of kernels and 3 us of the host.
+    assert low <= 14.0 < 15.0 < 16.0 <= high
+
+
 def test_the_metadata_say_which_operators_have_no_rule() -> None:
     """Also where their kernels have names of their own, as those without shapes in MindSpore."""
     counted = {"MatMul": 3, "aten::odd": 7}

@@ -148,7 +148,9 @@ def test_the_shell_is_told_verbs_and_options(process: Callable[..., Any]) -> Non
     words = {"_DRYNPU_COMPLETE": "bash_complete", "COMP_CWORD": "1", "COMP_WORDS": "drynpu c"}
     # The variable's name follows the program's, which python -m spells differently; the script sets it by name.
     ended = process(environment=words)
-    assert sorted(line.split(",")[1] for line in ended.out.split()) == ["check", "chips", "compare", "completion"]
+    assert sorted(line.split(",")[1] for line in ended.out.split()) == [
+        *("calibrate", "check", "chips", "compare", "completion"),
+    ]
     words |= {"COMP_CWORD": "2", "COMP_WORDS": "drynpu analyze --n"}
     assert "--no-export" in process(environment=words).out
 

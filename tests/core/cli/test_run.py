@@ -184,7 +184,7 @@ def test_settings_reach_the_script(process: Run, tmp_path: Path) -> None:
         (("--chip", "910B7", "script.py"), 1, "drynpu: unknown chip '910B7'"),
         (("--devices", "64", "script.py"), 1, "drynpu: DRYNPU_DEVICES: '64'"),
         (("--seed", "-4", "script.py"), 1, "drynpu: DRYNPU_SEED: '-4'"),
-        (("--clock", "sundial", "script.py"), 2, "'sundial' is not one of 'projected', 'wall'"),
+        (("--clock", "sundial", "script.py"), 2, "'sundial' is not one of 'projected', 'modelled', 'wall'"),
     ],
 )
 def test_what_cannot_be_run_is_told_before_the_script_starts(

@@ -156,8 +156,8 @@ def test_a_mesh_reads_from_everybody_at_once() -> None:
     assert Counter(of.peer[rows].tolist()) == dict.fromkeys(range(1, 8), 2)
     assert sorted(of.plane[rows].tolist()) == sorted([*range(7)] * 2)
     assert (of.name[rows] == TaskName.Reduce_Inline).sum() == 7
-    # Latency and bytes over 28 GB/s at 0.7 (S1): the time of a step; two steps and the static cost are the whole.
-    step_us = 0.5 + chunk / (28 * 0.7 * 1000)
+    # Latency and bytes over 28 GB/s (S1) at 0.7: the time of a step; two steps and the static cost are the whole.
+    step_us = 2.4 + chunk / (28 * 0.7 * 1000)
     assert of.length[rows] * 0.02 == pytest.approx(step_us, abs=0.021)
     local_us = 2 * (0.6 + chunk / (1600 * 0.3 * 1000))
     assert of.ticks * 0.02 == pytest.approx(2 * step_us + 10 + local_us, rel=0.02)

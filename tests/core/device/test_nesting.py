@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.device import inherit, innermost, nest
+from drynpu.device import closing_order, inherit, innermost, nest
 
 
 @st.composite
@@ -49,6 +49,21 @@ def test_a_child_may_share_its_parents_bounds_and_empty_intervals_are_siblings()
     depth, parent = nest(start, end, np.zeros(6, np.int64))
     assert parent.tolist() == [-1, 0, 1, 1, 0, 4]
     assert depth.tolist() == [0, 1, 2, 2, 1, 2]
+
+
+@given(nested())
+def test_intervals_close_in_the_order_in_which_a_stack_machine_pops_them(rows: list[tuple[int, int, int, int]]) -> None:
+    start, end, thread, parent = columns(rows)
+    place = closing_order(nest(start, end, thread)[0], thread)
+    for value in range(3):
+        popped: list[int] = []
+        stack: list[int] = []
+        for row in np.flatnonzero(thread == value).tolist():
+            while stack and stack[-1] != parent[row]:
+                popped.append(stack.pop())
+            stack.append(row)
+        popped += reversed(stack)
+        assert place[popped].tolist() == list(range(len(popped)))
 
 
 @given(nested(), st.lists(st.booleans(), min_size=40, max_size=40))

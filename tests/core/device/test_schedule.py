@@ -77,7 +77,7 @@ def one_by_one(case: tuple[Dispatches, Launches], clock: Clock) -> tuple[list[in
         workspace = COSTS.workspace_ns if d.workspace[i] else 0
         cost = (COSTS.operator_ns + workspace + COSTS.enqueue_ns) if d.launches[i] else 0
         cost += COSTS.synchronize_ns if waits else 0
-        end = start + (cost if clock is Clock.PROJECTED else b - a)
+        end = start + (b - a if clock is Clock.WALL else cost)
         stream, count = int(d.stream[i]), int(d.launches[i])
         if count:
             ahead = COSTS.operator_ns + workspace + COSTS.enqueue_ns
@@ -96,7 +96,7 @@ def one_by_one(case: tuple[Dispatches, Launches], clock: Clock) -> tuple[list[in
             events[event] = free.get(stream, 0)
         if mark == DispatchKind.WAIT_EVENT:
             free[stream] = max(free.get(stream, 0), events.get(event, 0))
-        if waits and clock is Clock.PROJECTED:
+        if waits and clock is not Clock.WALL:
             until = {
                 DispatchKind.WAIT_DEVICE: max(free.values(), default=0),
                 DispatchKind.WAIT_STREAM: free.get(stream, 0),

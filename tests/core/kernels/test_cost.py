@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.kernels import Copy, KernelCost, KernelSpec, TaskType, TensorDesc, Tuning, cost, task_type_on
+from drynpu.kernels._calibration import Factors
 from drynpu.kernels._pipes import vector_blocks
 from drynpu.platforms import Chip, known_chips, load_chip
 
@@ -43,7 +44,7 @@ chips = st.sampled_from(CHIPS)
 
 
 def vector(elements: int, dtype: str = "FLOAT", *, inputs: int = 1) -> KernelSpec:
-    tensor = TensorDesc((elements,), dtype)
+    tensor = TensorDesc((1, elements), dtype)  # of one dim it would be a parameter, which no cache holds
     return KernelSpec(
         name="aclnnAdd_AddAiCore_Add",
         op_type="Add",
@@ -115,7 +116,8 @@ def test_more_work_is_never_faster(work: str, spec: KernelSpec, chip: Chip, more
     before, after = cost(spec, chip), cost(larger, chip)
     tiny = 1 - 1e-12
     assert after.duration_ns >= before.duration_ns * tiny
-    assert after.block_num >= before.block_num
+    # A product is cut anew for every problem, so that it may go to fewer cores.
+    assert after.block_num >= before.block_num or spec.cube_flops
     assert after.aic_time_ns >= before.aic_time_ns * tiny
     assert after.aiv_time_ns >= before.aiv_time_ns * tiny
 
@@ -146,17 +148,9 @@ def test_mac_time_is_arithmetic() -> None:
     assert 0.46 <= c.aic_mte2_ns / c.aic_time_ns <= 0.97
 
 
-def test_few_tiles_use_few_cores_and_take_longer() -> None:
-    spec, chip = matmul(4096, 4096, 4096), load_chip("910B2")
-    half = cost(evolve(spec, cube_tiles=12), chip)
-    assert half.block_num == 12
-    assert half.mac_ns == pytest.approx(2 * cost(spec, chip).mac_ns, rel=0.01)
-
-
-def test_tiles_are_estimated_from_the_output_when_not_given() -> None:
+def test_few_tiles_use_few_cores() -> None:
     chip = load_chip("910B2")
-    assert cost(evolve(matmul(256, 512, 64), cube_tiles=0), chip).block_num == 4
-    assert cost(evolve(matmul(256, 512, 64), cube_tiles=0, outputs=()), chip).block_num == 24
+    assert [cost(matmul(rows, 512, 64), chip).block_num for rows in (16, 64, 4096)] == [2, 4, 24]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +159,7 @@ def test_tiles_are_estimated_from_the_output_when_not_given() -> None:
         ("FLOAT16", False, 1.0),
         ("DT_BF16", False, 1.0),
         ("FLOAT", True, 2.0),
-        ("FLOAT", False, 1 / 0.28),
+        ("FLOAT", False, 4.0),
         ("INT8", False, 0.5),
     ],
 )
@@ -185,11 +179,11 @@ def test_shape_operands_do_not_set_the_cube_rate() -> None:
 def test_smallest_vector_kernel() -> None:
     c = cost(vector(1), load_chip("910B2"))
     assert c.block_num == 1
-    assert 1_200 <= c.duration_ns <= 1_500
+    assert 1_200 <= c.duration_ns <= 2_000
 
 
 def test_fixed_cost_of_a_cube_kernel() -> None:
-    assert 2_000 <= cost(matmul(16, 16, 16), load_chip("910B2")).duration_ns <= 5_000
+    assert 2_000 <= cost(matmul(16, 16, 16), load_chip("910B2")).duration_ns <= 7_000
 
 
 @pytest.mark.parametrize(("elements", "blocks"), [(1, 1), (1024, 1), (4096, 4), (23232, 23), (10**6, 48)])
@@ -287,8 +281,9 @@ def test_a_faster_chip_is_faster() -> None:
 
 
 def test_tuning_is_a_parameter() -> None:
-    slow = Tuning(vector=evolve(Tuning().vector, start_ns=5_550.0))
-    c, d = cost(vector(1), load_chip("910B2")), cost(vector(1), load_chip("910B2"), slow)
+    usual = Tuning(uniform=Factors())
+    slow = evolve(usual, vector=evolve(usual.vector, start_ns=5_550.0))
+    c, d = cost(vector(1), load_chip("910B2"), usual), cost(vector(1), load_chip("910B2"), slow)
     assert d.aiv_time_ns == pytest.approx(c.aiv_time_ns + 5_000)
 
 

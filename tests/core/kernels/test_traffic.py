@@ -55,7 +55,7 @@ def matmul(m: int, n: int, k: int, dtype: str = "FLOAT16", task: TaskType = Task
 
 
 def add(elements: int, dtype: str = "FLOAT") -> KernelSpec:
-    x = TensorDesc((elements,), dtype)
+    x = TensorDesc((1, elements), dtype)  # of one dim it would be a parameter, which no cache holds
     return KernelSpec(
         name="a",
         op_type="Add",
@@ -130,7 +130,7 @@ def test_padding_that_the_time_leaves_no_room_for_is_not_counted(batch: int) -> 
     c = cost(evolve(spec, bytes_read=4 * batch), B2)
     cycles = c.aic_time_ns * B2.aic_mhz / 1000 * c.block_num
     assert c.cube_float_ops == (batch if batch <= cycles / 2 else math.ceil(2 * batch / 8192))
-    assert (c.cube_float_ops == batch) == (batch < 10**4)
+    assert (c.cube_float_ops == batch) == (batch < 10**6)
 
 
 @pytest.mark.parametrize(

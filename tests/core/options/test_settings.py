@@ -11,7 +11,7 @@ from drynpu.options import Clock, NoticeCode, Settings
 def test_defaults() -> None:
     assert Settings.from_environ({}) == Settings()
     settings = Settings()
-    assert (settings.chip, settings.devices, settings.clock) == ("Ascend910B2", 8, Clock.PROJECTED)
+    assert (settings.chip, settings.devices, settings.clock) == ("Ascend910B2", 8, Clock.MODELLED)
     assert (settings.seed, settings.strict, settings.quiet, settings.notices) == (0, False, False, ())
     assert (settings.compute, settings.values, settings.computed_bytes) == (True, 1.0, 1_048_576)
 
@@ -56,7 +56,7 @@ def test_all_bad_values_together() -> None:
         Settings.checked(environ)
     assert caught.value.problems == (
         "DRYNPU_DEVICES: '64' is not allowed; allowed: an integer from 0 to 63.",
-        "DRYNPU_CLOCK: 'projectd' is not allowed; allowed: projected or wall. Did you mean 'projected'?",
+        "DRYNPU_CLOCK: 'projectd' is not allowed; allowed: projected, modelled or wall. Did you mean 'projected'?",
         "DRYNPU_SEED: '-1' is not allowed; allowed: an integer from 0 to 18446744073709551615.",
         "DRYNPU_STRICT: 'maybe' is not allowed; allowed: 1, true, on, yes, 0, false, off, no.",
     )
@@ -68,7 +68,7 @@ def test_a_recording_goes_on_with_defaults_and_says_so(capsys: pytest.CaptureFix
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
         (
-            "[drynpu] DRYNPU_CLOCK: 'wal' is not allowed; allowed: projected or wall. Did you mean 'wall'? "
+            "[drynpu] DRYNPU_CLOCK: 'wal' is not allowed; allowed: projected, modelled or wall. Did you mean 'wall'? "
             "The default is used instead."
         ),
         (

@@ -65,7 +65,7 @@ def test_prof_directories_of_a_process_are_counted(recorder: Recorder, tmp_path:
         names.append(outcome.prof_path.name[:12])
     assert names == ["PROF_000001_", "PROF_000002_"]
     assert recorder.outcome is outcome
-    assert (outcome.chip, outcome.clock, outcome.seed, outcome.kernels) == ("Ascend910B2", "projected", 5, 1)
+    assert (outcome.chip, outcome.clock, outcome.seed, outcome.kernels) == ("Ascend910B2", "modelled", 5, 1)
 
 
 @pytest.mark.parametrize("analyse", [False, True])

@@ -157,6 +157,9 @@ def test_an_outcome_says_what_is_simulated(tools: Any, write: Write) -> None:
     assert "kernel times" in told["simulated"]
     assert "host times between operators" in told["measured"]
     assert "host times" in write(table, "wall", clock=Clock.WALL).describe()["measured"]
+    modelled = write(table, "modelled", clock=Clock.MODELLED).describe()
+    assert "host times of calls" in modelled["simulated"]
+    assert "long gaps between operators" in modelled["measured"]
     assert orjson.loads(orjson.dumps(told)) == told
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from drynpu.device import DispatchKind, HostCosts, block_bytes, innermost
 from drynpu.kernels import Placement
 from drynpu.options import Clock
-from drynpu.simulate import DEFAULT_STREAM, HostCall, Simulation
+from drynpu.simulate import DEFAULT_STREAM, DatasetEvent, GraphRun, HostCall, Iteration, Simulation
 
 COSTS = HostCosts()
 CLOCKS = st.sampled_from(list(Clock))
@@ -80,6 +80,25 @@ def test_a_launch_crosses_no_operator_that_is_shown(tools: Any, data: st.DataObj
             assert not inner or not start < begin < stop, "an operator inside would be taken for the launching one"
 
 
+@pytest.mark.parametrize("clock", Clock)
+def test_operators_that_took_no_time_follow_each_other(tools: Any, clock: Clock) -> None:
+    """A coarse clock gives many operators the same nanosecond: the inner launches first and holds only its launch."""
+    table = tools.operators([tools.Row("index", 0, 0), tools.Row("add", 0, 0)])
+    s = tools.simulate(table, clock=clock)
+    (outer_launch, inner_launch) = (s.rows[s.lowered.dispatch_op == row].item() for row in (0, 1))
+    assert s.schedule.end_ns[inner_launch] <= s.schedule.start_ns[outer_launch]
+    assert s.op_end_ns[1] == s.schedule.end_ns[inner_launch]
+    assert s.op_end_ns[0] == s.schedule.end_ns[outer_launch]
+
+
+def test_what_ended_launches_before_what_began_with_it(tools: Any) -> None:
+    """An operator that launches as it ends comes before one inside the operator that begins in that nanosecond."""
+    rows = [("index", 0, 700), ("add", 100, 700), ("#range", 700, 900), ("mm", 700, 700)]
+    s = tools.simulate(tools.operators([tools.Row(*row) for row in rows]))
+    assert s.lowered.dispatch_op.tolist() == [1, 0, 3]
+    assert s.op_end_ns[0] <= s.op_start_ns[2] <= s.op_start_ns[3]
+
+
 @given(st.data(), CLOCKS)
 def test_the_host_does_one_thing_at_a_time_and_time_never_runs_back(
     tools: Any, data: st.DataObject, clock: Clock
@@ -92,9 +111,9 @@ def test_the_host_does_one_thing_at_a_time_and_time_never_runs_back(
     moments = np.unique(np.concatenate([moments + shift for shift in (-1, 0, 1, 5000)]))
     mapped = s.time_map(moments)
     assert (np.diff(mapped) >= 0).all()
-    # Outside of dispatches every nanosecond lasts as long as it did.
+    # Outside of dispatches every nanosecond lasts as long as it did, unless what lies between them is modelled.
     for (a, b), (x, y) in zip(itertools.pairwise(moments.tolist()), itertools.pairwise(mapped.tolist()), strict=True):
-        if not ((d.start_ns <= b) & (a <= d.end_ns)).any():
+        if clock is not Clock.MODELLED and not ((d.start_ns <= b) & (a <= d.end_ns)).any():
             assert y - x == b - a
     assert s.time_map(np.array([s.begin_ns - 7]))[0] == s.begin_ns - 7
     if clock is Clock.WALL:
@@ -148,14 +167,61 @@ def test_a_copy_asks_for_no_workspace_and_the_single_op_path_compiles(tools: Any
     assert s.schedule.node_end_ns[3] < s.schedule.api_end_ns[1]
 
 
-def test_nodes_of_a_graph_cost_their_launch_alone(tools: Any) -> None:
+def graph_runs(tools: Any, *ends: int) -> tuple[GraphRun, ...]:
+    """Return a graph with an iteration up to each time, the first from the beginning."""
+    edges = itertools.pairwise((tools.begin_ns, *(tools.begin_ns + end for end in ends)))
+    runs = tuple(Iteration(index=index, start_ns=start, end_ns=end) for index, (start, end) in enumerate(edges, 1))
+    return (GraphRun(model_id=1, model_name="graph", iterations=runs),)
+
+
+def test_a_graph_is_launched_as_a_whole(tools: Any) -> None:
+    """The host launches the first kernel, the device takes the others one by one: 0.11 us apart, on ticks of 20 ns."""
     row = tools.Row
     s = tools.simulate(tools.operators([row("node", 1000, 2000), row("node", 2000, 3000), row("add", 3000, 3500)]))
     assert (s.op_start_ns - tools.begin_ns).tolist() == [1000, 1000, 1000]
     api = s.schedule.api_end_ns - s.schedule.api_start_ns
-    assert api.tolist() == [2 * COSTS.node_ns, 2 * COSTS.node_ns, COSTS.api_ns + COSTS.node_ns]
+    first, further = COSTS.node_ns, COSTS.graph_node_ns
+    assert api.tolist() == [first + further, 2 * further, COSTS.api_ns + COSTS.node_ns]
     launched = (s.schedule.node_start_ns - tools.begin_ns).tolist()
-    assert launched[:4] == [1000 + number * COSTS.node_ns for number in range(4)]
+    assert launched[:4] == [1000, *(1000 + first + number * further for number in range(3))]
+    inside = (
+        s.schedule.runtime_start_ns - s.schedule.node_start_ns,
+        s.schedule.node_end_ns - s.schedule.runtime_end_ns,
+    )
+    assert (np.concatenate(inside) > 0).all()
+    starts, ends = s.schedule.kernel_start_ticks[:4], s.schedule.kernel_start_ticks[:4] + s.kernel_ticks[:4]
+    assert (starts[1:] - ends[:-1]).tolist() == [6, 6, 6]
+
+
+@pytest.mark.parametrize("clock", [Clock.MODELLED, Clock.PROJECTED])
+def test_each_run_of_a_graph_is_a_launch_of_its_own(tools: Any, clock: Clock) -> None:
+    """Between two runs the script prepares data for 300 ms; nodes of one run follow each other at once."""
+    rows = [tools.Row("node", *times) for times in [(1000, 2000), (50_000, 60_000), (300_060_000, 300_070_000)]]
+    table = tools.operators(rows)
+    s = tools.simulate(table, clock=clock, graphs=graph_runs(tools, 65_000, 300_080_000))
+    between = np.diff(s.op_start_ns)
+    assert between[1] == pytest.approx(300_000_000, abs=60_000)
+    assert between[0] == (0 if clock is Clock.MODELLED else 48_000)
+    length = s.schedule.node_end_ns - s.schedule.node_start_ns + 1
+    first, further = COSTS.node_ns, COSTS.graph_node_ns
+    assert length.tolist() == [first, further, further, further, first, further]
+
+
+def test_a_graph_waits_for_its_data(tools: Any) -> None:
+    """The second node takes a batch that comes 30 ms late: the third starts when it is there."""
+    times = [(1000, 2000), (9000, 9001), (30_010_000, 30_020_000)]
+    table = tools.operators([tools.Row("node", *each) for each in times])
+    late = DatasetEvent(time_ns=tools.begin_ns + 9000, action="deque", source="queue", duration_ns=30_000_000)
+    for clock in (Clock.MODELLED, Clock.PROJECTED):
+        s = tools.simulate(table, clock=clock, graphs=graph_runs(tools, 40_000_000), dataset=(late,))
+        assert s.op_start_ns[2] - s.op_start_ns[1] == pytest.approx(30_000_000, abs=2_000)
+
+
+def test_copies_between_runs_are_launched_one_by_one(tools: Any) -> None:
+    rows = [tools.Row("copied", 1000, 2000), tools.Row("copied", 3000, 4000), tools.Row("node", 5000, 6000)]
+    s = tools.simulate(tools.operators(rows))
+    length = s.schedule.node_end_ns - s.schedule.node_start_ns + 1
+    assert length.tolist() == [COSTS.node_ns, COSTS.node_ns, COSTS.node_ns, COSTS.graph_node_ns]
 
 
 def test_operators_of_two_threads_that_overlap_each_keep_a_piece(tools: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from drynpu.analysis import Busy, KernelShare, Summary
+from drynpu.analysis import Busy, GraphIterations, KernelShare, Summary
 from drynpu.views import print_summary, render_summary, summary_document
 
 WIDTHS = pytest.mark.parametrize("width", [80, 120])
@@ -206,6 +206,36 @@ def test_results_that_others_wrote() -> None:
     assert "open trace_view.json" in shown(evolve(of_others, files={"trace_view.json": 1}))
 
 
+def test_the_total_of_modelled_kernels_has_an_interval() -> None:
+    """It holds the total four times out of five; a measured total has none."""
+    text = shown(summary(kernel_interval_us=(3610.4, 5124.0)))
+    assert "Top kernels (1320 in all, 4.473 ms; 80 %: 3.61 to 5.12 ms)" in text
+    assert "80 %" not in shown(summary())
+
+
+def test_modelled_steps_have_an_interval() -> None:
+    """It stands beside the total while the table fits 80 columns; with longer numbers the bar, then it is left out."""
+    sure = summary(step_intervals_us=((14_100.0, 27_000.0), (1700.0, 2415.0)))
+    assert "│ 20.415 │  14.1 to 27 │" in shown(sure)
+    assert "│  1.987 │ 1.7 to 2.42 │" in shown(sure)
+    assert "80 %" not in shown(summary())
+    long = evolve(sure, steps=steps((0, "3", 1e9, 2e9, 3e9), (1, "3", 1e9, 2e9, 3e9)))
+    assert "80 %" not in shown(long)
+
+
+def test_iterations_of_graphs_have_their_medians() -> None:
+    graphs = (
+        GraphIterations(graph="GeOp7_0", count=21, iteration_us=456.5, forward_backward_us=430.25, wait_us=1500.0),
+        GraphIterations(graph="GeOp5_0", count=2, iteration_us=15.6, forward_backward_us=None, wait_us=None),
+    )
+    text = shown(summary(iterations=graphs))
+    first, second = (next(line for line in text.splitlines() if name in line) for name in ("GeOp7_0", "GeOp5_0"))
+    assert first.replace("│", " ").split() == ["GeOp7_0", "21", "0.457", "0.430", "1.500"]
+    assert second.replace("│", " ").split() == ["GeOp5_0", "2", "0.016", "N/A", "N/A"]
+    assert "Iterations of graphs" not in shown(summary())
+    assert summary_document(summary(iterations=graphs))["iterations"][0]["count"] == 21  # type: ignore[index]
+
+
 def test_the_document_has_every_number() -> None:
     document = summary_document(summary(unmapped={"Odd": 3}, notes=("one",)))
     assert json.loads(json.dumps(document)) == document
@@ -219,6 +249,9 @@ def test_the_document_has_every_number() -> None:
         "kernels",
         "kernel_count",
         "kernel_us",
+        "kernel_interval_us",
+        "step_intervals_us",
+        "iterations",
         "unmapped",
         "unknown",
         "busy",

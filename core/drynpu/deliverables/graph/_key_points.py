@@ -94,14 +94,29 @@ def _marks(tag: npt.ArrayLike, tick: I64, index: I64, model_id: I64, stream: npt
     return rows
 
 
-def _clipped(first_tag: int, number: I64, start: I64, end: I64, stream: I64, *, points: KeyPoints) -> Interval:
-    """Keep the intervals of iterations that ran, inside them, in the order of iteration and time."""
+def _clipped(
+    first_tag: int,
+    number: I64,
+    start: I64,
+    end: I64,
+    stream: I64,
+    *,
+    points: KeyPoints,
+    barrier: I64 | None = None,
+) -> Interval:
+    """
+    Keep the intervals of iterations that ran, inside them, in the order of iteration and time.
+
+    *barrier*, where given, is a moment of each iteration (-1: none) that intervals from before it do not cross.
+    """
     place = np.searchsorted(points.iteration, number)
     ran = (number >= 0) & (place < len(points.iteration))
     ran[ran] = points.iteration[place[ran]] == number[ran]
     rows = np.flatnonzero(ran)
     rows = rows[np.lexsort((start[rows], number[rows]))]
     low, high = points.start[place[rows]], points.end[place[rows]]
+    if barrier is not None:
+        high = np.where(start[rows] < barrier[place[rows]], barrier[place[rows]], high)
     return Interval(
         first_tag=first_tag,
         iteration=number[rows],
@@ -112,7 +127,11 @@ def _clipped(first_tag: int, number: I64, start: I64, end: I64, stream: I64, *, 
 
 
 def get_nexts(context: RecordContext, starts: I64, ends: I64, points: KeyPoints) -> Interval:
-    """Return when iterations took data from the queue: dataset events that say how long that lasted."""
+    """
+    Return when iterations took data from the queue: dataset events that say how long that lasted.
+
+    The host measured them. What begins before the forward part of its iteration ends before it: forward needs the data.
+    """
     events = [event for event in context.recording.dataset if event.duration_ns > 0]
     time = np.array([event.time_ns for event in events], np.int64)
     length = np.array([event.duration_ns for event in events], np.int64)
@@ -124,6 +143,7 @@ def get_nexts(context: RecordContext, starts: I64, ends: I64, points: KeyPoints)
         _ticks(context, begin + length),
         np.full(len(time), DEFAULT_STREAM),
         points=points,
+        barrier=points.forward,
     )
 
 

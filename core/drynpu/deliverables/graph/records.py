@@ -53,6 +53,10 @@ class _Iterations:
     def model_id(self) -> I64:
         return np.array([self.graphs[graph].model_id for graph in self.graph], np.int64)
 
+    def launches(self, graph: int) -> Bools:
+        """Return which launches belong to iterations of a graph, by its number."""
+        return np.isin(self.of_launch, np.flatnonzero(np.array(self.graph) == graph))
+
 
 def build(context: RecordContext) -> GroupRecords:
     """
@@ -142,9 +146,10 @@ def _points(context: RecordContext, iterations: _Iterations) -> Records:
     times = simulation.collectives
     start = np.concatenate([simulation.schedule.kernel_start_ticks, times.start_ticks])
     no_point = np.zeros(len(times.calls), bool)
-    forward, backward = (np.concatenate([side, no_point]) for side in _candidates(context, iterations))
+    sides = _candidates(context, iterations)
+    forward, backward = (np.concatenate([side, no_point]) for side in sides)
     points = key_points(
-        np.concatenate([iterations.of_launch, iterations.of_collective]),
+        _marked(iterations, sides[0]),
         start,
         start + np.concatenate([simulation.kernel_ticks, times.calls.ticks]),
         forward=forward,
@@ -163,6 +168,18 @@ def _points(context: RecordContext, iterations: _Iterations) -> Records:
     return in_order(join_records(facts.TS_TRACK_STEP, parts))
 
 
+def _marked(iterations: _Iterations, forward: Bools) -> I64:
+    """Return the iteration of every launch and collective; -1 in graphs without marks, unless a name stands there."""
+    number = np.concatenate([iterations.of_launch, iterations.of_collective])
+    unmarked = {
+        graph
+        for graph, run in enumerate(iterations.graphs)
+        if run.points is not None and not run.points.marked and not forward[iterations.launches(graph)].any()
+    }
+    without = [place for place, graph in enumerate(iterations.graph) if graph in unmarked]
+    return np.asarray(np.where(np.isin(number, without), -1, number), np.int64)
+
+
 def _intervals(context: RecordContext, iterations: _Iterations, points: KeyPoints) -> Sequence[Interval]:
     starts = np.array([item.start_ns for item in iterations.items], np.int64)
     ends = np.array([item.end_ns for item in iterations.items], np.int64)
@@ -173,9 +190,9 @@ def _candidates(context: RecordContext, iterations: _Iterations) -> tuple[Bools,
     """
     Return per launch whether it may be the first forward and the last backward kernel of its iteration.
 
-    A name, of the graph or else of the request, picks the kernels of the operators called so, and of what they call;
-    one that nothing is called gives no point. Without names every computing kernel is forward unless an operator
-    around it is a backward one. Taking the data is not yet forward: the engine begins with who takes it from there.
+    A name of the request picks the kernels of the operators called so, and of what they call; one that nothing is
+    called gives no point. Without a name the operators count that the graph's compiler found. Where it searched for
+    none, every computing kernel is forward unless an operator around it is a backward one.
     """
     lowered = context.simulation.lowered
     operators, filters = context.recording.operators, context.request.filters
@@ -187,23 +204,29 @@ def _candidates(context: RecordContext, iterations: _Iterations) -> tuple[Bools,
     computes = (computes & ~takes_data)[lowered.launch_kernel]
     sides = []
     for side, field_name, chosen_name in (
-        (~backward_op[op], "forward_op", filters.first_forward_op),
-        (backward_op[op], "backward_op", filters.last_backward_op),
+        (~backward_op[op], "forward", filters.first_forward_op),
+        (backward_op[op], "backward", filters.last_backward_op),
     ):
         chosen = side & computes
         for number, graph in enumerate(iterations.graphs):
-            name = getattr(graph, field_name) or chosen_name
-            if name:
-                rows = np.isin(iterations.of_launch, np.flatnonzero(np.array(iterations.graph) == number))
-                chosen[rows] = _called(context, name)[rows]
+            found = None if graph.points is None else frozenset(getattr(graph.points, field_name))
+            names = frozenset({chosen_name}) if chosen_name else found
+            if names is not None:
+                rows = iterations.launches(number)
+                chosen[rows] = _called(context, names)[rows]
         sides.append(chosen)
-    return sides[0], sides[1]
+    forward, backward = sides
+    for number, graph in enumerate(iterations.graphs):
+        rows = iterations.launches(number)
+        if graph.points is not None and not backward[rows].any():
+            forward[rows] = False
+    return forward, backward
 
 
-def _called(context: RecordContext, name: str) -> Bools:
-    """Return per launch whether its kernel, its operator or one around that is called *name*."""
+def _called(context: RecordContext, names: frozenset[str]) -> Bools:
+    """Return per launch whether its kernel, its operator or one around that has one of *names*."""
     lowered, operators = context.simulation.lowered, context.recording.operators
-    named = np.array([text == name for text in operators.names] or [False])[operators.name]
+    named = np.array([text in names for text in operators.names] or [False])[operators.name]
     named = named | inherit(lowered.depth, lowered.parent, named)
-    kernel = np.array([kernel.name == name for kernel in lowered.kernels] or [False])
+    kernel = np.array([kernel.name in names for kernel in lowered.kernels] or [False])
     return np.asarray(named[lowered.dispatch_op[lowered.launch_dispatch]] | kernel[lowered.launch_kernel], bool)

@@ -17,6 +17,7 @@ from drynpu.device.collectives._plan import (
     plan_collective,
 )
 from drynpu.device.collectives._request import KINDS, CollectiveRequest
+from drynpu.device.collectives._transfers import TransferEstimate, link_of, transfer_estimate
 
 __all__ = [
     "KINDS",
@@ -31,8 +32,11 @@ __all__ = [
     "TaskName",
     "Topology",
     "Transfer",
+    "TransferEstimate",
     "TransferStep",
     "TransportType",
     "choose",
+    "link_of",
     "plan_collective",
+    "transfer_estimate",
 ]

@@ -20,9 +20,15 @@ from drynpu.kernels.ops._shapes import (
     stacked,
     tiled,
 )
-from drynpu.kernels.ops.attention import attention_gradient_work, attention_tiles, attention_work
+from drynpu.kernels.ops.attention import (
+    attention_gradient,
+    attention_gradient_work,
+    attention_tiles,
+    attention_work,
+    fused_attention,
+)
 from drynpu.kernels.ops.conv import Convolution, convolution_of
-from drynpu.kernels.ops.creation import drop_mask, fill_kernel, make_on_cpu
+from drynpu.kernels.ops.creation import clear_kernel, drop_mask, fill_kernel, make_on_cpu
 from drynpu.kernels.ops.elementwise import cast_kernel
 from drynpu.kernels.ops.engines import engine_of
 from drynpu.kernels.ops.graphs import FormatChanges, FormatPass, Fusion, GraphOperator, Place, fuse, takers_of
@@ -39,6 +45,7 @@ __all__ = [
     "GraphOperator",
     "Place",
     "Sides",
+    "attention_gradient",
     "attention_gradient_work",
     "attention_tiles",
     "attention_work",
@@ -46,6 +53,7 @@ __all__ = [
     "blocked_image",
     "cast_kernel",
     "channels_block",
+    "clear_kernel",
     "concatenated",
     "convolution_of",
     "drop_mask",
@@ -53,6 +61,7 @@ __all__ = [
     "fill_kernel",
     "fractal_weight",
     "fuse",
+    "fused_attention",
     "gather_kernel",
     "ge_dtype",
     "is_image",

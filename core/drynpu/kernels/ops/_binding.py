@@ -97,7 +97,8 @@ def _rows() -> Iterator[_Row]:
             operator, arguments = head.split(maxsplit=1)
             for entry in names.split():
                 name, given, kernel = entry.partition("=")
+                name, times, count = name.partition("*")
                 plain = _OPTIONAL.sub("", name)
-                spelling = (kernel if given else plain) + arguments
+                spelling = (kernel if given else plain + times + count) + arguments
                 for variant in dict.fromkeys((plain, _OPTIONAL.sub(r"\1", name))):
                     yield _Row(framework, variant, operators[operator], spelling)

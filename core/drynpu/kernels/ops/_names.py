@@ -10,7 +10,7 @@ kernel). ``argument=attribute`` gives the framework's name of an attribute, ``ar
 from __future__ import annotations
 
 MATMUL = """
-torch | product (a b) | aten::mm=aclnnMm: aten::bmm=aclnnBatchMatMul:
+torch | product (a b) | aten::bmm=aclnnBatchMatMul:
 torch | product (bias a b) | aten::addmm=aclnnAddmm: aten::addmm_=aclnnInplaceAddmm: aten::baddbmm=aclnnBaddbmm:
     aten::baddbmm_=aclnnInplaceBaddbmm:
 
@@ -21,10 +21,12 @@ tf | einsum () | Einsum=BatchMatMulV2
 
 mindspore | product (a b turn_a=transpose_a turn_b=transpose_b) | MatMul=MatMulV2 Mm=MatMulV2 MatMulExt=MatMulV2
     BatchMatMul=BatchMatMulV2 BatchMatMulExt=BatchMatMulV2
+mindspore | product (bias a b) | Addmm=MatMulV2 Baddbmm=BatchMatMulV2
 mindspore | dense (x weight bias) | Dense=MatMulV2
 
 onnx | product (a b turn_a=transA turn_b=transB) | Gemm=MatMulV2
 onnx | vector_product (a b) | MatMul=MatMulV2 MatMulInteger=MatMulV2
+onnx | vector_product (a . . b) | QLinearMatMul=MatMulV2
 onnx | einsum () | Einsum=BatchMatMulV2
 """
 
@@ -39,16 +41,22 @@ tf | input_gradient (sizes weight dy) | Conv2DBackpropInput=Conv2DBackpropInputD
     DepthwiseConv2dNativeBackpropInput=DepthwiseConv2DBackpropInputD
 tf | weight_gradient (x sizes dy) | Conv2DBackpropFilter=Conv2DBackpropFilterD
     DepthwiseConv2dNativeBackpropFilter=DepthwiseConv2DBackpropFilterD
+tf | convolution (x weight stride=strides padding dilation=dilations) | Conv3D
+tf | input_gradient (sizes weight dy) | Conv3DBackpropInputV2=Conv3DBackpropInputD
+tf | weight_gradient (x sizes dy) | Conv3DBackpropFilterV2=Conv3DBackpropFilterD
 tf | bias_addition (x bias) | BiasAdd=Add BiasAddV1=Add
 tf | bias_gradient (dy) | BiasAddGrad
 
 mindspore | convolution (x weight) | Conv2D
+mindspore | convolution (x weight bias stride padding dilation groups) | Conv2DExt=Conv2D
+    Conv1DExt=Conv2D Conv3DExt=Conv3D
 mindspore | input_gradient (dy weight sizes) | Conv2DBackpropInput Conv2DTranspose=Conv2DBackpropInput
 mindspore | weight_gradient (dy x sizes) | Conv2DBackpropFilter
 mindspore | bias_addition (x bias) | BiasAdd
 mindspore | bias_gradient (dy) | BiasAddGrad
 
 onnx | convolution (x weight groups=group) | Conv=Conv2D ConvInteger=Conv2D ConvTranspose=Conv2DTransposeD
+onnx | convolution (x . . weight groups=group) | QLinearConv=Conv2D
 """
 
 POOLING = """
@@ -61,8 +69,13 @@ torch | adaptive_average_pool (x size) | aten::_adaptive_avg_pool2d=aclnnAdaptiv
 torch | adaptive_average_pool_gradient (dy x) | aten::_adaptive_avg_pool2d_backward=aclnnAdaptiveAvgPool2dBackward:
 
 tf | pool (x window=ksize stride=strides padding) | MaxPool MaxPoolV2=MaxPool MaxPool3D AvgPool AvgPool3D
-tf | max_pool_gradient (x y dy window=ksize) | MaxPoolGrad
-tf | average_pool_gradient (sizes dy window=ksize) | AvgPoolGrad=AvgPoolGradD
+tf | pool (x window=ksize stride=strides padding) | MaxPoolWithArgmax
+tf | max_pool_gradient (x y dy window=ksize) | MaxPoolGrad MaxPool3DGrad MaxPoolGradGrad MaxPool3DGradGrad
+tf | argmax_pool_gradient (x dy places) | MaxPoolGradWithArgmax
+tf | average_pool_gradient (sizes dy window=ksize) | AvgPoolGrad=AvgPoolGradD AvgPool3DGrad=AvgPool3DGradD
+tf | resample (x) | ResizeBilinear=ResizeBilinearV2D*8 ResizeNearestNeighbor=ResizeNearestNeighborV2D*1
+tf | resample_gradient (dy x) | ResizeBilinearGrad=ResizeBilinearV2Grad*8
+tf | resample_gradient (dy) | ResizeNearestNeighborGrad=ResizeNearestNeighborV2GradD*1
 
 mindspore | pool (x window=kernel_size) | MaxPool AvgPool MaxPool3D AvgPool3D
 mindspore | max_pool_gradient (x y dy window=kernel_size) | MaxPoolGrad
@@ -93,14 +106,21 @@ tf | training_batch_norm (x! scale! offset! mean variance training=is_training) 
     FusedBatchNormV3=
 tf | batch_norm_gradient (dy! x! scale! mean variance training=is_training) | FusedBatchNormGrad= FusedBatchNormGradV2=
 tf | batch_norm_gradient (dy! x! scale! mean variance reserve training=is_training) | FusedBatchNormGradV3=
+tf | normalisation (x) | LRN*8
+tf | normalisation (dy x y) | LRNGrad*14
 
-mindspore | softmax (x) | Softmax=SoftmaxV2 LogSoftmax=LogSoftmaxV2
+mindspore | softmax (x) | Softmax=SoftmaxV2 LogSoftmax=LogSoftmaxV2 LogSoftmaxExt=LogSoftmaxV2
 mindspore | softmax_gradient (y dy) | SoftmaxGrad LogSoftmaxGrad
 mindspore | batch_norm (x! scale! offset! mean! variance! training=is_training) | BatchNorm=BNTrainingUpdate
+mindspore | batch_norm (x scale offset mean variance training) | BatchNormExt=BNTrainingUpdate
+mindspore | batch_norm_gradient (dy x scale mean variance . . training) | BatchNormGradExt=BNTrainingReduceGrad
 mindspore | batch_norm_gradient (dy! x! scale! mean variance reserve training=is_training) |
     BatchNormGrad=BNTrainingReduceGrad
 mindspore | layer_norm (x! scale! offset!) | LayerNorm=LayerNormV3 LayerNormExt=LayerNormV3
 mindspore | affine_gradient (x dy variance mean scale) | LayerNormGrad=LayerNormGradV3
+mindspore | affine_gradient (dy x shape mean deviation scale) | LayerNormGradExt=LayerNormGradV3
+mindspore | normalisation (x) | RmsNorm*5 AddRmsNorm*6 AddLayerNormV2=AddLayerNorm*8 LinalgVectorNorm=LpNormV2*4
+mindspore | normalisation (dy x) | RmsNormGrad*11 AddLayerNormGrad*14
 mindspore | group_norm (x! groups scale! offset!) | GroupNorm
 mindspore | affine_gradient (dy x mean deviation scale) | GroupNormGrad
 
@@ -122,17 +142,20 @@ mindspore | dropout_gradient (dy mask) | DropoutGrad=DropOutDoMaskV3
 """
 
 RECURRENT = """
-torch | lstm_layer (x w_x w_h b_x b_h h c) | aten::mkldnn_rnn_layer=
-torch | lstm_layer_gradient (x w_x w_h b_x b_h h c) | aten::mkldnn_rnn_layer_backward=
+torch | lstm_layer (x w_x w_h b_x b_h h c) | aten::mkldnn_rnn_layer= npu::npu_lstm=
+torch | lstm_layer_gradient (x w_x w_h b_x b_h h c) | aten::mkldnn_rnn_layer_backward= npu::npu_lstm_backward=
+torch | gru_layer (x w_x w_h b_x b_h h) | npu::npu_gru=
+torch | gru_layer_gradient (x w_x w_h b_x b_h h) | npu::npu_gru_backward=
 
 mindspore | stacked_lstm (x) | LSTM=DynamicRNN
 mindspore | stacked_lstm_gradient (x) | LSTMGrad=DynamicRNNGrad
+
+onnx | lstm_directions (x weight batch_first=layout) | LSTM=DynamicRNN
+onnx | gru_directions (x weight batch_first=layout) | GRU=DynamicGRUV2
 """
 
 ATTENTION = """
-torch | attention (query key value dropout causal mask) |
+torch | fused_attention (query key value dropout causal mask) |
     aten::_scaled_dot_product_flash_attention_for_cpu=aclnnFlashAttentionScore:
-torch | attention_gradient (dy query key value out statistics dropout causal mask) |
-    aten::_scaled_dot_product_flash_attention_for_cpu_backward=aclnnFlashAttentionScoreGrad:
 torch | masked_softmax (x mask) | aten::_masked_softmax=aclnnSoftmax:
 """

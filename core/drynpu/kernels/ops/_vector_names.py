@@ -12,8 +12,11 @@ from __future__ import annotations
 ELEMENTWISE = """
 tf | elementwise (x) | Abs Neg Sign Square Sqrt Rsqrt Reciprocal Inv Exp Expm1 Log Log1p Sin Cos Tan Sinh Cosh Asin
     Acos Atan Asinh Acosh Atanh Erf Erfc Tanh Sigmoid Softplus Softsign Relu Relu6 Elu Selu LeakyRelu Gelu Floor Ceil
-    Round Rint LogicalNot Invert
+    Round Rint LogicalNot Invert Erfinv BesselI0e BesselI1e
+tf | elementwise (x) | FakeQuantWithMinMaxArgs*4
+tf | elementwise (x low high) | FakeQuantWithMinMaxVars*4 FakeQuantWithMinMaxVarsPerChannel*4
 tf | comparison (x) | IsNan IsInf IsFinite
+tf | elementwise (dy x) | FakeQuantWithMinMaxArgsGradient*3
 tf | elementwise (x y) | Add AddV2=Add Sub Mul MulNoNan Div DivNoNan RealDiv FloorDiv TruncateDiv FloorMod Mod
     TruncateMod Maximum Minimum Pow SquaredDifference Xdivy Xlogy Atan2 BitwiseAnd BitwiseOr BitwiseXor LeftShift
     RightShift
@@ -26,7 +29,8 @@ tf | accumulation (x) | AddN AccumulateNV2
 tf | cast (x dtype=DstT) | Cast
 
 mindspore | elementwise (x) | Abs Neg Sign Square Sqrt Rsqrt Reciprocal Exp Expm1 Log Log1p Sin Cos Tan Sinh Cosh Asin
-    Acos Atan Asinh Acosh Atanh Erf Erfc Tanh Sigmoid Softplus SoftplusExt=SoftplusV2 Softsign Mish ReLU=Relu
+    Acos Atan Asinh Acosh Atanh Erf Erfc Tanh Sigmoid Softplus SoftplusExt=SoftplusV2 Softsign Mish MishExt=Mish
+    SeLUExt=Selu ReLU=Relu
     ReLU6=Relu6 Elu EluExt=Elu SeLU=Selu LeakyReLUExt=LeakyRelu HSwish=HardSwish HSigmoid=HardSigmoid
     HShrink=HardShrink SiLU=Swish GeLU=Gelu GeluExt=GeluV2 FastGeLU=FastGelu Floor Ceil Round Trunc Rint LogicalNot
     BitwiseNot=Invert
@@ -40,12 +44,30 @@ mindspore | comparison (x y) | Equal NotEqual Greater GreaterEqual Less LessEqua
 mindspore | elementwise (x y) | ReluGrad ReLU6Grad=Relu6Grad EluGrad SeluGrad HSwishGrad=HardSwishGrad
     HSigmoidGrad=HardSigmoidGrad SigmoidGrad TanhGrad SqrtGrad RsqrtGrad ReciprocalGrad SoftplusGrad SiLUGrad=SiluGrad
     GeLUGrad=GeluGrad FastGeLUGrad=FastGeluGrad MishGrad AbsGrad LeakyReLUGradExt=LeakyReluGrad
+mindspore | elementwise (x target) | MSELossExt=MseLoss L1LossExt=LpLoss KLDiv SoftMarginLoss
+mindspore | elementwise (dy x target) | MSELossGradExt=MseLossGrad L1LossBackwardExt=L1LossGrad
+    KLDivGrad=KlDivLossGrad
+mindspore | elementwise (x target dy) | SoftMarginLossGrad
 mindspore | elementwise (x target) | SigmoidCrossEntropyWithLogits BinaryCrossEntropy SmoothL1Loss KLDivLoss
     BCEWithLogitsLoss
 mindspore | elementwise (x target dy) | SigmoidCrossEntropyWithLogitsGrad BinaryCrossEntropyGrad SmoothL1LossGrad
     KLDivLossGrad
 mindspore | elementwise (x y z) | ClipByValue MaskedFill PReLUGrad=PReluGrad
 mindspore | elementwise (condition x y) | Select=SelectV2
+mindspore | elementwise (x) | AcosExt=Acos AcoshExt=Acosh AsinExt=Asin AsinhExt=Asinh AtanExt=Atan Exp2=Pow Log2=Log
+    Log10=Log Frac=Sub IsNegInf LogSigmoid Hardtanh=ClipByValueV2 Threshold=ThresholdV2
+    Swiglu=SwiGlu*10 InplaceReLU=Relu InplaceSiLU=Swish InplaceSigmoid=Sigmoid InplaceTanh=Tanh InplaceElu=Elu
+    InplaceHardtanh=ClipByValueV2 InplaceThreshold=ThresholdV2 InplaceErfinv=Erfinv InplaceExp=Exp
+    InplaceFloor=Floor InplaceLog=Log InplaceSign=Sign
+mindspore | elementwise (x y) | Atan2Ext=Atan2 LogAddExp LogAddExp2=LogAddExp FmodTensor=Mod FmodScalar=Mod
+    BitwiseAndScalar=BitwiseAnd BitwiseOrScalar=BitwiseOr BitwiseXorScalar=BitwiseXor BitwiseOrTensor=BitwiseOr
+    BitwiseXorTensor=BitwiseXor XLogYScalarOther=Xlogy XLogYScalarSelf=Xlogy InplaceAddsExt=Add InplaceSubScalar=Sub
+    InplaceMuls=Mul InplaceDivs=RealDiv InplaceDivMod=FloorDiv InplaceDivMods=FloorDiv InplaceFloorDivide=FloorDiv
+    InplaceFloorDivides=FloorDiv InplaceRemainderTensorTensor=FloorMod InplaceRemainderTensorScalar=FloorMod
+mindspore | elementwise (x y z) | AddcdivExt=Addcdiv AddcmulExt=Addcmul InplaceClampScalar=ClipByValueV2
+    InplaceClampTensor=ClipByValueV2 InplaceMaskedFillScalar=MaskedFill InplaceMaskedFillTensor=MaskedFill
+mindspore | elementwise (dy x) | GeluGradExt=GeluGradV2*24 EluGradExt=EluGradV2 HardtanhGrad LogSigmoidGrad
+    ThresholdGrad=ThresholdGradV2D SwigluGrad=SwiGluGrad*20 SoftplusGradExt=SoftplusV2Grad MishGradExt=MishGrad
 mindspore | accumulation (x) | AddN
 mindspore | cast (x) | Cast
 
@@ -68,20 +90,31 @@ mindspore | one_pass (x) | ReduceSum SumExt=ReduceSum ReduceMean MeanExt=ReduceM
     ProdExt=ReduceProd ReduceAll ReduceAny Max=ReduceMax Min=ReduceMin L2Loss Argmax=ArgMaxV2 Argmin=ArgMinV2
     ArgMaxExt=ArgMaxV2 ArgMinExt=ArgMinV2 ArgMaxWithValue ArgMinWithValue TopK=TopKV2 TopkExt=TopKV2 CumSum=Cumsum
     CumsumExt=Cumsum CumProd=Cumprod AdaptiveAvgPool2D=AdaptiveAvgPool2d AdaptiveMaxPool2D=AdaptiveMaxPool2d
-    ResizeNearestNeighborV2Grad LpNorm=LpNormV2 NormCalculateFloatStatus=LpNormV2
+    ResizeNearestNeighborV2Grad LpNorm=LpNormV2 NormCalculateFloatStatus=LpNormV2 Var=ReduceVar Std=ReduceStdV2
+    VarMean=ReduceVar StdMean=ReduceStdV2 LogSumExp=ReduceLogSumExp CountNonZero=ReduceSum Nansum=ReduceSum
+    SortExt=Sort ArgSort=Sort MedianDim=TopKV2 MedianExt=TopKV2 Kthvalue=TopKV2 CumminExt=Cummin TraceExt=Trace
+    HistcExt=Histogram BincountExt=Bincount AvgPool1D=AvgPoolV2 AvgPool2D=AvgPoolV2 AvgPool3DExt=AvgPool3D
+    AdaptiveAvgPool1D=AdaptiveAvgPool2d AdaptiveAvgPool2DExt=AdaptiveAvgPool2d AdaptiveMaxPool1D=AdaptiveMaxPool2d
+    AdaptiveAvgPool3DExt=AdaptiveAvgPool3d MaxPoolWithMask=MaxPoolWithArgmaxV1 MaxPoolWithIndices=MaxPoolWithArgmaxV3
 
 onnx | reduction (x) | ReduceSum=ReduceSumD ReduceMean=ReduceMeanD ReduceMax=ReduceMaxD ReduceMin=ReduceMinD
     ReduceProd=ReduceProdD ReduceL1=LpNorm ReduceL2=LpNorm ReduceSumSquare=SquareSumV1 ReduceLogSum ReduceLogSumExp
 onnx | one_pass (x) | ArgMax=ArgMaxD ArgMin=ArgMinD TopK=TopKD CumSum=CumsumD Softmax=SoftmaxV2*5
     LogSoftmax=LogSoftmaxV2*6 Hardmax=HardMax*2 LpNormalization=LpNormV2*3 MeanVarianceNormalization=MVNV2*6
+    QuantizeLinear=AscendQuant*3 DequantizeLinear=AscendAntiQuant*2 DynamicQuantizeLinear=DynamicQuant*4
 """
 
 MOVEMENT = """
 tf | transpose (x) | Transpose=TransposeD
 tf | move (x) | Slice=SliceD StridedSlice=StridedSliceD Reverse=ReverseV2D ReverseV2=ReverseV2D DiagPart=DiagPartD
 tf | move (x lengths) | ReverseSequence
+tf | move (x) | SpaceToDepth DepthToSpace BatchToSpace=BatchToSpaceD BatchToSpaceND=BatchToSpaceNDD MatrixDiagPartV2
+    DataFormatVecPermute DataFormatDimMap
+tf | grow (x) | SpaceToBatch=SpaceToBatchD SpaceToBatchND=SpaceToBatchNDD ExtractImagePatches ExtractVolumePatches
+    MatrixDiagV2=MatrixDiag
 tf | gather (x index) | Gather=GatherV2D GatherV2=GatherV2D ResourceGather=GatherV2D
 tf | gather_points (x index) | GatherNd
+tf | gather (x index) | ResourceGatherNd=GatherNd
 tf | grow (x) | MatrixDiagV3=MatrixDiag Diag=DiagD Tile=TileD BroadcastTo=BroadcastToD Pad=PadD PadV2=PadV2D MirrorPad
 tf | place_in_zeros (. . . . x) | StridedSliceGrad=StridedSliceGradD
 tf | join (axis parts) | Concat=ConcatD
@@ -93,8 +126,15 @@ tf | one_hot (index) | OneHot=OneHotD
 
 mindspore | move (x) | Transpose StridedSlice=StridedSliceD Slice SliceExt=Slice ReverseV2 Contiguous=AsStrided
     Copy=TensorMove TensorMove Clone=TensorMove ViewCopy InplaceCopy=TensorMove
-mindspore | gather (x index) | Gather=GatherV2 GatherNd Embedding=GatherV2 IndexSelect=GatherV2
-mindspore | gather (x . index) | GatherD=GatherElements
+mindspore | gather (x index) | Gather=GatherV2 GatherNd
+mindspore | gather (index x) | Embedding=GatherV2
+mindspore | gather (x . index) | GatherD=GatherElements IndexSelect=GatherV2
+mindspore | grow (x) | RepeatInterleaveInt=RepeatInterleave RepeatInterleaveTensor=RepeatInterleave ConstantPadND=PadV3
+    ReflectionPad1D=MirrorPad ReflectionPad2D=MirrorPad ReflectionPad3D=MirrorPad ReplicationPad1D=PadV3
+    ReplicationPad2D=PadV3 ReplicationPad3D=PadV3 DiagExt=Diag Im2ColExt=Im2col
+mindspore | move (x) | Roll TrilExt=Tril ReflectionPad1DGrad=PadV3Grad ReflectionPad2DGrad=PadV3Grad
+    ReflectionPad3DGrad=PadV3Grad ReplicationPad1DGrad=PadV3Grad ReplicationPad2DGrad=PadV3Grad
+    ReplicationPad3DGrad=PadV3Grad Col2ImExt=Col2im
 mindspore | grow (x) | Tile BroadcastTo Pad=PadD PadV3 StridedSliceGrad SliceGrad
     ResizeNearestNeighbor=ResizeNearestNeighborV2 ResizeNearestNeighborV2 RepeatInterleave=Tile
 mindspore | join (parts) | Concat=ConcatD Stack=Pack StackExt=Pack
@@ -102,7 +142,7 @@ mindspore | cut (x) | Split=SplitD SplitTensor=SplitD SplitWithSize=SplitVD Unst
 mindspore | one_hot (index depth on off) | OneHot
 
 onnx | transpose (x order=perm) | Transpose=TransposeD
-onnx | move (x) | Slice=StridedSliceD DepthToSpace SpaceToDepth Trilu ReverseSequence
+onnx | move (x) | Aipp Slice=StridedSliceD DepthToSpace SpaceToDepth Trilu ReverseSequence
 onnx | gather (x index) | Gather=GatherV2D GatherElements GatherND=GatherNd
 onnx | grow (x) | Pad=PadD Tile=TileD Expand=ExpandD
 onnx | join (parts) | Concat=ConcatD
@@ -123,8 +163,9 @@ onnx | make_on_cpu () | NonZero NonMaxSuppression=NonMaxSuppressionV6 Unique=Uni
 SCATTER = """
 tf | scatter (x index updates) | (Resource)ScatterAdd (Resource)ScatterSub (Resource)ScatterMul (Resource)ScatterDiv
     (Resource)ScatterMax (Resource)ScatterMin (Resource)ScatterUpdate (Resource)ScatterNdAdd (Resource)ScatterNdSub
-    (Resource)ScatterNdUpdate
-tf | scatter_copy (x index updates) | TensorScatterUpdate TensorScatterAdd
+    (Resource)ScatterNdUpdate (Resource)ScatterNdMax (Resource)ScatterNdMin
+tf | scatter_copy (x index updates) | TensorScatterUpdate TensorScatterAdd TensorScatterSub TensorScatterMax
+    TensorScatterMin ScatterNdNonAliasingAdd=ScatterNonAliasingAdd
 tf | add_up (updates index) | UnsortedSegmentSum=UnsortedSegmentSumD UnsortedSegmentMax=UnsortedSegmentMaxD
     UnsortedSegmentMin=UnsortedSegmentMinD UnsortedSegmentProd=UnsortedSegmentProdD SegmentSum
 tf | add_up (index updates) | ScatterNd
@@ -162,6 +203,11 @@ tf | update_rows (state state state grad index) | (Resource)SparseApplyFtrl=Spar
     (Resource)SparseApplyFtrlV2=SparseApplyFtrlV2D
 tf | update_rows (state state state . . . grad index) | (Resource)SparseApplyAdadelta=SparseApplyAdadeltaD
 tf | update_rows (state state state . . . . grad index) | (Resource)SparseApplyRMSProp=SparseApplyRMSPropD
+tf | update_rows (state . . . grad index) | (Resource)SparseApplyProximalGradientDescent
+tf | update_rows (state state . . . grad index) | (Resource)SparseApplyProximalAdagrad=SparseApplyProximalAdagradD
+tf | update_rows (state state state grad index) | (Resource)SparseApplyAdagradDA
+tf | update_rows (state state state state . . . . grad index) | (Resource)SparseApplyCenteredRMSProp
+tf | update_by_handle (state state state grad) | (Resource)ApplyAdagradDA=ApplyAdagradDAD
 
 mindspore | update (state) | ApplyGradientDescent
 mindspore | update (state state) | ApplyMomentum FusedWeightApplyMomentum=ApplyMomentum*6 ApplyAdagrad=ApplyAdagradD

@@ -40,7 +40,7 @@ def attention_gradient_work(pairs: int, width: int, value_width: int) -> tuple[i
     return 2 * pairs * (3 * width + 2 * value_width), _SOFTMAX_GRADIENT_OPS * pairs
 
 
-def attention(call: OperatorCall) -> KernelPlan | None:
+def fused_attention(call: OperatorCall) -> KernelPlan | None:
     """``query key value dropout causal mask``."""
     operands = _operands(call, "query", "key", "value")
     if operands is None:

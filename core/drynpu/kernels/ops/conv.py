@@ -16,6 +16,7 @@ from attrs import frozen
 from drynpu.kernels._call import OperatorCall
 from drynpu.kernels._specs import output_tiles, tensor_like
 from drynpu.kernels._types import KernelPlan, KernelSpec, TaskType, TensorDesc
+from drynpu.kernels.ops.creation import clear_kernel
 from drynpu.kernels.ops.layouts import blocked_image, fractal_weight, is_image, plain_image
 from drynpu.kernels.ops.windows import channels_of, image_of_space, space_of, windowed_space
 
@@ -61,8 +62,10 @@ class Convolution:
     @property
     def plain_weight(self) -> TensorDesc:
         """The weight as the framework holds it."""
-        rank_3d = len(self.weight.shape) == _MOST_DIMS
-        return tensor_like(self.weight, layout="NCDHW" if rank_3d else self.call.weight_format)
+        order = self.call.weight_format
+        if len(self.weight.shape) == _MOST_DIMS:
+            order = "DHWCN" if order == "HWCN" else "NCDHW"
+        return tensor_like(self.weight, layout=order)
 
     def inside(self, image: TensorDesc) -> TensorDesc:
         """Return an image as the kernel takes it."""
@@ -114,7 +117,7 @@ class Convolution:
         )
         if main.task_type is TaskType.AI_CPU:
             return [main]
-        return [self.call.kernel("MemSet", [], [self.gradient], suffix="_MemSet", tail=False, cost=0), main]
+        return [clear_kernel(self.call, [self.gradient], suffix="_MemSet"), main]
 
 
 def convolution_of(
@@ -125,7 +128,7 @@ def convolution_of(
         return None
     if not len(x.shape) == len(weight.shape) == len(y.shape):
         return None
-    if not (call.channels_first or is_image(x.shape)):
+    if not (call.channels_first or len(x.shape) > _LEAST_DIMS):
         return None
     groups = call.whole("groups", 1)
     # The path that compiles operator by operator has no kernel of its own for depthwise weights.

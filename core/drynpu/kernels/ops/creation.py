@@ -7,6 +7,8 @@ Drop-out is a mask by the random number unit, then its use.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from drynpu.kernels._call import OperatorCall
 from drynpu.kernels._specs import ceil_div
 from drynpu.kernels._types import KernelPlan, KernelSpec, TaskType, TensorDesc
@@ -21,6 +23,12 @@ def fill(call: OperatorCall) -> KernelPlan | None:
 def fill_kernel(call: OperatorCall, inputs: list[TensorDesc], out: TensorDesc, op_type: str = "") -> KernelSpec:
     """Return the kernel of a fill, which writes *out* and reads next to nothing."""
     return call.kernel(op_type or call.binding.kernel, inputs, [out], cost=0, read=0)
+
+
+def clear_kernel(call: OperatorCall, cleared: Sequence[TensorDesc], suffix: str = "") -> KernelSpec:
+    """Return the kernel that clears tensors before another one adds to them; it lists none of them (measured)."""
+    written = sum(t.size_bytes for t in cleared)
+    return call.kernel("MemSet", [], [], suffix=suffix, tail=not suffix, cost=0, over=0, written=written)
 
 
 def make(call: OperatorCall, task: TaskType = TaskType.AI_VECTOR_CORE) -> KernelPlan | None:

@@ -15,9 +15,10 @@ _PRODUCTS: Final = (
     *(conv.convolution, conv.input_gradient, conv.weight_gradient),
 )
 _MIXED: Final = (
-    *(attention.attention, attention.attention_gradient),
+    *(attention.fused_attention, attention.attention_gradient),
     *(recurrent.stacked_lstm, recurrent.stacked_lstm_gradient),
     *(recurrent.lstm_layer, recurrent.lstm_layer_gradient),
+    *(recurrent.gru_layer, recurrent.gru_layer_gradient),
 )
 _ENGINES: Final[Mapping[Any, TaskType]] = MappingProxyType(
     dict.fromkeys(_PRODUCTS, TaskType.AI_CORE)

@@ -31,7 +31,8 @@ def is_image(shape: Sequence[int]) -> bool:
 
 def plain_image(image: TensorDesc, *, channels_first: bool = True) -> TensorDesc:
     """Return an image with the name of the format in which a framework holds it."""
-    plain = ("NCDHW" if len(image.shape) == 5 else "NCHW") if channels_first else "NHWC"
+    volume = len(image.shape) == 5
+    plain = ("NCDHW" if volume else "NCHW") if channels_first else ("NDHWC" if volume else "NHWC")
     return TensorDesc(image.shape, image.dtype, plain)
 
 
@@ -50,7 +51,8 @@ def fractal_weight(weight: TensorDesc, *, order: str = "NCHW", depthwise: bool =
     """
     Return a weight as the cube unit wants it.
 
-    *order* is ``NCHW`` for [N, C, KH, KW] or ``HWCN`` for [KH, KW, C, N]; a depthwise weight has one channel per group.
+    *order* is ``NCHW`` for [N, C, KH, KW] or ``HWCN`` for [KH, KW, C, N], each with a depth before KH for volumes; a
+    depthwise weight has one channel per group.
     """
     if order == "HWCN":
         *space, inside, outside = weight.shape
@@ -60,4 +62,5 @@ def fractal_weight(weight: TensorDesc, *, order: str = "NCHW", depthwise: bool =
         inside, outside = 1, inside * outside
     c0 = channels_block(weight.dtype)
     blocks = ceil_div(inside, c0) * math.prod(space)
-    return TensorDesc((blocks, ceil_div(outside, _N0), _N0, c0), weight.dtype, "FRACTAL_Z")
+    layout = "FRACTAL_Z_3D" if len(space) == 3 else "FRACTAL_Z"
+    return TensorDesc((blocks, ceil_div(outside, _N0), _N0, c0), weight.dtype, layout)

@@ -1,8 +1,9 @@
 """
 Matrix products.
 
-MatMulV3 is taken from a thousand million multiply-adds on, MatMulV2 below: that separates the measured ND cases (V2 at
-[32,4096]x[4096,4096] and [1000,32]x[32,4096], V3 at [4096,32]x[32,9216] and above; device_and_cost_model.md 3.5, 4.3).
+MatMulV3 is taken from a thousand million multiply-adds and a tile of rows on, MatMulV2 below. That separates the
+measured ND cases: V2 at [32,9216]x[9216,4096], [32,4096]x[4096,9216] and [1000,32]x[32,4096], V3 at [4096,32]x[32,9216]
+and above.
 HF32 is off for products, as it is by default, and the measured FP32 products show NO.
 """
 
@@ -18,7 +19,7 @@ from drynpu.kernels._rules import broadcast_shape
 from drynpu.kernels._specs import output_tiles, tensor_like
 from drynpu.kernels._types import KernelPlan, KernelSpec, TensorDesc
 
-_V3_FROM_MULTIPLY_ADDS = 10**9
+_V3_FROM_MULTIPLY_ADDS, _V3_FROM_ROWS = 10**9, 128
 _BATCHED = "BatchMatMulV2"
 _TURNS = ((False, False), (False, True), (True, False), (True, True))
 
@@ -37,7 +38,8 @@ class Sides:
         """GE's type of the product."""
         if self.batch:
             return _BATCHED
-        return "MatMulV3" if self.rows * self.inner * self.columns >= _V3_FROM_MULTIPLY_ADDS else "MatMulV2"
+        large = self.rows * self.inner * self.columns >= _V3_FROM_MULTIPLY_ADDS
+        return "MatMulV3" if large and min(self.rows, self.columns) >= _V3_FROM_ROWS else "MatMulV2"
 
 
 def matrix_sides(call: OperatorCall) -> Sides | None:

@@ -45,6 +45,16 @@ def max_pool_gradient(call: OperatorCall) -> KernelPlan | None:
     return call.plan(call.kernel(call.binding.kernel, images, images[:1], cost=cost, over=over))
 
 
+def argmax_pool_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``x dy places``: every gradient goes to the place of its maximum, zeros elsewhere."""
+    x, dy, places = call.tensor("x"), call.tensor("dy"), call.tensor("places")
+    if x is None or dy is None or places is None:
+        return None
+    inputs = [call.image(x), call.image(dy), places]
+    read = dy.size_bytes + places.size_bytes
+    return call.plan(call.kernel(call.binding.kernel, inputs, [call.image(x)], over=dy.elements, read=read))
+
+
 def average_pool_gradient(call: OperatorCall) -> KernelPlan | None:
     """``x y dy window``, or without *x* and *y* where the shape of the result is known."""
     dy, window = call.tensor("dy"), _window(call)
@@ -90,11 +100,18 @@ def masked_max_pool_gradient(call: OperatorCall) -> KernelPlan | None:
     if min(window) < 1:
         return None
     inside, blocked_dy = _masked(x), _masked(gradient)
-    inputs = [inside, blocked_dy, _mask(x, gradient.shape[2:], window)]
+    inputs = [inside, blocked_dy, _mask_of_gradient(x, gradient.shape[2:], window)]
     cost = math.prod(window)
     main = call.kernel("MaxPoolGradWithArgmaxV1", inputs, [inside], cost=cost, over=blocked_dy.elements)
-    before = call.format_change(0, x, inside), call.format_change(1, gradient, blocked_dy)
+    before = call.format_change(0, gradient, blocked_dy), call.format_change(1, x, inside)
     return call.plan(*before, main, call.format_change(2, inside, x))
+
+
+def _mask_of_gradient(x: TensorDesc, space: tuple[int, ...], window: tuple[int, ...]) -> TensorDesc:
+    """Return the mask as the gradient lists it: all channels, and the places of the window twice (measured)."""
+    mask = _mask(x, space, window)
+    batch, _, places, *rest = mask.shape
+    return TensorDesc((batch, x.shape[1], places, places, *rest), mask.dtype, mask.format)
 
 
 def adaptive_average_pool(call: OperatorCall) -> KernelPlan | None:
@@ -138,6 +155,24 @@ def resize(call: OperatorCall) -> KernelPlan | None:
     linear = call.text("mode") in {"linear", "cubic"}
     op_type, cost = ("ResizeBilinearV2", 8) if linear else ("ResizeNearestNeighborV2", 1)
     return call.plan(call.kernel(op_type, [x], [out], cost=cost, over=out.elements))
+
+
+def resample(call: OperatorCall) -> KernelPlan | None:
+    """``x``: the kernel of the binding computes each element of the result from neighbours."""
+    x, out = call.tensor("x"), call.output()
+    if x is None or out is None:
+        return None
+    cost = call.binding.operations
+    return call.plan(call.kernel(call.binding.kernel, [x], [out], cost=cost, over=out.elements))
+
+
+def resample_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``dy x``: each gradient is given to the neighbours it came from; of *x* only the shape counts."""
+    dy, dx = call.tensor("dy"), call.output() or call.tensor("x")
+    if dy is None or dx is None:
+        return None
+    inputs, cost = [dy, *call.tensors("x")], call.binding.operations
+    return call.plan(call.kernel(call.binding.kernel, inputs, [dx], cost=cost, over=dy.elements, read=dy.size_bytes))
 
 
 def _window(call: OperatorCall) -> tuple[int, ...] | None:

@@ -1,8 +1,9 @@
 """
-Long short-term memory.
+Recurrent layers: long short-term memory and gated recurrent units.
 
-A device runs one DynamicRNN per layer and direction over the joined weights [input + hidden, 4 x hidden], backwards one
-DynamicRNNGrad; the cube and vector units work together in them (MIX_AIC).
+A device runs one DynamicRNN per layer and direction of an LSTM over the joined weights [input + hidden, 4 x hidden],
+backwards one DynamicRNNGrad; of a GRU one DynamicGRUV2 over the weights of input and state, backwards one
+DynamicGRUV2Grad. The cube and vector units work together in them (MIX_AIC).
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ _CELL_OPS, _CELL_GRADIENT_OPS = 30, 40
 """Element operations per hidden unit and step: four activations and the cell update; more for the gradient."""
 _SAVED = 8
 """Sequences that the forward kernel makes and the backward one takes: y, h, c, the four gates, tanh of c."""
+_GRU_GATES = 3
+_GRU_OPS, _GRU_GRADIENT_OPS = 24, 32
+"""Three activations and the update of the state, counted as those of an LSTM are."""
+_GRU_SAVED = 6
+"""y, h, the update, reset and new gates, and the hidden part of the new one."""
 
 
 @frozen(kw_only=True)
@@ -106,6 +112,116 @@ def lstm_layer_gradient(call: OperatorCall) -> KernelPlan | None:
     if layer is None:
         return None
     return call.plan(*_join(layer), layer.backward([layer.sequence, *states], states))
+
+
+def lstm_directions(call: OperatorCall) -> KernelPlan | None:
+    """``x weight recurrent bias lengths h c``: one layer, a kernel for each direction that the weights are for."""
+    found = _directions(call, GATES)
+    if found is None:
+        return None
+    x, hidden, count = found
+    layer = LstmLayer(call=call, x=x, hidden=hidden)
+    return call.plan(*[layer.forward([layer.state] * 2)] * count)
+
+
+def gru_directions(call: OperatorCall) -> KernelPlan | None:
+    """``x weight recurrent bias lengths h``: one layer, a kernel for each direction that the weights are for."""
+    found = _directions(call, _GRU_GATES)
+    if found is None:
+        return None
+    x, hidden, count = found
+    layer = GruLayer(call=call, x=x, state=call.tensor_of((1, x.shape[1], hidden), x.dtype))
+    return call.plan(*[layer.forward()] * count)
+
+
+def _directions(call: OperatorCall, gates: int) -> tuple[TensorDesc, int, int] | None:
+    """Return ``(x as [steps, batch, width], hidden, directions)`` of weights [directions, gates x hidden, width]."""
+    x, weight = call.tensor("x"), call.tensor("weight")
+    if x is None or weight is None or not len(x.shape) == len(weight.shape) == 3:
+        return None
+    count, rows, _ = weight.shape
+    if call.whole("batch_first", 0):
+        x = TensorDesc((x.shape[1], x.shape[0], x.shape[2]), x.dtype)
+    return x, rows // gates, count
+
+
+@frozen(kw_only=True)
+class GruLayer:
+    """One layer in one direction; *x* is [steps, batch, width], *state* the one before the first step."""
+
+    call: OperatorCall
+    x: TensorDesc
+    state: TensorDesc
+
+    @property
+    def hidden(self) -> int:
+        """The width of the state."""
+        return self.state.shape[-1]
+
+    @property
+    def weights(self) -> list[TensorDesc]:
+        """The weights of input and state, as the kernel takes them."""
+        width = _GRU_GATES * self.hidden
+        return [self.call.tensor_of((rows, width), self.x.dtype) for rows in (self.x.shape[2], self.hidden)]
+
+    @property
+    def biases(self) -> list[TensorDesc]:
+        """The biases of input and state."""
+        return [self.call.tensor_of((_GRU_GATES * self.hidden,), self.x.dtype)] * 2
+
+    @property
+    def sequence(self) -> TensorDesc:
+        """The output of the layer, all steps."""
+        return self.call.tensor_of((*self.x.shape[:2], self.hidden), self.x.dtype)
+
+    def forward(self) -> KernelSpec:
+        """Return the forward kernel."""
+        inputs = [self.x, *self.weights, *self.biases, self.state]
+        return self._kernel("DynamicGRUV2", inputs, [self.sequence] * _GRU_SAVED, 2, _GRU_OPS)
+
+    def backward(self) -> KernelSpec:
+        """Return the backward kernel; the gradients of output and state follow what the forward kernel made."""
+        y, *saved = [self.sequence] * _GRU_SAVED
+        inputs = [self.x, *self.weights, y, self.state, saved[0], self.sequence, self.state, *saved[1:]]
+        outputs = [*self.weights, *self.biases, self.x, self.state]
+        return self._kernel("DynamicGRUV2Grad", inputs, outputs, 4, _GRU_GRADIENT_OPS)
+
+    def _kernel(
+        self, op_type: str, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], times: int, cell_ops: int
+    ) -> KernelSpec:
+        """Every weight is used once per step and sample, twice for the gradients of inputs and weights."""
+        steps, batch, _ = self.x.shape
+        return self.call.cube_kernel(
+            op_type,
+            inputs,
+            outputs,
+            flops=times * steps * batch * sum(weight.elements for weight in self.weights),
+            tiles=output_tiles(batch, _GRU_GATES * self.hidden),
+            vector_ops=cell_ops * self.sequence.elements,
+            task=TaskType.MIX_AIC,
+        )
+
+
+def gru_layer(call: OperatorCall) -> KernelPlan | None:
+    """``x w_x w_h b_x b_h h``: one layer of gated recurrent units in one direction."""
+    layer = _one_gru(call)
+    return None if layer is None else call.plan(layer.forward())
+
+
+def gru_layer_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``x w_x w_h b_x b_h h``: the gradient of :func:`gru_layer`."""
+    layer = _one_gru(call)
+    return None if layer is None else call.plan(layer.backward())
+
+
+def _one_gru(call: OperatorCall) -> GruLayer | None:
+    given = call.tensors("x", "w_x", "w_h", "b_x", "b_h", "h")
+    if len(given) < 6:
+        return None
+    x, w_x, w_h = given[:3]
+    if len(x.shape) != 3 or not len(w_x.shape) == len(w_h.shape) == 2 or w_x.shape[0] != _GRU_GATES * w_h.shape[1]:
+        return None
+    return GruLayer(call=call, x=x, state=given[5])
 
 
 def _stack(call: OperatorCall) -> list[LstmLayer]:

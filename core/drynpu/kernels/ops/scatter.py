@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from drynpu.kernels._call import OperatorCall
 from drynpu.kernels._types import KernelPlan, TensorDesc
+from drynpu.kernels.ops.creation import clear_kernel
 
 
 def scatter(call: OperatorCall) -> KernelPlan | None:
@@ -48,7 +49,7 @@ def clear_and_add_up(call: OperatorCall) -> KernelPlan | None:
         inputs = [out, index, updates]
     read = 2 * updates.size_bytes + index.size_bytes
     over, written = updates.elements, updates.size_bytes
-    clear = call.kernel("MemSet", [], [out], cost=0)
+    clear = clear_kernel(call, [out])
     return call.plan(clear, call.kernel(call.binding.kernel, inputs, [out], over=over, read=read, written=written))
 
 

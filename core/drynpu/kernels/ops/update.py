@@ -11,8 +11,16 @@ from drynpu.kernels._call import OperatorCall
 from drynpu.kernels._types import KernelPlan, TaskType, TensorDesc
 
 _STATE = "state"
-# The graph engine has none of these two: TensorFlow's own run on the AI CPU.
-_ON_AI_CPU = frozenset({"SparseApplyMomentum", "SparseApplyKerasMomentum"})
+# The graph engine has none of these: TensorFlow's own run on the AI CPU.
+_ON_AI_CPU = frozenset(
+    {
+        "SparseApplyAdagradDA",
+        "SparseApplyCenteredRMSProp",
+        "SparseApplyKerasMomentum",
+        "SparseApplyMomentum",
+        "SparseApplyProximalGradientDescent",
+    }
+)
 
 
 def update(call: OperatorCall) -> KernelPlan | None:

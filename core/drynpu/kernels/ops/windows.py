@@ -72,7 +72,9 @@ def windowed_space(call: OperatorCall, image: TensorDesc, window: Sequence[int])
 def _padded_in_words(call: OperatorCall, image: TensorDesc, window: Sequence[int]) -> tuple[int, ...] | None:
     strides, dilations = (_spatial(call, call.integers(name)) for name in ("stride", "dilation"))
     padding, explicit = call.text("padding"), call.integers("explicit")
-    if len(image.shape) != 4 or not strides or padding not in {"SAME", "VALID", "EXPLICIT"}:
+    if len(image.shape) not in (4, 5) or len(strides) != len(image.shape) - 2:
+        return None
+    if padding not in {"SAME", "VALID", "EXPLICIT"}:
         return None
     if padding == "EXPLICIT" and len(explicit) != 2 * len(image.shape):
         return None
@@ -87,5 +89,5 @@ def _padded_in_words(call: OperatorCall, image: TensorDesc, window: Sequence[int
 
 
 def _spatial(call: OperatorCall, values: tuple[int, ...]) -> tuple[int, ...]:
-    """Return rows and columns of an attribute that has one number per dim of an image."""
-    return (values[2:4] if call.channels_first else values[1:3]) if len(values) == 4 else ()
+    """Return rows and columns (and depth) of an attribute that has one number per dim of an image."""
+    return (values[2:] if call.channels_first else values[1:-1]) if len(values) in (4, 5) else ()

@@ -50,6 +50,7 @@ def write_prof(
         pid=destination.pid,
         now=begun,
         storage_limit_mb=request.output.storage_limit_mb,
+        reserved=destination.prof_path,
     )
     try:
         notes = _write_all(writer, hosts, devices, groups)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from drynpu.analysis import Summary
 from drynpu.views.content import EMPTY, WARNING, Block, Chart, Column, Fact, Facts, Note, Row, Table
 from drynpu.views.figures import donut, stacked_bars
 from drynpu.views.pages._page import Page
@@ -46,11 +47,11 @@ def _facts(view: View) -> Iterator[Facts]:
             Fact(
                 "Step time" if marked else "Recording",
                 time_text(_mean(whole)),
-                _span_text(len(whole), marked),
+                _span_text(len(whole), marked) + _mean_interval(summary),
                 rank.modelled,
             ),
             Fact("Steps", count_text(len(rank.step_names) or None), "of the schedule" if marked else "none are marked"),
-            Fact("Kernels", count_text(summary.kernel_count), f"{time_text(summary.kernel_us)} in all", rank.modelled),
+            Fact("Kernels", count_text(summary.kernel_count), _kernel_time(summary), rank.modelled),
             Fact(
                 "Ranks",
                 count_text(len(view.run.ranks)),
@@ -65,6 +66,24 @@ def _facts(view: View) -> Iterator[Facts]:
             ),
         )
     )
+
+
+def _kernel_time(summary: Summary) -> str:
+    """Return the time of all kernels; of modelled ones with the interval that holds it four times out of five."""
+    total = f"{time_text(summary.kernel_us)} in all"
+    if summary.kernel_interval_us is None:
+        return total
+    low, high = map(time_text, summary.kernel_interval_us)
+    return f"{total}; 80 %: {low} to {high}"
+
+
+def _mean_interval(summary: Summary) -> str:
+    """Return what holds the mean step four times out of five: what is wrong for one step is wrong for all alike."""
+    intervals = summary.step_intervals_us
+    if not intervals:
+        return ""
+    low, high = (time_text(sum(ends) / len(ends)) for ends in zip(*intervals, strict=True))
+    return f"; 80 %: {low} to {high}"
 
 
 def _span_text(count: int, marked: bool) -> str:

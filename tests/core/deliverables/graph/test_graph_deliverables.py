@@ -14,7 +14,7 @@ from attrs import evolve
 
 from drynpu.options import Level
 from drynpu.products import export_msprof, export_torch
-from drynpu.simulate import GraphRun
+from drynpu.simulate import GraphPoints, GraphRun
 from drynpu.tables import Profile
 
 Record = Callable[..., Profile]
@@ -76,7 +76,7 @@ def test_the_python_writer_prints_floats_and_no_bound_for_the_first(exported: Ex
 def test_missing_points_are_unknown_and_the_iteration_time_stays(
     exported: Exported, graph_run: Callable[..., GraphRun]
 ) -> None:
-    files = exported(graphs=(graph_run(forward_op="none", backward_op="none"),))
+    files = exported(graphs=(graph_run(points=GraphPoints(forward=("none",), backward=("none",))),))
     _, rows = table(files["step_trace.csv"])
     for row in rows:
         assert [row[place] for place in (2, 3, 6, 7, 8)] == ["N/A"] * 5

@@ -13,7 +13,7 @@ from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.kernels import Operators
 from drynpu.options import Clock, Filters, Level
 from drynpu.raw import ProfReader
-from drynpu.simulate import Collective, GraphRun
+from drynpu.simulate import Collective, GraphPoints, GraphRun
 from drynpu.tables import NO_MODEL, Profile
 
 Record = Callable[..., Profile]
@@ -111,29 +111,47 @@ def test_waiting_for_other_ranks_lengthens_an_all_reduce(record: Record, all_red
     assert longer.to_list() == [60_000]
 
 
+def points(forward: list[str], backward: list[str]) -> GraphPoints:
+    """Return the points that a graph's compiler found."""
+    return GraphPoints(forward=tuple(forward), backward=tuple(backward))
+
+
+def test_a_graph_without_marks_has_no_iterations_but_its_model(record: Record, run: Callable[..., GraphRun]) -> None:
+    unmarked = run(points=GraphPoints(marked=False))
+    profile = record(graphs=(unmarked,))
+    assert profile.frame("iterations").is_empty()
+    assert profile.frame("step_marks").is_empty()
+    assert set(profile.kernels["model_id"]) == {MODEL_ID, NO_MODEL}
+    names = Filters(first_forward_op="Conv2D", last_backward_op="Backward")
+    named = record(graphs=(unmarked,), filters=names, name="named")
+    assert named.frame("iterations")["forward_ns"].null_count() == 0
+
+
 @pytest.mark.parametrize(
     ("changes", "filters", "forward", "backward"),
     [
-        ({"forward_op": "Conv2D", "backward_op": "ApplyAdam"}, None, "Conv2D_kernel", "ApplyAdam_kernel"),
-        ({}, Filters(first_forward_op="Conv2D", last_backward_op="Backward"), "Conv2D_kernel", "Conv2DGrad_kernel"),
+        (points(["Where", "Conv2D"], ["ApplyAdam"]), None, "Conv2D_kernel", "ApplyAdam_kernel"),
+        (points(["Conv2D"], ["nothing"]), None, None, None),
+        (None, Filters(first_forward_op="Conv2D", last_backward_op="Backward"), "Conv2D_kernel", "Conv2DGrad_kernel"),
         (
-            {"forward_op": "Where_kernel"},
-            Filters(first_forward_op="Conv2D"),
+            points(["Conv2D"], ["Backward"]),
+            Filters(first_forward_op="Where_kernel"),
             "Where_kernel",
             "Conv2DGrad_kernel",
         ),
-        ({"forward_op": "nothing", "backward_op": "nothing"}, None, None, None),
+        (points(["Conv2D"], ["Backward"]), Filters(last_backward_op="nowhere"), None, None),
+        (points(["nothing"], ["nothing"]), None, None, None),
     ],
 )
 def test_points_by_name(
     record: Record,
     run: Callable[..., GraphRun],
-    changes: dict[str, str],
+    changes: GraphPoints | None,
     filters: Filters | None,
     forward: str | None,
     backward: str | None,
 ) -> None:
-    profile = record(graphs=(run(**changes),), filters=filters)
+    profile = record(graphs=(run(points=changes),), filters=filters)
     for row in profile.frame("iterations").iter_rows(named=True):
         kernels = kernels_of(profile, row)
         starts = dict(kernels.select("name", "start_ns").iter_rows())

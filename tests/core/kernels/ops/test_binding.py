@@ -47,7 +47,7 @@ def test_a_call_without_a_required_tensor_has_no_plan() -> None:
 @pytest.mark.parametrize("framework", ["torch", "tf", "mindspore", "onnx"])
 def test_every_framework_multiplies_matrices_by_the_same_kernel(framework: str) -> None:
     rules = ops.rules_of(framework, NodeCall if framework in {"tf", "onnx"} else OperatorCall)
-    name = "aten::mm" if framework == "torch" else "MatMul"
+    name = "aten::bmm" if framework == "torch" else "MatMul"
     out = [TensorDesc((2, 5), "FLOAT")]
     plan = rules[name](
         node_signature(name, [A, B], out, {}) if framework in {"tf", "onnx"} else Signature(name, (A, B))

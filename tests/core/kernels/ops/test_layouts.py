@@ -31,6 +31,9 @@ def test_volumes_keep_their_depth_before_the_blocks() -> None:
     volume = TensorDesc((2, 9, 4, 5, 6), "FLOAT")
     assert blocked_image(volume) == TensorDesc((2, 4, 2, 5, 6, 8), "FLOAT", "NDC1HWC0")
     assert plain_image(volume).format == "NCDHW"
+    last = TensorDesc((2, 4, 5, 6, 9), "FLOAT")
+    assert blocked_image(last, channels_first=False) == blocked_image(volume)
+    assert plain_image(last, channels_first=False).format == "NDHWC"
 
 
 @pytest.mark.parametrize(
@@ -42,11 +45,13 @@ def test_volumes_keep_their_depth_before_the_blocks() -> None:
         ((3, 2, 9, 1), "FLOAT", "HWCN", True, (1 * 6, 1, 16, 8)),
         ((33, 1, 3, 3), "FLOAT16", "NCHW", True, (9, 3, 16, 16)),
         ((20, 9, 2, 3, 4), "FLOAT", "NCHW", False, (2 * 24, 2, 16, 8)),
+        ((2, 3, 4, 9, 20), "FLOAT", "HWCN", False, (2 * 24, 2, 16, 8)),
     ],
 )
 def test_weights(shape: tuple[int, ...], dtype: str, order: str, depthwise: bool, fractal: tuple[int, ...]) -> None:
     weight = TensorDesc(shape, dtype)
-    assert fractal_weight(weight, order=order, depthwise=depthwise) == TensorDesc(fractal, dtype, "FRACTAL_Z")
+    layout = "FRACTAL_Z_3D" if len(shape) == 5 else "FRACTAL_Z"
+    assert fractal_weight(weight, order=order, depthwise=depthwise) == TensorDesc(fractal, dtype, layout)
 
 
 def test_an_image_has_four_dims() -> None:

@@ -62,7 +62,6 @@ def test_the_measured_products_have_their_types(ask, rows, inner, columns, kind)
         (32, 4096, "Ascend910B2", 16),
         (4096, 9216, "Ascend910B2", 24),
         (4096, 4096, "Ascend910B4", 20),
-        (16, 16, "Ascend910B4", 1),
     ],
 )
 def test_blocks_are_tiles_as_far_as_there_are_cores(ask, rows, columns, chip, blocks) -> None:

@@ -5,11 +5,19 @@ from __future__ import annotations
 import pytest
 
 from drynpu.kernels import TaskType, TensorDesc, cost
-from drynpu.kernels.ops.attention import attention, attention_gradient, masked_softmax
-from drynpu.kernels.ops.recurrent import lstm_layer, lstm_layer_gradient, stacked_lstm, stacked_lstm_gradient
+from drynpu.kernels.ops.attention import attention_gradient, fused_attention, masked_softmax
+from drynpu.kernels.ops.recurrent import (
+    gru_layer,
+    gru_layer_gradient,
+    lstm_layer,
+    lstm_layer_gradient,
+    stacked_lstm,
+    stacked_lstm_gradient,
+)
 from drynpu.platforms import load_chip
 
 LAYER = "(x w_x w_h b_x b_h h c)"
+GATED = "(x w_x w_h b_x b_h h)"
 STACK = "(x hidden_size num_layers bidirectional)"
 
 
@@ -25,7 +33,7 @@ def test_attention_has_two_products_and_a_softmax(ask, queries, keys, causal, pa
     """device_and_cost_model.md 2: 4 x queries x keys x heads x width, and 4 x queries x keys x heads."""
     q, kv = tensor(2, 3, queries, 16), tensor(2, 3, keys, 16)
     spelling = "aclnnFlashAttentionScore:(query key value dropout causal mask)"
-    (kernel,) = ask(attention, spelling, q, kv, kv, 0.0, causal).kernels
+    (kernel,) = ask(fused_attention, spelling, q, kv, kv, 0.0, causal).kernels
     assert (kernel.cube_flops, kernel.vector_ops) == (4 * 6 * pairs * 16, 4 * 6 * pairs)
     assert (kernel.task_type, [t.shape for t in kernel.outputs][1:]) == (
         TaskType.MIX_AIC,
@@ -45,7 +53,7 @@ def test_values_may_be_narrower_than_queries(ask) -> None:
     """Scores have the width of queries and keys, results that of values; the gradient needs 3 and 2 such products."""
     q, kv = tensor(2, 3, 5, 16), tensor(2, 3, 7, 16)
     v, out = tensor(2, 3, 7, 4), tensor(2, 3, 5, 4)
-    (kernel,) = ask(attention, "(query key value dropout causal mask)", q, kv, v, 0.0, False).kernels
+    (kernel,) = ask(fused_attention, "(query key value dropout causal mask)", q, kv, v, 0.0, False).kernels
     assert kernel.cube_flops == 2 * 6 * 35 * (16 + 4)
     assert kernel.outputs[2].shape == (2, 3, 5, 4)
     spelling = "(dy query key value out statistics dropout causal mask)"
@@ -56,7 +64,7 @@ def test_values_may_be_narrower_than_queries(ask) -> None:
 
 def test_drop_out_in_attention_draws_bits_first(ask) -> None:
     q = tensor(2, 3, 5, 16)
-    plan = ask(attention, "a:(query key value dropout causal mask)", q, q, q, 0.1, False)
+    plan = ask(fused_attention, "a:(query key value dropout causal mask)", q, q, q, 0.1, False)
     random = plan.kernels[0]
     assert (random.op_type, random.task_type) == ("DSAGenBitMask", TaskType.DSA)
     assert random.outputs[0].size_bytes == 32  # 150 bits in groups of 128
@@ -65,7 +73,7 @@ def test_drop_out_in_attention_draws_bits_first(ask) -> None:
 def test_vector_blocks_of_a_mixed_kernel_are_two_per_cube_block(ask) -> None:
     """device_and_cost_model.md 3.3."""
     q = tensor(4, 8, 1024, 64)
-    (kernel,) = ask(attention, "(query key value dropout causal mask)", q, q, q, 0.0, False).kernels
+    (kernel,) = ask(fused_attention, "(query key value dropout causal mask)", q, q, q, 0.0, False).kernels
     account = cost(kernel, load_chip("Ascend910B2"))
     assert (account.block_num, account.mix_block_num) == (24, 48)
 
@@ -87,6 +95,23 @@ def test_a_layer_meets_every_weight_once_per_step_and_sample(ask) -> None:
     assert (main.vector_ops, back.vector_ops) == (30 * 42, 40 * 42)
     assert [t.shape for t in main.outputs] == [(7, 2, 3)] * 8
     assert ask(lstm_layer, LAYER, *given[:5], state) is None
+
+
+def test_a_layer_of_gated_units_takes_its_weights_as_they_are(ask) -> None:
+    """GruKernelNpu.cpp of Ascend/op-plugin lists the tensors of both kernels."""
+    x, state = tensor(7, 2, 5), tensor(1, 2, 3)
+    given = x, tensor(9, 5), tensor(9, 3), tensor(9), tensor(9), state
+    (main,), (back,) = (ask(op, GATED, *given).kernels for op in (gru_layer, gru_layer_gradient))
+    assert (main.op_type, back.op_type) == ("DynamicGRUV2", "DynamicGRUV2Grad")
+    assert [t.shape for t in main.inputs] == [(7, 2, 5), (5, 9), (3, 9), (9,), (9,), (1, 2, 3)]
+    assert [t.shape for t in main.outputs] == [(7, 2, 3)] * 6
+    assert [t.shape for t in back.outputs] == [(5, 9), (3, 9), (9,), (9,), (7, 2, 5), (1, 2, 3)]
+    assert len(back.inputs) == 12
+    assert (main.cube_flops, back.cube_flops) == (2 * 14 * 72, 4 * 14 * 72)
+    assert (main.vector_ops, back.vector_ops) == (24 * 42, 32 * 42)
+    assert main.task_type is back.task_type is TaskType.MIX_AIC
+    assert ask(gru_layer, GATED, *given[:5]) is None
+    assert ask(gru_layer, GATED, x, tensor(12, 5), tensor(12, 3), tensor(12), tensor(12), state) is None
 
 
 def test_a_stack_has_a_kernel_per_layer_and_direction(ask) -> None:

@@ -1,0 +1,143 @@
+"""
+The finder of the vendor's names, which ``zz_drynpu.pth`` puts at the end of ``sys.meta_path`` at every start of Python.
+
+Packages look whether there is an NPU by looking for ``torch_npu``. Where drynpu is merely installed they must not find
+it, so the finder shows the facades to the user's code alone, and to everybody once the NPU is in use: see
+:func:`_is_visible` and docs/facades.md. It stands outside ``drynpu`` and imports next to nothing, because every start
+of Python pays for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from importlib.metadata import Distribution, DistributionFinder
+    from types import FrameType, ModuleType
+
+NAMES = ("acl", "hccl", "npu_bridge", "npu_device", "torch_npu")
+"""The facades of drynpu's adapters."""
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+# They import, or look for a distribution, on behalf of the code that calls them.
+_GO_BETWEENS = ("_pytest", "importlib_metadata", "pluggy")
+# The outermost code of a process in which pip builds a package: the frontend of PEP 517, and what came before.
+_BUILDS = (f"{os.sep}_in_process.py", "<pip-setuptools-caller>")
+_DRYNPU = (
+    "_drynpu_finder",
+    "drynpu",
+    "drynpu_acl",
+    "drynpu_mindspore",
+    "drynpu_tf",
+    "drynpu_torch",
+    "mindspore_like",
+    *NAMES,
+)
+
+
+class FacadeFinder:
+    """A finder of the facades and of the metadata of the distribution ``torch-npu``."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self.folders = tuple(folders)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the facade's spec if *name* is a facade that the importing code may see."""
+        if path is not None or name not in NAMES or not _is_visible(name, sys._getframe(1)):
+            return None
+        from importlib.machinery import PathFinder
+
+        return PathFinder.find_spec(name, self.folders, target)
+
+    def find_distributions(self, context: DistributionFinder.Context | None = None) -> Sequence[Distribution]:
+        """Return the distribution ``torch-npu`` if it fits *context* and the code that looks for it may see it."""
+        name = getattr(context, "name", None)
+        if name is not None and name.lower().replace("_", "-").replace(".", "-") != "torch-npu":
+            return ()
+        if not _is_visible("torch_npu", sys._getframe(1)):
+            return ()
+        from drynpu._distribution import find_distribution
+
+        return find_distribution(self.folders)
+
+
+def install() -> FacadeFinder:
+    """Put the finder at the end of ``sys.meta_path``, behind what finds genuine packages, unless it is there."""
+    for finder in sys.meta_path:
+        if isinstance(finder, FacadeFinder):
+            return finder
+    ours = FacadeFinder(_facade_folders())
+    sys.meta_path.append(ours)
+    return ours
+
+
+def served_folders() -> tuple[str, ...]:
+    """Return the folders whose facades this process serves through the finder: none where no ``.pth`` is read."""
+    return next((finder.folders for finder in sys.meta_path if isinstance(finder, FacadeFinder)), ())
+
+
+def _facade_folders() -> list[str]:
+    """Return where the facades are: inside the core in a wheel, beside the adapters in a checkout."""
+    inside = os.path.join(_HERE, "drynpu", "_vendor")
+    if os.path.isdir(inside):
+        return [inside]
+    adapters = os.path.join(os.path.dirname(_HERE), "adapters")
+    folders = [os.path.join(adapters, name, "vendor") for name in sorted(os.listdir(adapters))]
+    return [folder for folder in folders if os.path.isdir(folder)]
+
+
+def _is_visible(name: str, frame: FrameType | None) -> bool:
+    """
+    Return whether the code that runs in *frame* may see the facade *name*.
+
+    It may where the whole process works with the NPU: ``DRYNPU_AUTOLOAD=1``, which ``drynpu run`` sets, or the
+    facade or ``torch_npu`` is imported already. Otherwise it may if the innermost code outside the standard library
+    is the user's and not an installed package's. Only the standard library on the stack is ``python -m torch_npu``.
+    What pip builds unpacks itself into a temporary folder, but is a package all the same.
+    """
+    if os.environ.get("DRYNPU_AUTOLOAD") == "1" or name in sys.modules or "torch_npu" in sys.modules:
+        return True
+    while frame is not None:
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        file = frame.f_code.co_filename
+        if file != __file__ and package not in _GO_BETWEENS and not _is_standard(file):
+            return package in _DRYNPU or not (_is_in_package(file, frame) or _is_built(frame))
+        frame = frame.f_back
+    return True
+
+
+def _is_standard(file: str) -> bool:
+    if file.startswith("<frozen "):
+        return True
+    return file.startswith(_STANDARD_LIBRARY) and not any(part in file for part in _INSTALLED)
+
+
+def _is_in_package(file: str, frame: FrameType) -> bool:
+    """Return whether the code in *frame* belongs to an installed package; code without a file is a console's."""
+    if file.startswith("<"):
+        file = str(frame.f_globals.get("__file__") or "")
+    if any(part in file for part in _INSTALLED):
+        return True
+    if frame.f_globals.get("__name__") == "__main__":
+        return False
+    # pip install --target: packages lie in a folder of any name, beside their metadata.
+    roots = [entry for entry in sys.path if entry and file.startswith(entry.rstrip(os.sep) + os.sep)]
+    try:
+        return any(name.endswith(".dist-info") for name in os.listdir(max(roots, key=len)))
+    except (OSError, ValueError):
+        return False
+
+
+def _is_built(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(_BUILDS):
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,64 @@
+"""``drynpu validate``: the model of kernel times against a genuine profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import polars as pl
+from rich.table import Table
+
+from drynpu.analysis import validate_kernels
+from drynpu.cli._genuine import chip_option, read_genuine
+from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.kernels import bundled_calibration, load_calibration
+from drynpu.plugins import Plugins
+
+_HEADINGS = ("kernels", "launches", "ms", "predicted", "total", "median", "in 25 %", "in 80 %")
+
+
+@click.command()
+@click.argument("directory", type=click.Path(exists=True, path_type=Path))
+@chip_option
+@click.option(
+    "--calibration", type=click.Path(path_type=Path), envvar="DRYNPU_CALIBRATION", help="Coefficients to use."
+)
+@click.option("--types", is_flag=True, help="Show a row for each kernel type instead of each family.")
+@as_json
+@click.pass_obj
+def validate(
+    plugins: Plugins, directory: Path, chip: str, calibration: Path | None, types: bool, json_output: bool
+) -> None:
+    """
+    Say how far off the model of kernel times is for the kernels of the genuine profile in DIRECTORY.
+
+    "ms" and "predicted" are the time of all launches, and "total" is how far off it is. Each different kernel counts
+    once for the rest: its median error, the share with at most 25 %, and the share between low and high of its
+    prediction ("in 80 %": 80 % when the intervals are right).
+    """
+    kernels = read_genuine([directory], chip, plugins)
+    used = load_calibration(calibration) if calibration else bundled_calibration()
+    found = validate_kernels(kernels, used, by="type" if types else "family")
+    if json_output:
+        echo_json({"groups": found.to_dicts(), "left_out": kernels.left_out})
+        return
+    out = console()
+    out.print(_shown(found, (("type", "support") if types else ("family", "types")) + _HEADINGS))
+    for text, count in kernels.left_out.items():
+        out.print(f"{count} launches are not part of this: {text}")
+
+
+def _shown(found: pl.DataFrame, headings: tuple[str, ...]) -> Table:
+    spent, said = (float(found[name].sum()) for name in ("measured_ms", "predicted_ms"))
+    title = f"{found['kernels'].sum()} different kernels: {spent:.3f} ms measured, {said:.3f} ms predicted"
+    shown = Table(title=f"{title}, {said / spent - 1:+.1%}")
+    for index, heading in enumerate(headings):
+        shown.add_column(heading, justify="right" if index and heading != "support" else "left", no_wrap=not index)
+    for row in found.iter_rows():
+        head, (measured, predicted, off, median, within, inside) = row[:4], row[4:]
+        shown.add_row(
+            *map(str, head),
+            *(f"{milliseconds:.3f}" for milliseconds in (measured, predicted)),
+            *(f"{off:+.0%}", f"{median:.0%}", f"{within:.0%}", f"{inside:.0%}"),
+        )
+    return shown

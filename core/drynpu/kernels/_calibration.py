@@ -1,0 +1,211 @@
+"""
+The calibrated part of the model: factors on the physics of a kernel.
+
+They are few and add up as logarithms: of the generation, of the kernel family in it, and of the kernel type in that.
+Each was shrunk towards nothing (the physics) when it was fitted, by as much as its measurements leave open. Generations
+share none: first-generation chips and A2 name kernels alike that are different programs.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import os
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from attrs import field, frozen
+
+from drynpu._errors import OptionError
+from drynpu._packaged import parse_yaml
+from drynpu._say import say_once
+from drynpu.kernels._families import family_of
+
+CALIBRATION_VARIABLE: Final = "DRYNPU_CALIBRATION"
+SUPPORTS: Final = ("seen", "family", "physics")
+"""How much measurement is behind a prediction: of the kernel type, of its family, or none."""
+_PHYSICS_SPREAD: Final = 0.6
+"""Half width of an interval without any measurement, as a logarithm: a factor 1.8 either way."""
+_LEAST_ROWS: Final = 3
+
+
+@frozen
+class Factors:
+    """What multiplies the physics of a kernel: its fixed costs, and its work."""
+
+    fixed: float = 1.0
+    work: float = 1.0
+
+
+PHYSICS: Final = Factors()
+"""The model without any measurement of kernel times."""
+
+
+@frozen
+class Coefficient:
+    """One logarithm with its standard error and the number of kernels it was fitted to."""
+
+    value: float
+    error: float = 0.0
+    rows: int = 0
+
+
+@frozen(kw_only=True)
+class Level:
+    """The coefficients of a generation, a family, a type or a chip."""
+
+    fixed: Coefficient
+    work: Coefficient
+
+
+@frozen(kw_only=True)
+class Generation:
+    """
+    The coefficients of a generation of chips.
+
+    ``levels`` has them under ``""`` (all kernels), the family, ``family/Type`` and ``chip/Name``; ``low`` and ``high``
+    are the logarithms that an interval of 80 % adds for each kind of support.
+    """
+
+    levels: Mapping[str, Level] = field(factory=dict, hash=False)
+    low: Mapping[str, float] = field(factory=dict, hash=False)
+    high: Mapping[str, float] = field(factory=dict, hash=False)
+    sources: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True)
+class Calibration:
+    """All generations; ``name`` and ``digest`` tell in the metadata of a run which one it was made with."""
+
+    name: str
+    digest: str
+    generations: Mapping[str, Generation] = field(factory=dict, hash=False)
+
+    @property
+    def label(self) -> str:
+        """Name and digest, as the metadata of a run show them."""
+        return f"{self.name} {self.digest}".strip()
+
+    def factors(self, op_type: str, generation: str, chip: str) -> Factors:
+        """Return what multiplies the physics of a kernel of *op_type*."""
+        known = self.generations.get(generation)
+        if known is None:
+            return PHYSICS
+        family, fixed, work = family_of(op_type).name, 0.0, 0.0
+        for name in ("", f"chip/{chip}", family, f"{family}/{op_type}"):
+            level = known.levels.get(name)
+            if level is not None:
+                fixed, work = fixed + level.fixed.value, work + level.work.value
+        return Factors(math.exp(fixed), math.exp(work))
+
+    def support(self, op_type: str, generation: str) -> str:
+        """Return how much measurement is behind kernels of *op_type*."""
+        known = self.generations.get(generation)
+        family = family_of(op_type).name
+        if known is None:
+            return "physics"
+        if f"{family}/{op_type}" in known.levels:
+            return "seen"
+        return "family" if family in known.levels and known.levels[family].work.rows >= _LEAST_ROWS else "physics"
+
+    def interval(self, op_type: str, generation: str) -> tuple[float, float]:
+        """Return the factors of the lower and upper end of the interval that holds 80 % of kernels of *op_type*."""
+        known, support = self.generations.get(generation), self.support(op_type, generation)
+        if known is None:
+            return math.exp(-_PHYSICS_SPREAD), math.exp(_PHYSICS_SPREAD)
+        low, high = known.low.get(support, -_PHYSICS_SPREAD), known.high.get(support, _PHYSICS_SPREAD)
+        return math.exp(low), math.exp(high)
+
+    @classmethod
+    def from_documents(cls, name: str, texts: Mapping[str, str]) -> Calibration:
+        """
+        Read calibration files.
+
+        Raises
+        ------
+        OptionError
+            A file is not YAML, or lacks what every calibration has.
+        """
+        generations = {}
+        for place, text in texts.items():
+            try:
+                document = parse_yaml(text)
+                generations[str(document["generation"])] = _generation(document)
+            except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+                raise OptionError([f"calibration {place!r} cannot be used: {error!r}"]) from error
+        digest = hashlib.sha256("".join(texts[place] for place in sorted(texts)).encode()).hexdigest()[:12]
+        return cls(name=name, digest=digest, generations=generations)
+
+
+def _coefficient(row: Mapping[str, Any], part: str) -> Coefficient:
+    value, error = row[part]
+    return Coefficient(float(value), float(error), int(row["rows"]))
+
+
+def _generation(document: Mapping[str, Any]) -> Generation:
+    levels, spread = document["coefficients"], document["interval"]
+    if not isinstance(levels, Mapping) or not isinstance(spread, Mapping):
+        raise ValueError("coefficients and interval must be mappings")
+    return Generation(
+        levels={
+            str(name): Level(
+                fixed=_coefficient(row, "fixed"),
+                work=_coefficient(row, "work"),
+            )
+            for name, row in levels.items()
+        },
+        low={str(support): float(ends[0]) for support, ends in spread.items()},
+        high={str(support): float(ends[1]) for support, ends in spread.items()},
+        sources=tuple(map(str, document.get("sources", ()))),
+    )
+
+
+@functools.cache
+def bundled_calibration() -> Calibration:
+    """Return the calibration that is part of drynpu; parsed once per process, the result is a value."""
+    folder = resources.files("drynpu.platforms").joinpath("calibration")
+    if not folder.is_dir():
+        return Calibration(name="physics", digest="")
+    texts = {e.name: e.read_text(encoding="utf-8") for e in folder.iterdir() if e.name.endswith(".yaml")}
+    return Calibration.from_documents("bundled", texts)
+
+
+def load_calibration(path: str | os.PathLike[str]) -> Calibration:
+    """
+    Return the bundled calibration with the generations of a user's file in place of its own.
+
+    Raises
+    ------
+    OptionError
+        The file cannot be read or used.
+    """
+    place = os.fspath(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError([f"calibration {place!r} cannot be read: {error}"]) from error
+    found, usual = Calibration.from_documents(Path(path).name, {place: text}), bundled_calibration()
+    return Calibration(name=found.name, digest=found.digest, generations={**usual.generations, **found.generations})
+
+
+def usual_calibration() -> Calibration:
+    """
+    Return the calibration that ``DRYNPU_CALIBRATION`` names, else the bundled one.
+
+    A file that cannot be used is named once on stderr: a setting of a profiler must not end a training.
+    """
+    path = os.environ.get(CALIBRATION_VARIABLE, "").strip()
+    return _usual(path) if path else bundled_calibration()
+
+
+@functools.lru_cache(maxsize=8)
+def _usual(path: str) -> Calibration:
+    try:
+        return load_calibration(path)
+    except OptionError as error:
+        say_once(f"{CALIBRATION_VARIABLE}: {error} The bundled calibration is used instead.")
+        return bundled_calibration()

@@ -1,0 +1,130 @@
+"""
+How a product is cut into tiles: the choice that a kernel library makes for every problem.
+
+Each way of cutting is timed by terms that never fall when an edge grows, so that the fastest way does not either: a
+wave of tiles lasts as long as one tile, cores that have no tile do nothing, and the tiles in flight share the rates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import frozen
+
+from drynpu.kernels import _pipes as pipes
+from drynpu.kernels._families import family_of
+from drynpu.kernels._shapes_of_work import Edges, product_edges
+from drynpu.kernels._tuning import Tuning
+from drynpu.kernels._types import DTYPES, KernelSpec
+from drynpu.platforms import Chip
+
+_EDGE: Final = 16
+_TILES: Final = (
+    (128, 256),
+    (256, 128),
+    (128, 128),
+    (64, 256),
+    (64, 128),
+    (32, 256),
+    (16, 256),
+    (64, 64),
+    (32, 64),
+    (16, 64),
+)
+"""Rows and columns of the result that a core makes at once: what L0C holds, and smaller ones for small results."""
+_SPLITS: Final = (1, 2, 4, 8, 16)
+"""Parts of the inner edge that different cores sum up."""
+_LEAST_INNER: Final = 256
+
+
+@frozen
+class Cut:
+    """One way of cutting a product, and the busy times of a core that follow (ns)."""
+
+    blocks: int
+    mac_ns: float
+    load_ns: float
+    """Operands of every tile from L2, at the share of its rate that the tiles in flight have."""
+    store_ns: float
+    """Results, summed in memory where several cores have a part of the inner edge."""
+    draw_ns: float
+    """One pass over the second operand at what a core can draw from memory while others idle."""
+
+
+def edges_of(spec: KernelSpec) -> Edges:
+    """Return the edges of the product that a cube kernel computes; an image is a matrix with a row per position."""
+    elements = max((t.elements for t in spec.outputs), default=0)
+    if family_of(spec.op_type).name == "matmul":
+        edges = product_edges(spec.inputs, spec.outputs)
+        if edges is not None:
+            stated = 2 * edges.batch * edges.rows * edges.inner * edges.columns
+            if stated and 0.5 <= spec.cube_flops / stated <= 2.0:
+                return edges
+    if not elements:
+        return Edges(
+            1,
+            max(round(math.sqrt(spec.cube_flops / 2 / _LEAST_INNER)), 1),
+            _LEAST_INNER,
+            max(round(math.sqrt(spec.cube_flops / 2 / _LEAST_INNER)), 1),
+        )
+    out = max(spec.outputs, key=lambda t: t.elements)
+    columns = out.shape[-1] if out.shape else 1
+    if out.format.startswith("NC1HWC0") and len(out.shape) == 5:
+        columns = out.shape[1] * out.shape[4]
+    elif out.format in {"NCHW", "NCDHW"} and len(out.shape) > 2:
+        columns = out.shape[1]
+    elif out.format.startswith("FRACTAL_Z") and len(out.shape) == 4:
+        columns = out.shape[1] * out.shape[2]
+    inner = max(round(spec.cube_flops / 2 / elements), 1)
+    return Edges(1, max(elements // max(columns, 1), 1), inner, max(columns, 1))
+
+
+def cuts(edges: Edges, spec: KernelSpec, chip: Chip, tuning: Tuning, rate: float, size: int) -> Iterator[Cut]:
+    """
+    Return the ways of cutting a product.
+
+    Parameters
+    ----------
+    rate:
+        Operations per ns of one core with operands of the kernel's type.
+    size:
+        Bytes of an element of the operands.
+    """
+    cores = chip.cube_cores
+    lost = tuning.refetch_efficiency_lost * pipes.overflow_share(spec, chip, tuning)
+    l2 = chip.l2_read_gbs / cores * (tuning.refetch_efficiency - lost)
+    cores = _cores_of_batch(spec, cores)
+    out_size = max((DTYPES[t.dtype].size_bytes for t in spec.outputs[:1]), default=2)
+    per_core = tuning.cube_memory_bytes_per_cycle * chip.aic_mhz / 1000
+    for rows, columns in _TILES:
+        tall, wide = min(rows, _padded(edges.rows)), min(columns, _padded(edges.columns))
+        tiles = edges.batch * math.ceil(edges.rows / rows) * math.ceil(edges.columns / columns)
+        for parts in _SPLITS:
+            deep = max(_padded(math.ceil(edges.inner / parts)), _LEAST_INNER if parts > 1 else 0)
+            waves, blocks = math.ceil(tiles * parts / cores), min(tiles * parts, cores)
+            summed = (parts - 1) * edges.batch * edges.rows * edges.columns * 4 * 2 if parts > 1 else 0
+            yield Cut(
+                blocks=blocks,
+                mac_ns=waves * 2.0 * tall * wide * deep / rate * tuning.mac_factor,
+                load_ns=waves * (tall + wide) * deep * size / l2,
+                store_ns=waves * tall * wide * out_size / (tuning.fixpipe_bytes_per_cycle * chip.aic_mhz / 1000)
+                + summed / (chip.l2_write_gbs * tuning.l2_efficiency),
+                draw_ns=math.ceil(edges.batch * math.ceil(edges.columns / columns) * parts / cores)
+                * (wide * deep * size / per_core),
+            )
+
+
+def _cores_of_batch(spec: KernelSpec, cores: int) -> int:
+    """Return the cores that a convolution of images uses: it deals the images of a batch out evenly (16 for 32)."""
+    if spec.op_type not in {"Conv2D", "Conv3D"} or not spec.inputs or not spec.inputs[0].shape:
+        return cores
+    batch = spec.inputs[0].shape[0]
+    if batch < cores:
+        return cores
+    return max((n for n in range(1, cores + 1) if batch % n == 0), default=cores)
+
+
+def _padded(edge: int) -> int:
+    return -(-edge // _EDGE) * _EDGE

@@ -1,0 +1,46 @@
+"""Which launches the device takes from a loaded graph by itself, without the host."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from drynpu.arrays import I64, Bools
+from drynpu.simulate._meet import PlannedWork
+
+ANNOTATION = 7
+"""Scope of a range that the script named (torch's RecordScope): it encloses calls and is none."""
+
+
+def continues_graph(work: PlannedWork) -> Bools:
+    """
+    Return which dispatches launch a further node of the graph whose execution the one before began, shape ``[n]``.
+
+    An execution ends with the iteration of its graph, or where a range of the script begins or ends, such as a step.
+    A copy is launched by itself.
+    """
+    lowered, dispatches = work.ordered.lowered, work.dispatches
+    copies = np.array([any(kernel.copy is not None for kernel in plan.kernels) for plan in lowered.plans] or [False])
+    nodes = dispatches.in_graph.copy()
+    nodes[work.ordered.operator_rows] &= ~copies[lowered.dispatch_plan]
+    execution = np.searchsorted(_bounds(work), dispatches.start_ns, side="right")
+    again = np.zeros_like(nodes)
+    again[1:] = nodes[1:] & nodes[:-1] & (execution[1:] == execution[:-1])
+    return again
+
+
+def launched_by_device(work: PlannedWork) -> Bools:
+    """Return which launches of operators are those of further nodes, or of one node after the first, shape ``[m]``."""
+    ordered, in_graph = work.ordered, work.dispatches.in_graph
+    owner = ordered.operator_rows[ordered.lowered.launch_dispatch]
+    later = np.zeros(len(owner), bool)
+    later[1:] = owner[1:] == owner[:-1]
+    return np.asarray(continues_graph(work)[owner] | (in_graph[owner] & later), bool)
+
+
+def _bounds(work: PlannedWork) -> I64:
+    """Return the moments at which executions of graphs may begin or end, in order."""
+    recording = work.ordered.lowered.recording
+    ranges = recording.operators.scope == ANNOTATION
+    iterations = [(run.start_ns, run.end_ns) for graph in recording.graphs for run in graph.iterations]
+    edges = (recording.operators.start_ns[ranges], recording.operators.end_ns[ranges])
+    return np.sort(np.concatenate((*edges, np.array(iterations, np.int64).reshape(-1))))
