@@ -23,9 +23,12 @@ from drynpu.recorder._control import (
 from drynpu.recorder._end_info import with_end_info
 from drynpu.recorder._joining import join_recordings
 from drynpu.recorder._journal import JOURNAL_PREFIX, SAVE_INTERVAL_NS
+from drynpu.recorder._rank_link import RankLink
+from drynpu.recorder._rank_server import REDUCTIONS
 from drynpu.recorder._recorder import METADATA_FILE, Recorder, framework_plan, load_chosen_chip, rank_number
 from drynpu.recorder._recording import Outcome, Setup, write_devices, write_recording, write_system
 from drynpu.recorder._recovery import Recovered, find_journals, recover
+from drynpu.recorder._rendezvous import RankCall, RankRendezvous, RankStore, announce
 from drynpu.recorder._sampler import HostSampler
 from drynpu.simulate import Planner
 
@@ -34,6 +37,7 @@ __all__ = [
     "JOURNAL_PREFIX",
     "METADATA_FILE",
     "PROFILE_VARIABLE",
+    "REDUCTIONS",
     "SAVE_INTERVAL_NS",
     "Collected",
     "CollectionCommand",
@@ -47,12 +51,17 @@ __all__ = [
     "Outcome",
     "Planner",
     "ProfileCommand",
+    "RankCall",
+    "RankLink",
+    "RankRendezvous",
+    "RankStore",
     "Recorder",
     "Recovered",
     "ScheduleWarning",
     "Setup",
     "Transition",
     "TransitionStep",
+    "announce",
     "at_process_end",
     "control_socket",
     "find_journals",

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from drynpu_torch.distributed._backend import install_hccl
 from drynpu_torch.distributed._collective_capture import CollectiveCapture
-from drynpu_torch.distributed._exchange import Exchange
+from drynpu_torch.distributed._exchange import rendezvous
 from drynpu_torch.distributed._groups import ProcessGroupHCCL, find_group, parallel_group_info
 from drynpu_torch.distributed._issued import Communication, Issued
 
 __all__ = [
     "CollectiveCapture",
     "Communication",
-    "Exchange",
     "Issued",
     "ProcessGroupHCCL",
     "find_group",
     "install_hccl",
     "parallel_group_info",
+    "rendezvous",
 ]

@@ -22,7 +22,7 @@ import torch.distributed as dist
 from attrs import define, field
 
 from drynpu_torch.device import DeviceListener, state
-from drynpu_torch.distributed._exchange import announce
+from drynpu_torch.distributed._exchange import announce_recording
 from drynpu_torch.distributed._groups import Group, find_group
 from drynpu_torch.distributed._issued import Communication, Issued, one_batch
 from drynpu_torch.distributed._payloads import CALLS, POINT_TO_POINT, Payload
@@ -78,7 +78,7 @@ class CollectiveCapture:
         if not dist.is_available():
             return
         if dist.is_initialized():
-            self._number = announce()
+            self._number = announce_recording()
         library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
         self._stack.callback(library._destroy)
         for name in CALLS:
@@ -133,7 +133,7 @@ class CollectiveCapture:
         if name not in self._groups:
             self._groups[name] = find_group(process_group)
         if self._number is None and self._groups[name] is not None:
-            self._number = announce()
+            self._number = announce_recording()
         return self._groups[name]
 
     def _note(

@@ -17,11 +17,11 @@ from drynpu import CaptureError, OutputError, __version__
 from drynpu.kernels import Operators, Placement
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.raw import ClockAnchors, write_document
-from drynpu.recorder import METADATA_FILE, Outcome, Recorder, framework_plan, rank_number, with_end_info
+from drynpu.recorder import METADATA_FILE, Outcome, RankRendezvous, Recorder, framework_plan, rank_number, with_end_info
 from drynpu.simulate import Mark, Recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer, RecordedThreads, without_collections
-from drynpu_torch.distributed import Exchange
+from drynpu_torch.distributed import rendezvous
 from drynpu_torch.profiler._flops import flop_formulas
 from drynpu_torch.profiler._messages import print_warning
 from drynpu_torch.profiler._process import PROCESS
@@ -272,9 +272,9 @@ class Result:
         recorder, captured = self._recorder, self._captured
         if captured is None or recorder is None or self.path is None:
             return None
-        with Exchange(captured.communication) as exchange:
-            outcome = self._write(recorder, captured, exchange, self.path)
-        recorder.outcome = evolve(outcome, notes=(*outcome.notes, *exchange.notes))
+        with rendezvous(captured.communication) as others:
+            outcome = self._write(recorder, captured, others, self.path)
+        recorder.outcome = evolve(outcome, notes=(*outcome.notes, *others.notes))
         self.results, self._captured = captured.results, None
         return recorder.outcome
 
@@ -303,12 +303,12 @@ class Result:
                 "drynpu msprof); only one can run at a time. Stop that one first."
             )
 
-    def _write(self, recorder: Recorder, captured: CapturedTorch, exchange: Exchange, path: Path) -> Outcome:
+    def _write(self, recorder: Recorder, captured: CapturedTorch, others: RankRendezvous, path: Path) -> Outcome:
         marks = self._script_marks
         recording = self._recording(
             recorder, captured, () if marks is None else tuple(marks.marks), with_marks=marks is not None
         )
-        recording = evolve(recording, host_samples=recorder.host_samples, rendezvous=exchange)
+        recording = evolve(recording, host_samples=recorder.host_samples, rendezvous=others)
         plan = framework_plan(_FRAMEWORK, FALLBACKS)
         return recorder.write({device.state().current_device: recording}, plan, path, **self._destination())
 

@@ -1,0 +1,175 @@
+"""A process's connection to the other processes of its job, for frameworks that have none of their own."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from attrs import define, field
+
+from drynpu._errors import CommandError
+from drynpu.recorder._rank_server import RankServer, receive_message, send_message
+
+_PAUSE_S: Final = 0.05
+"""Between two attempts to find the first rank."""
+LINGER_S: Final = 30.0
+"""How long the first rank stays at its end for the others, which need it to write their recordings."""
+
+
+@define(eq=False)
+class RankLink:
+    """
+    The other ranks, as one of them reaches them; make one with :meth:`join`.
+
+    It is a `RankStore` as well. Calls may come from several threads at once: each has a connection of its own.
+    """
+
+    rank: int
+    size: int
+    job: str
+    _address: tuple[str, int]
+    _answer_s: float
+    _server: RankServer | None = None
+    _sockets: list[socket.socket] = field(factory=list)
+    _local: threading.local = field(factory=threading.local)
+    _counts: Counter[str] = field(factory=Counter)
+    _lock: threading.Lock = field(factory=threading.Lock)
+
+    @classmethod
+    def join(
+        cls, rank: int, size: int, *, host: str, port: int, job: str, connect_s: float, answer_s: float
+    ) -> RankLink:
+        """
+        Join the ranks of *job*: the first serves at *port* of *host*, the others look for it *connect_s* seconds.
+
+        A collective waits *answer_s* seconds for the others.
+
+        Raises
+        ------
+        CommandError
+            The port is in use, or the first rank is not there.
+        """
+        server = RankServer(job, size) if rank == 0 else None
+        if server is not None:
+            try:
+                server.start(host, port)
+            except OSError as error:
+                raise CommandError(f"rank 0 cannot serve the other ranks at port {port}: {error}") from error
+        link = cls(rank, size, job, (host, port), answer_s, server)
+        link._connect(connect_s)
+        return link
+
+    def _connect(self, seconds: float) -> socket.socket:
+        host, port = self._address
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                connection = socket.create_connection(self._address, timeout=max(deadline - time.monotonic(), 1))
+                break
+            except OSError as error:
+                if time.monotonic() >= deadline:
+                    raise CommandError(
+                        f"rank {self.rank} of {self.size}: rank 0 is not there at port {port} of {host} after "
+                        f"{seconds:g} s; start {self.size} processes, one for each rank ({error})"
+                    ) from error
+                time.sleep(_PAUSE_S)
+        connection.settimeout(None)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        send_message(connection, {"job": self.job, "rank": self.rank, "size": self.size})
+        header, _ = receive_message(connection)
+        if "error" in header:
+            connection.close()
+            raise CommandError(f"rank {self.rank} of {self.size}, {self.job!r}: at port {port} {header['error']}")
+        with self._lock:
+            self._sockets.append(connection)
+        return connection
+
+    def set(self, key: str, value: str) -> None:
+        """Put a text under *key*."""
+        self._ask({"what": "set", "key": key}, value.encode())
+
+    def find(self, key: str) -> str | None:
+        """Return the text under *key*, None where there is none yet."""
+        try:
+            return self.read([key], 0)[0]
+        except TimeoutError:
+            return None
+
+    def read(self, keys: Sequence[str], seconds: float) -> list[str]:
+        """Return the texts under *keys* when all are there. Raises ``TimeoutError`` if that takes too long."""
+        header, content = self._ask({"what": "get", "keys": list(keys), "seconds": seconds, "take": False})
+        return [part.decode() for part in _split(content, header["lengths"])]
+
+    def gather(
+        self,
+        name: str,
+        ranks: Sequence[int],
+        part: bytes,
+        *,
+        content: object = None,
+        reduction: str = "",
+        dtype: str = "",
+    ) -> tuple[list[bytes], list[Any]]:
+        """
+        Return what *ranks* bring to their next collective *name*, in their order, and the *content* each names.
+
+        With a *reduction* (of `REDUCTIONS`, on arrays of *dtype*) there is one part, the same on all ranks.
+
+        Raises
+        ------
+        TimeoutError
+            A rank has not come, or has ended.
+        """
+        key = f"{name}/{self._next(name)}"
+        request = {"key": key, "ranks": list(ranks), "seconds": self._answer_s, "content": content}
+        header, result = self._ask({"what": "gather", "reduction": reduction, "dtype": dtype, **request}, part)
+        return ([result] if reduction else _split(result, header["lengths"])), header["contents"]
+
+    def send(self, name: str, part: bytes) -> None:
+        """Send bytes to the rank that receives under the same *name*; the n-th are received by the n-th call."""
+        self._ask({"what": "set", "key": f"{name}/{self._next(f'{name}>')}"}, part)
+
+    def receive(self, name: str) -> bytes:
+        """Return what was sent under *name*. Raises ``TimeoutError`` if nothing comes."""
+        keys = [f"{name}/{self._next(f'{name}<')}"]
+        return self._ask({"what": "get", "keys": keys, "seconds": self._answer_s, "take": True})[1]
+
+    def close(self) -> None:
+        """Leave the others; the first rank waits for them, `LINGER_S` at most."""
+        with self._lock:
+            connections, self._sockets = self._sockets, []
+        for connection in connections:
+            connection.close()
+        self._local = threading.local()
+        if self._server is not None:
+            self._server.close(self.rank, LINGER_S)
+
+    def _next(self, name: str) -> int:
+        with self._lock:
+            self._counts[name] += 1
+            return self._counts[name]
+
+    def _ask(self, header: Mapping[str, object], payload: bytes = b"") -> tuple[dict[str, Any], bytes]:
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._connect(1)
+        try:
+            send_message(connection, header, payload)
+            answer, content = receive_message(connection)
+        except OSError as error:
+            raise TimeoutError(f"rank 0 has ended: {error}") from error
+        if "error" in answer:
+            raise TimeoutError(answer["error"])
+        return answer, content
+
+
+def _split(content: bytes, lengths: Sequence[int]) -> list[bytes]:
+    found, start = [], 0
+    for length in lengths:
+        found.append(content[start : start + length])
+        start += length
+    return found
