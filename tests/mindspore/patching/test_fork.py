@@ -27,11 +27,12 @@ profiler = profile(
 profiler.start()
 source = ds.GeneratorDataset(Rows(), ["x"], num_parallel_workers=2, python_multiprocessing=True)
 print("rows", sum(1 for _ in source.create_tuple_iterator(num_epochs=1)))
-child = os.fork()
-if child == 0:
-    ms.Tensor(np.ones(3))
-    sys.exit(0)
-os.waitpid(child, 0)
+for _ in range(5):  # MindSpore's threads have to be waiting, which not every moment finds
+    child = os.fork()
+    if child == 0:
+        ms.Tensor(np.ones(3))
+        sys.exit(0)
+    os.waitpid(child, 0)
 profiler.stop()
 """
 

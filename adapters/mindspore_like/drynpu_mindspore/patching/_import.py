@@ -16,6 +16,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from drynpu_mindspore.patching._forks import leave_cleanup_to_parent
+
 _PACKAGE = "mindspore"
 STAND_IN = "mindspore_like"
 _SAYS = (
@@ -144,7 +146,8 @@ class _Patching(Loader):
         module.__loader__ = self._genuine
         options = os.environ.pop(_OPTIONS, None)
         try:
-            self._genuine.exec_module(module)
+            with leave_cleanup_to_parent():
+                self._genuine.exec_module(module)
         finally:
             if options is not None:
                 os.environ[_OPTIONS] = options
