@@ -57,6 +57,7 @@ DRYNPU_EXPORT int64_t drynpu_max_split_size() {
   const auto size = npu::PyTorchSettings::max_split_size();
   return size == std::numeric_limits<size_t>::max() ? -1 : static_cast<int64_t>(size);
 }
+DRYNPU_EXPORT void drynpu_count_memory(int counted) { npu::counts_memory = counted != 0; }
 DRYNPU_EXPORT void drynpu_memory_empty_cache() {
   for (int i = 0; i < npu::device_count; ++i) npu::memory_of(i).empty_cache();
 }

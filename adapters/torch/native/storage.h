@@ -51,8 +51,11 @@ inline void release_holding(void* context) {
   delete holding;
 }
 
+// Whether allocations of this thread take blocks. Those of a graph that runs do not: it has its memory.
+inline thread_local bool counts_memory = true;
+
 inline Block* new_block(size_t bytes, c10::DeviceIndex device) {
-  return bytes ? memory_of(device).allocate(static_cast<int64_t>(bytes), stream_of(device), device) : nullptr;
+  return bytes && counts_memory ? memory_of(device).allocate(static_cast<int64_t>(bytes), stream_of(device), device) : nullptr;
 }
 
 inline c10::DataPtr device_data(StoragePointer twin, Block* block, c10::DeviceIndex device) {

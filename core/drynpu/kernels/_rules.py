@@ -51,7 +51,9 @@ class RuleBook:
         """
         Return what one call of *signature* does on the device.
 
-        An operator on the host launches nothing; a copy between host and device is a copy, whatever its name;
+        An operator on the host launches nothing, nor does one that is captured; a copy between host and device is a
+        copy, whatever its name; what is a part of a graph does the same as without one, but no call launches it and the
+        host does not wait for it;
         otherwise the rule of that name answers, then the fallbacks, then :func:`unmapped_plan`.
         """
         key = signature.key
@@ -61,10 +63,13 @@ class RuleBook:
         return plan
 
     def _work_out(self, signature: Signature) -> KernelPlan:
-        if signature.placement is Placement.HOST:
+        if signature.placement in {Placement.HOST, Placement.CAPTURED}:
             return _NOTHING
         if signature.placement in {Placement.TO_DEVICE, Placement.TO_HOST}:
             return copy_plan(signature)
+        if signature.placement is Placement.GRAPH:
+            alone = self.plan(evolve(signature, placement=Placement.DEVICE))
+            return evolve(alone, in_graph=True, synchronizes=False)
         if signature.name in self._no_kernel:
             return _NOTHING
         named = self._rules.get(signature.name)

@@ -91,6 +91,10 @@ class Placement(enum.Enum):
     """Copies host memory to the device."""
     TO_HOST = "to_host"
     """Copies device memory to the host and waits for it."""
+    GRAPH = "graph"
+    """Works on the device, which launches it by itself as a part of a graph that the host launched."""
+    CAPTURED = "captured"
+    """Becomes a part of a graph: launches nothing yet, while its result has its place in the device's memory."""
 
 
 @frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -51,9 +52,7 @@ def test_every_name_is_there() -> None:
     assert {*NAMES.split(), *kinds} <= set(torch.npu.__all__)
 
 
-@pytest.mark.parametrize(
-    "name", ["NPUGraph", "graph", "MemPool", "make_graphed_callables", "set_dump", "utilization", "npurt"]
-)
+@pytest.mark.parametrize("name", ["SyncLaunchStream", "MemPool", "set_dump", "utilization", "npurt"])
 def test_what_is_not_provided_says_so_when_it_is_used(name: str) -> None:
     with pytest.raises(
         NotImplementedError, match=f"^torch.npu.{name} exists in torch_npu, but drynpu does not provide"
@@ -67,12 +66,24 @@ def test_allocators_are_named_in_memory_too() -> None:
 
 
 def test_a_class_that_is_not_provided_may_be_derived_from_and_named() -> None:
+    class Pool(torch.npu.MemPool):  # type: ignore[name-defined,misc]
+        pass
+
+    assert not isinstance(3, (Pool, torch.npu.SyncLaunchStream))
+    with pytest.raises(NotImplementedError, match=r"torch\.npu\.Pool"):
+        Pool()
+
+
+def test_handlers_of_operators_in_graphs_are_registered_by_name() -> None:
+    module = sys.modules["torch.npu._npugraph_handlers.npugraph_handler"]
+    specs = module._NPU_GRAPH_OP_HANDLERS["npu_fused_infer_attention_score.default"].get_update_specs
+    assert ("arg", 6, "actual_seq_lengths_kv") in specs("npu_fused_infer_attention_score.default")
+
+    @torch.npu.register_npu_graph_handler(["one_op", "one_op.default"])
     class Handler(torch.npu.NpuGraphOpHandler):  # type: ignore[name-defined,misc]
         pass
 
-    assert not isinstance(3, (Handler, torch.npu.NPUGraph))
-    with pytest.raises(NotImplementedError, match=r"torch\.npu\.Handler"):
-        Handler()
+    assert [module._NPU_GRAPH_OP_HANDLERS.pop(name) for name in ("one_op", "one_op.default")] == [Handler] * 2
 
 
 @pytest.mark.parametrize(("name", "dtype"), DTYPES.items())

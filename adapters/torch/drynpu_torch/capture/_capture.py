@@ -19,6 +19,7 @@ from drynpu.simulate import HostCall, PythonFrames
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges
 from drynpu_torch.capture._garbage import garbage_collections, without_collections
+from drynpu_torch.capture._graphs import place_graphs
 from drynpu_torch.capture._host_calls import HostCallRecorder
 from drynpu_torch.capture._kineto import USER_SCOPE, Chunk, KinetoTracer, rows_named
 from drynpu_torch.capture._native import COPY_RANGES, Marks, place_native
@@ -235,8 +236,10 @@ def _join(
     if tracer.library is not None:
         marks = Marks(*(column(f"mark_{c}") for c in ("time_ns", "thread", "name")))
         place_native(placement, _PLACEMENTS, names, name, start, thread, parent, depth, marks)
+    replayed, of_graphs = place_graphs(placement, _PLACEMENTS, names, name, parent, depth)
+    reported = reported & ~replayed
     launch, stated = _stated_launches(names, name, call, parent)
-    shown = ~(_sink_rows(names, name, parent) | stated)
+    shown = ~(_sink_rows(names, name, parent) | stated | of_graphs)
     start, end, name, thread, call, launch, reported, placement, order = (
         column[shown] for column in (start, end, name, thread, call, launch, reported, placement, order)
     )

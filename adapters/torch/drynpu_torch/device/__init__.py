@@ -12,6 +12,7 @@ Importing this package changes nothing; :func:`install` changes PyTorch, once pe
 from __future__ import annotations
 
 from drynpu_torch.device._errors import ErrCode, dist_error, graph_error, ops_error, prof_error, pta_error
+from drynpu_torch.device._graph_program import GRAPH_CAPTURE, GRAPH_KEEPING, GRAPH_REPLAY
 from drynpu_torch.device._install import alias_modules, install
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._script_marks import ScriptMarks
@@ -23,6 +24,9 @@ from drynpu_torch.device._tensor import COPY_TO_HOST, get_npu_format, npu_format
 __all__ = [
     "COPY_TO_HOST",
     "DEVICE_TYPE",
+    "GRAPH_CAPTURE",
+    "GRAPH_KEEPING",
+    "GRAPH_REPLAY",
     "DeviceListener",
     "DeviceState",
     "ErrCode",

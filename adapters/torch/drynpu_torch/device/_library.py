@@ -151,6 +151,10 @@ class Library:
         """The setting ``max_split_size_mb`` in bytes, -1 without a limit."""
         return int(self._functions.drynpu_max_split_size())
 
+    def count_memory(self, *, counted: bool) -> None:
+        """Let what this thread allocates from now on take blocks of the allocator, or none."""
+        self._functions.drynpu_count_memory(int(counted))
+
     def empty_cache(self) -> None:
         """Give back the segments of which nothing is used."""
         self._functions.drynpu_memory_empty_cache()

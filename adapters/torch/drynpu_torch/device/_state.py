@@ -6,7 +6,7 @@ import functools
 import itertools
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import torch
@@ -39,6 +39,18 @@ class DeviceListener(Protocol):
 
     def on_event(self, event_id: int, stream_id: int, action: str) -> None:
         """Note what was done to an event: ``record``, ``wait``, ``query`` or ``synchronize``."""
+
+
+class Capturing(Protocol):
+    """The capture of a graph, as the functions of streams and events see it."""
+
+    stream: torch.Stream
+
+    def covers(self, *, waits: bool = False) -> bool:
+        """Return whether a call of this thread belongs to the capture, or, if it *waits*, breaks it."""
+
+    def note(self, function: Callable[[], object]) -> None:
+        """Note something that happens whenever the graph runs."""
 
 
 class _ThreadLocals(threading.local):
@@ -102,6 +114,8 @@ class DeviceState:
         The native device; ``None`` where the sink serves.
     choice:
         Which of the two serves and why; ``None`` before the device is registered.
+    capture:
+        The capture of a graph that has begun and not ended; ``None`` without one.
     options:
         Values set by ``torch.npu.set_option`` and its relatives, by option name.
     """
@@ -113,6 +127,7 @@ class DeviceState:
     last_device: int = 0
     library: Library | None = None
     choice: Choice | None = None
+    capture: Capturing | None = None
     options: dict[str, str] = field(factory=dict)
     stream_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
     event_ids: Iterator[int] = field(factory=lambda: itertools.count(1))

@@ -15,6 +15,7 @@ import torch
 from torch.autograd.profiler import record_function
 from typing_extensions import Self
 
+from drynpu_torch.device._errors import ErrCode, pta_error
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceLike, state
 
 _NS_PER_MS = 1_000_000
@@ -65,6 +66,7 @@ class Stream(torch.Stream):
 
     def synchronize(self) -> None:
         """Make the host wait for the stream."""
+        must_not_capture("synchronize")
         recorder = state().recorder
         if recorder is not None:
             recorder.on_synchronize(self.stream_id)
@@ -156,6 +158,7 @@ class Event(torch.Event):
 
     def synchronize(self) -> None:
         """Make the host wait for the event."""
+        must_not_capture("synchronize")
         with _shown("synchronize"):
             self._report("synchronize", self._stream_id)
 
@@ -178,6 +181,10 @@ class Event(torch.Event):
             return (end_event._recorded_ns - self._recorded_ns) / _NS_PER_MS
 
     def _report(self, action: str, stream_id: int) -> None:
+        capture = state().capture
+        if capture is not None and capture.covers():
+            capture.note(lambda: self._report(action, stream_id))
+            return
         recorder = state().recorder
         if recorder is not None:
             recorder.on_event(self._id, stream_id, action)
@@ -185,6 +192,46 @@ class Event(torch.Event):
     def __repr__(self) -> str:
         """Return the form that the vendor's events have."""
         return f"<torch_npu.npu.Event {self._id:#x}>"
+
+
+class ExternalEvent(Event):
+    """
+    An event that a captured graph waits for and that is recorded outside of it, also later than the wait.
+
+    Work runs at the call, so that whatever the graph waits for has happened when it is replayed.
+    """
+
+    def __new__(cls) -> Self:
+        """Take the next event id of the process."""
+        return super().__new__(cls)
+
+    def reset(self, stream: Stream | None = None) -> None:
+        """Let the event be as if it had not been recorded."""
+        del stream
+        self._recorded_ns = None
+
+    def __repr__(self) -> str:
+        """Return the form that the vendor's events have."""
+        return f"<torch_npu.npu.ExternalEvent {self._id:#x}>"
+
+
+def must_not_capture(call: str) -> None:
+    """
+    Refuse to let the host wait while a graph is captured.
+
+    Raises
+    ------
+    RuntimeError
+        With the words of the vendor's runtime.
+    """
+    capture = state().capture
+    if capture is None or not capture.covers(waits=True):
+        return
+    synchronize = "c10_npu::acl::AclrtSynchronizeStreamWithTimeout(copy_stream)"
+    raise RuntimeError(
+        f"{call} NPU function error: {synchronize}, error code is 107027{pta_error(ErrCode.ACL)}\n"
+        f"EE9999: Inner Error!\nEE9999: Not allow to synchronize captured-stream, stream_id={capture.stream.stream_id}."
+    )
 
 
 def _shown(call: str) -> contextlib.AbstractContextManager[object]:

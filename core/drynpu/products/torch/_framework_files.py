@@ -83,12 +83,15 @@ def _op_text(operators: Operators, *, name: int, signature: int, stack: int, rec
 
 
 def _write_queue(path: Path, context: RecordContext) -> None:
+    """Write what went through the task queue; what a graph launches does not."""
     simulation, operators = context.simulation, context.recording.operators
-    s, lowered, rows, issued = simulation.schedule, simulation.lowered, simulation.rows, simulation.collectives
+    s, lowered, issued = simulation.schedule, simulation.lowered, simulation.collectives
+    alone = np.flatnonzero(np.array([not plan.in_graph for plan in lowered.plans] or [True])[lowered.dispatch_plan])
+    rows, plans = simulation.rows[alone], lowered.dispatch_plan[alone]
     collectives = issued.calls.collectives
     n = len(rows) + len(collectives)
     calling = np.array([collective.thread for collective in collectives], np.int64)
-    thread = np.concatenate([operators.thread[lowered.dispatch_op], calling])
+    thread = np.concatenate([operators.thread[lowered.dispatch_op[alone]], calling])
     fixed = np.zeros((4, n), torch_facts.OP_MARK)
     for category, side in enumerate(("enqueue_start_ns", "enqueue_end_ns", "dequeue_start_ns", "dequeue_end_ns")):
         fixed[category]["time"] = np.concatenate([getattr(s, side)[rows], getattr(issued, side)]) + context.to_raw_ns
@@ -103,7 +106,7 @@ def _write_queue(path: Path, context: RecordContext) -> None:
     names += [_collective_name(collective.kind) for collective in collectives]
     texts = [{MARK_NAME: name} for name in names]
     of_collective = np.arange(len(lowered.plans), len(names), dtype=np.int64)
-    index = np.tile(np.concatenate([lowered.dispatch_plan, of_collective]), 4)
+    index = np.tile(np.concatenate([plans, of_collective]), 4)
     write_tlv(path, FrameworkRecord.OP_MARK, flat[order], index[order], texts)
 
 

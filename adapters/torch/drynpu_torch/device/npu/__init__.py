@@ -6,14 +6,18 @@ All documented names exist; using one that drynpu does not provide raises an err
 
 from __future__ import annotations
 
-from drynpu_torch.device.npu import _control, _devices, _settings, amp, memory, random, streams, utils
+from drynpu_torch.device.npu import _control, _devices, _settings, amp, graphs, memory, random, streams, utils
 from drynpu_torch.device.npu._control import *
 from drynpu_torch.device.npu._control import lazy_call as _lazy_call  # noqa: F401 - a name that PyTorch's device modules have
 from drynpu_torch.device.npu._devices import *
+from drynpu_torch.device.npu._graphed import make_graphed_callables
+from drynpu_torch.device.npu._npugraph_handlers import NpuGraphOpHandler, register_npu_graph_handler
 from drynpu_torch.device.npu._refused import ALLOCATORS, REFUSED
 from drynpu_torch.device.npu._settings import *
 from drynpu_torch.device.npu._versions import get_soc_version as get_soc_version
 from drynpu_torch.device.npu.amp import get_amp_supported_dtype, is_bf16_supported
+from drynpu_torch.device.npu.graphs import *
+from drynpu_torch.device.npu.graphs import _launch_host_func, _subscribe_report, _unsubscribe_report  # noqa: F401 - vLLM-Ascend calls them
 from drynpu_torch.device.npu.memory import *
 from drynpu_torch.device.npu.mstx import mstx
 from drynpu_torch.device.npu.random import *
@@ -23,10 +27,22 @@ from drynpu_torch.device.npu.types import TYPES
 globals().update(TYPES | REFUSED)
 memory.__dict__.update({name: REFUSED[name] for name in ALLOCATORS})
 
-__all__ = ["amp", "get_amp_supported_dtype", "is_bf16_supported", "memory", "mstx", "random", "streams", "utils"]
+__all__ = [
+    "amp",
+    "get_amp_supported_dtype",
+    "graphs",
+    "is_bf16_supported",
+    "memory",
+    "mstx",
+    "random",
+    "streams",
+    "utils",
+]
+__all__ += ["NpuGraphOpHandler", "make_graphed_callables", "register_npu_graph_handler"]
 __all__ += _control.__all__
 __all__ += _devices.__all__
 __all__ += _settings.__all__
+__all__ += graphs.__all__
 __all__ += memory.__all__
 __all__ += random.__all__
 __all__ += streams.__all__

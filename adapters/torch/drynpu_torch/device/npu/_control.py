@@ -36,7 +36,6 @@ __all__ = [
     "host_empty_cache",
     "ipc_collect",
     "is_autocast_enabled",
-    "is_current_stream_capturing",
     "npu_check_overflow",
     "reset_stream_limit",
     "set_autocast_dtype",
@@ -209,11 +208,6 @@ def get_allocator_backend() -> str:
 def current_blas_handle() -> None:
     """Warn that there is no such handle."""
     warnings.warn("NPU does not use blas handle.", stacklevel=2)
-
-
-def is_current_stream_capturing() -> bool:
-    """Return whether the current stream captures a graph, which no stream does here."""
-    return False
 
 
 def empty_virt_addr_cache() -> None:

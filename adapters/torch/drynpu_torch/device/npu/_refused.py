@@ -4,40 +4,28 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 
-_GRAPH: Final = "graphs are neither captured nor replayed; run the operators eagerly"
 _DUMP: Final = "there are no operators of a device to dump; look at tensors with PyTorch"
 _ALLOCATOR: Final = "allocators other than the device's are not simulated"
 _MACHINE: Final = "there is no machine to ask or to stop"
 
 _CLASSES: Final = {
-    "ExternalEvent": _GRAPH,
     "ExternalStream": "streams of other libraries do not exist here; make one with torch.npu.Stream",
     "MemPool": _ALLOCATOR,
-    "NPUGraph": _GRAPH,
     "NPUPluggableAllocator": _ALLOCATOR,
-    "NpuGraphOpHandler": _GRAPH,
     "SyncLaunchStream": "streams that launch at once do not exist here; make one with torch.npu.Stream",
-    "graph": _GRAPH,
 }
 _FUNCTIONS: Final = {
     "caching_allocator_alloc": _ALLOCATOR,
     "caching_allocator_delete": _ALLOCATOR,
     "change_current_allocator": _ALLOCATOR,
     "finalize_dump": _DUMP,
-    "graph_pool_handle": _GRAPH,
-    "graph_task_group_begin": _GRAPH,
-    "graph_task_group_end": _GRAPH,
-    "graph_task_update_begin": _GRAPH,
-    "graph_task_update_end": _GRAPH,
     "host_memory_stats": "pinned memory is not counted",
     "host_memory_stats_as_nested_dict": "pinned memory is not counted",
     "init_dump": _DUMP,
-    "make_graphed_callables": _GRAPH,
     "npurt": "the runtime's own functions do not exist here",
     "obfuscation_calculate": _MACHINE,
     "obfuscation_finalize": _MACHINE,
     "obfuscation_initialize": _MACHINE,
-    "register_npu_graph_handler": _GRAPH,
     "reset_accumulated_host_memory_stats": "pinned memory is not counted",
     "reset_peak_host_memory_stats": "pinned memory is not counted",
     "restart_device": _MACHINE,

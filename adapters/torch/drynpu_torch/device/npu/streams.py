@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from drynpu_torch.device._state import DeviceLike, state
-from drynpu_torch.device._streams import Event, Stream
+from drynpu_torch.device._streams import Event, ExternalEvent, Stream, must_not_capture
 
 __all__ = [
     "Event",
+    "ExternalEvent",
     "Stream",
     "StreamContext",
     "current_stream",
@@ -20,6 +21,7 @@ __all__ = [
 def synchronize(device: DeviceLike = None) -> None:
     """Make the host wait until the device is drained."""
     state().device_index(device)  # raises for a device that is not there
+    must_not_capture("npuSynchronizeDevice")
     recorder = state().recorder
     if recorder is not None:
         recorder.on_synchronize(None)

@@ -1,0 +1,180 @@
+"""Graphs of the native device: numbers of replays beside eager ones, errors, and what a profile shows."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CAPTURED = "error code is 107027\n[ERROR] "
+GONE = "RuntimeError: Called NPUGraph::replay without a preceding successful capture."
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("graphs.py"))],
+        env={**os.environ, "DRYNPU_DEVICE": "native", "DRYNPU_QUIET": "1"},
+        cwd=tmp_path_factory.mktemp("graphs"),
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_replays_compute_on_what_the_input_holds_and_write_where_the_output_is(found: dict[str, Any]) -> None:
+    assert found["inference"] == [True] * 3
+    assert found["capturing"] == [True, False]
+    assert found["after reset"] == GONE
+    assert found["pools"] == [0, 0]
+
+
+def test_training_steps_that_are_one_graph_equal_eager_ones_bit_for_bit(found: dict[str, Any]) -> None:
+    eager, graphed = found["losses"]
+    assert eager == graphed
+    assert len(set(eager)) == len(eager)
+    assert found["weights"]
+    assert found["capture changes nothing"]
+
+
+def test_graphed_callables_train_as_eager_ones_bit_for_bit(found: dict[str, Any]) -> None:
+    eager, graphed = found["callables"]
+    assert eager == graphed
+    assert found["callables' weights"]
+    assert found["function"] == [[4, 10, 18], [5, 7, 9]]
+    assert found["hooks"].startswith(
+        "RuntimeError: Modules must not have hooks registered at the time they are passed."
+    )
+
+
+def test_what_lies_between_exists_while_the_graph_runs(found: dict[str, Any]) -> None:
+    # x of 1: base is [[3, 3, 3], [2, 2, 2]], of 2: [[5, 5, 5], [4, 4, 4]]; sums are 9 and 6, then 15 and 12.
+    assert found["total before replay"] == [0, 0]
+    assert found["intermediates"] == [[24, 18], [4, 4, 4], [40, 40, 40]]
+    assert found["memory"] == [0, 6 * 2**18]
+
+
+@pytest.mark.parametrize("what", ["item", "nonzero", "copy"])
+def test_what_the_host_reads_is_refused_in_the_vendors_words(found: dict[str, Any], what: str) -> None:
+    expected = "RuntimeError: operator():../torch_npu/csrc/aten/common/LocalScalarDenseNpu.cpp:23 NPU function error: "
+    assert found[what].startswith(
+        expected + "c10_npu::acl::AclrtSynchronizeStreamWithTimeout(copy_stream), " + CAPTURED
+    )
+    assert "Not allow to synchronize captured-stream, stream_id=" in found[what]
+
+
+def test_what_waits_for_the_device_is_refused(found: dict[str, Any]) -> None:
+    assert all(CAPTURED in text for text in found["synchronize"])
+
+
+def test_a_capture_that_fails_leaves_no_graph_and_no_capture(found: dict[str, Any]) -> None:
+    assert found["left behind"] == [[GONE[:60], False]] * 7
+
+
+def test_misuse_raises_the_vendors_errors(found: dict[str, Any]) -> None:
+    assert found["default stream"].endswith(
+        "NPU graphs must be captured on a non-default stream. (However, after capture, it's ok to replay them on the "
+        "default stream.)"
+    )
+    assert found["no end"].endswith("capture_end() called before capture_begin().")
+    assert found["twice"].endswith(
+        "This NPUGraph instance already owns a captured graph. To capture a new graph, create a new instance."
+    )
+    assert "The current graph configuration does not support update,Try to capture" in found["update"]
+    assert "got strict" in found["mode"]
+
+
+def test_captured_operators_get_other_arguments(found: dict[str, Any]) -> None:
+    assert found["handlers"] == [True, True]
+    assert (
+        "there are 1 operators that need to be updated by capture, and there are only 2 elements" in found["too many"]
+    )
+    assert found["task group"] == [[20] * 3, [60] * 3, True]
+    assert found["no group"].startswith("RuntimeError")
+
+
+def test_random_numbers_streams_and_functions_of_the_host_belong_to_the_graph(found: dict[str, Any]) -> None:
+    replayed, eager = found["random"]
+    assert replayed == eager
+    assert found["streams"] == [[13] * 3, True]
+    assert found["host function"] == [0, ["called"], [12] * 3]
+
+
+PROFILED = """
+import json, sys, torch, torch_npu
+from torch_npu.profiler import ProfilerLevel, _ExperimentalConfig, profile, tensorboard_trace_handler
+net = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.GELU(), torch.nn.Linear(256, 256)).npu()
+x = torch.randn(64, 256, device="npu")
+config = _ExperimentalConfig(profiler_level=ProfilerLevel.Level1)
+handler = tensorboard_trace_handler(sys.argv[1])
+with torch.no_grad():
+    with profile(experimental_config=config, profile_memory=True, on_trace_ready=handler):
+        net(x)
+        graph = torch.npu.NPUGraph()
+        with torch.npu.graph(graph):
+            y = net(x)
+        for _ in range(3):
+            graph.replay()
+print(json.dumps(0))
+"""
+
+
+def test_a_replay_is_one_launch_with_its_kernels_back_to_back(run: Any, tmp_path: Path) -> None:
+    run(PROFILED, str(tmp_path))
+    (output,) = tmp_path.glob("*/ASCEND_PROFILER_OUTPUT")
+    with (output / "kernel_details.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    # What was captured launched nothing: an eager pass and three replays.
+    assert [row["Type"] for row in rows] == ["MatMulV2", "Gelu", "MatMulV2"] * 4
+    waits = [float(row["Wait Time(us)"]) for row in rows]
+    begins, inside = waits[3::3], [waits[row] for row in range(3, 12) if row % 3]
+    assert max(inside) <= 0.12  # the gap of loaded graphs
+    assert min(waits[1:3]) > 10 * max(inside)
+    assert min(begins) > 10 * max(inside)
+    trace = json.loads((output / "trace_view.json").read_text(encoding="utf-8"))
+    names = [event["name"] for event in trace if event.get("cat") == "cpu_op"]
+    # The eager pass, and the capture, which calls operators and launches none; no range and no mode of drynpu.
+    assert [names.count(name) for name in ("aten::addmm", "aten::gelu")] == [4, 2]
+    assert not [name for name in names if "graph" in name or "Mode" in name or name == "aten::detach"]
+    queued = [event["name"] for event in trace if event.get("cat") == "enqueue"]
+    assert queued == ["Enqueue@aclnnAddmm", "Enqueue@aclnnGelu", "Enqueue@aclnnAddmm"]
+    # Memory of an eager pass and of the capture; a replay takes none.
+    with (output / "operator_memory.csv").open(encoding="utf-8", newline="") as stream:
+        assert [row["Name"] for row in csv.DictReader(stream)] == ["aten::addmm", "aten::gelu", "aten::addmm"] * 2
+
+
+def test_the_sink_says_what_graphs_need(run: Any) -> None:
+    script = """
+import json, torch, torch_npu
+try:
+    torch.npu.NPUGraph()
+except NotImplementedError as error:
+    print(json.dumps(str(error)))
+"""
+    text = run(script, device="sink")
+    assert text.startswith("torch.npu.NPUGraph needs the native device")
+    assert text.endswith("build it with: drynpu native build")
+
+
+def test_graphs_are_captured_without_values(run: Any) -> None:
+    script = """
+import json, torch, torch_npu
+net, x = torch.nn.Linear(4096, 4096).npu(), torch.randn(1024, 4096, device="npu")
+graph = torch.npu.NPUGraph()
+with torch.no_grad(), torch.npu.graph(graph):
+    y = net(x).relu()
+held = torch.npu.memory_allocated()
+torch.npu.reset_peak_memory_stats()
+graph.replay()
+print(json.dumps([list(y.shape), torch.npu.max_memory_allocated() - held]))
+"""
+    assert run(script, DRYNPU_COMPUTE="0") == [[1024, 4096], 0]
