@@ -19,8 +19,8 @@ class HostRows:
     """
     One recording as the host sees it.
 
-    ``launching`` is the id of the thread that launches kernels; ``to_raw_ns`` added to Unix time gives raw host
-    time. ``acl`` tells whether calls into ACL are recorded, ``runtime`` whether all those into the runtime are.
+    ``launching`` is the id of the thread that takes calls from the queue; ``to_raw_ns`` added to Unix time gives raw
+    host time. ``acl`` tells whether calls into ACL are recorded, ``runtime`` whether all those into the runtime are.
     ``calls`` are those that the script itself made into ACL, on the measured timeline.
     ``texts``, ``types`` and ``mark_numbers`` collect what the records refer to.
     """
@@ -50,6 +50,24 @@ class HostRows:
         used = np.unique(self.simulation.lowered.launch_kernel)
         ids[used] = self.texts.ids([text(kernels[index]) for index in used.tolist()])
         return ids
+
+    @property
+    def dispatch_threads(self) -> I64:
+        """Ids of the threads that launch the operators' dispatches, int64 ``[d]``."""
+        lowered = self.simulation.lowered
+        calling = self.operators.thread[lowered.dispatch_op].astype(np.int64)
+        return np.full_like(calling, self.launching) if self.simulation.launch_mode.queued else calling
+
+    @property
+    def launch_threads(self) -> I64:
+        """Ids of the threads that launch the operators' kernels, int64 ``[m]``."""
+        return self.dispatch_threads[self.simulation.lowered.launch_dispatch]
+
+    @property
+    def collective_threads(self) -> I64:
+        """Ids of the threads that launch the collectives, int64 ``[c]``."""
+        calling = np.array([each.thread for each in self.simulation.collectives.calls.collectives], np.int64)
+        return np.full_like(calling, self.launching) if self.simulation.launch_mode.queued else calling
 
     @property
     def is_copy(self) -> Bools:

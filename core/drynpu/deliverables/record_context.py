@@ -37,7 +37,7 @@ class RecordContext:
 
     @property
     def launching(self) -> int:
-        """Id of the thread that launches kernels."""
+        """Id of the thread that takes calls from the queue; it launches graphs, too."""
         return self.host.launching
 
     @property

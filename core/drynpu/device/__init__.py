@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu.device._dispatches import Dispatches, DispatchKind, HostCosts, Launches, StreamTimes
+from drynpu.device._dispatches import Dispatches, DispatchKind, HostCosts, Launches, LaunchMode, StreamTimes
 from drynpu.device._memory import (
     BEST_FIT_POOL,
     CACHING_POOL,
@@ -22,6 +22,7 @@ __all__ = [
     "DispatchKind",
     "Dispatches",
     "HostCosts",
+    "LaunchMode",
     "Launches",
     "MemoryPool",
     "StreamTimes",

@@ -58,6 +58,26 @@ class HostCosts:
     """
 
 
+class LaunchMode(enum.Enum):
+    """
+    Which thread launches what the script's threads call (torch_npu's TASK_QUEUE_ENABLE and ASCEND_LAUNCH_BLOCKING).
+
+    ``QUEUE``: a second thread, which takes the calls from a queue; ``QUEUE_WITH_WORKSPACE``: it also asks for their
+    workspaces. ``CALLER``: the calling thread itself, without a queue; ``CALLER_WAITS``: it waits for the stream after
+    each launch, too.
+    """
+
+    CALLER_WAITS = "caller, waits"
+    CALLER = "caller"
+    QUEUE = "queue"
+    QUEUE_WITH_WORKSPACE = "queue, with workspace"
+
+    @property
+    def queued(self) -> bool:
+        """Whether a second thread launches."""
+        return self in (LaunchMode.QUEUE, LaunchMode.QUEUE_WITH_WORKSPACE)
+
+
 class DispatchKind(enum.IntEnum):
     """What a dispatch does besides launching."""
 
@@ -128,6 +148,7 @@ class StreamTimes:
     start_ns: I64
     end_ns: I64
     workspace_start_ns: I64
+    workspace_end_ns: I64
     enqueue_start_ns: I64
     enqueue_end_ns: I64
     dequeue_start_ns: I64

@@ -12,10 +12,10 @@ cumulative maximum.
 from __future__ import annotations
 
 import numpy as np
-from attrs import define, field, fields_dict
+from attrs import define, evolve, field, fields_dict, frozen
 
 from drynpu.arrays import I64
-from drynpu.device._dispatches import Dispatches, DispatchKind, HostCosts, Launches, StreamTimes
+from drynpu.device._dispatches import Dispatches, DispatchKind, HostCosts, Launches, LaunchMode, StreamTimes
 from drynpu.options import Clock
 
 
@@ -34,6 +34,37 @@ def fifo(arrival: I64, length: I64, free: int) -> I64:
     return np.asarray(np.maximum.accumulate(earliest) + before)
 
 
+@frozen(eq=False, kw_only=True)
+class _HandOver:
+    """
+    What each dispatch takes until its kernels are launched, ns, shape ``[n]``.
+
+    ``ahead_ns`` and ``enqueue_ns`` are of the calling thread, ``busy_ns`` of the launching one, in which ``asks_ns``
+    asks for a workspace and ``api_ns`` launches.
+    """
+
+    ahead_ns: I64
+    enqueue_ns: I64
+    asks_ns: I64
+    api_ns: I64
+    busy_ns: I64
+
+    @classmethod
+    def build(cls, dispatches: Dispatches, costs: HostCosts, mode: LaunchMode, node_total_ns: I64) -> _HandOver:
+        """Split the costs of each dispatch between the threads; *node_total_ns* is what all its launches take."""
+        alone = ~dispatches.in_graph
+        workspace = np.where(dispatches.workspace, costs.workspace_ns, 0)
+        asks = workspace if mode is LaunchMode.QUEUE_WITH_WORKSPACE else np.zeros_like(workspace)
+        api = costs.api_ns * alone + np.where(dispatches.compiles, costs.compile_ns, 0) + node_total_ns
+        return cls(
+            ahead_ns=costs.operator_ns * alone + workspace - asks,
+            enqueue_ns=costs.enqueue_ns * alone,
+            asks_ns=asks,
+            api_ns=api,
+            busy_ns=np.where(dispatches.launches > 0, costs.dequeue_ns * alone + asks + api, 0),
+        )
+
+
 @define(kw_only=True)
 class _State:
     """The state that one segment passes to the next; nothing else is carried through the loop."""
@@ -50,19 +81,20 @@ class _Scheduler:
     Schedules one segment of dispatches after the other; ``out`` holds the columns of `StreamTimes`.
 
     ``offsets`` (``[n + 1]``) is the first launch of each dispatch. ``node_before_ns`` is what the launches before each
-    one take in its dispatch, ``node_total_ns`` what all launches of a dispatch take.
+    one take in its dispatch. ``hand_over`` says what each dispatch takes on which thread.
     """
 
     dispatches: Dispatches
     launches: Launches
     costs: HostCosts
     clock: Clock
+    mode: LaunchMode
     tick_ns: float
     base_ns: int
     offsets: I64
     node_ns: I64
     node_before_ns: I64
-    node_total_ns: I64
+    hand_over: _HandOver
     base_start_ns: I64
     cost_ns: I64
     out: dict[str, I64]
@@ -81,31 +113,34 @@ class _Scheduler:
     def _queue(self, first: int, last: int, start: I64) -> None:
         """Pass the dispatches through the task queue: the calling thread puts them in, the launching one takes them."""
         rows = slice(first, last + 1)
-        d, c = self.dispatches, self.costs
+        d, c, work = self.dispatches, self.costs, self.hand_over
         alone = ~d.in_graph[rows]
-        ahead = c.operator_ns * alone + np.where(d.workspace[rows], c.workspace_ns, 0)
-        enqueue = c.enqueue_ns * alone
+        ahead, enqueue, asks, api, busy = (
+            column[rows] for column in (work.ahead_ns, work.enqueue_ns, work.asks_ns, work.api_ns, work.busy_ns)
+        )
         # On the clock ``wall`` a dispatch may be shorter than its modelled parts, which then shrink alike.
         fits = np.minimum(1.0, self.cost_ns[rows] / np.maximum(ahead + enqueue, 1))
         enqueue_start = start + (ahead * fits).astype(np.int64)
         handed_over = start + ((ahead + enqueue) * fits).astype(np.int64)
-        api = c.api_ns * alone + np.where(d.compiles[rows], c.compile_ns, 0) + self.node_total_ns[rows]
-        busy = np.where(d.launches[rows] > 0, c.dequeue_ns * alone + api, 0)
         launching = np.flatnonzero(d.launches[rows] > 0)
         dequeue = handed_over.copy()
         dequeue[launching] = fifo(handed_over[launching], busy[launching], self.state.dequeue_free_ns)
         if len(launching):
             self.state.dequeue_free_ns = int(dequeue[launching[-1]] + busy[launching[-1]])
-        # The ACL call lies in the middle of the dequeue.
-        api_start = dequeue + c.dequeue_ns // 2 * alone
+        # The ACL call lies in the middle of the dequeue, what asks for its workspace before it.
+        asks_start = dequeue + c.dequeue_ns // 2 * alone
+        api_start = asks_start + asks
+        asked_before = start + (c.operator_ns * alone * fits).astype(np.int64)
+        with_workspace = self.mode is LaunchMode.QUEUE_WITH_WORKSPACE
         for name, value in (
-            ("workspace_start_ns", start + (c.operator_ns * alone * fits).astype(np.int64)),
+            ("workspace_start_ns", asks_start if with_workspace else asked_before),
+            ("workspace_end_ns", api_start if with_workspace else enqueue_start),
             ("enqueue_start_ns", enqueue_start),
             # The vendor's analysis finds the operator of an entry only if the operator ends after it.
             ("enqueue_end_ns", np.maximum(handed_over - alone, enqueue_start)),
             ("dequeue_start_ns", dequeue),
             # A nanosecond before the next one: of two that touch, the vendor's analysis loses one.
-            ("dequeue_end_ns", dequeue + busy - alone * (busy > 0)),
+            ("dequeue_end_ns", dequeue + busy - alone * (busy > 0) * self.mode.queued),
             ("api_start_ns", api_start),
             ("api_end_ns", api_start + api),
         ):
@@ -154,6 +189,9 @@ class _Scheduler:
 
     def _order_streams(self, last: int) -> None:
         """Apply the last dispatch of a segment to events, streams and the host: record, wait or synchronise."""
+        if self.mode is LaunchMode.CALLER_WAITS and self.dispatches.launches[last]:
+            launched = slice(int(self.offsets[last]), int(self.offsets[last + 1]))
+            self._wait(last, max(self.state.stream_free[stream] for stream in self.launches.stream[launched].tolist()))
         kind = int(self.dispatches.kind[last])
         stream, event = int(self.dispatches.stream[last]), int(self.dispatches.event[last])
         free = self.state.stream_free
@@ -196,6 +234,7 @@ def schedule_streams(
     tick_ns: float,
     base_ns: int,
     gaps: tuple[int, I64] | None = None,
+    mode: LaunchMode = LaunchMode.QUEUE,
 ) -> StreamTimes:
     """
     Lay dispatches on the host and kernels on the device.
@@ -208,23 +247,29 @@ def schedule_streams(
         Length of a device tick and the Unix time of tick 0. Kernel times lie on the tick grid.
     gaps:
         Begin of the host timeline, and the gap before each dispatch (ns, ``[n]``); None: as measured.
+    mode:
+        Which thread launches; with a queue on the clock ``wall``, where a measured call has no room for its launch.
     """
     measured = dispatches.end_ns - dispatches.start_ns
-    cost = measured if clock is Clock.WALL else _cost(dispatches, costs)
     offsets = np.concatenate(([0], np.cumsum(dispatches.launches)))
     node = np.full(len(launches.stream), costs.node_ns) if launches.node_ns is None else launches.node_ns
     through = np.concatenate(([0], np.cumsum(node)))
+    if not mode.queued:
+        costs = evolve(costs, enqueue_ns=0, dequeue_ns=0)
+    hand_over = _HandOver.build(dispatches, costs, mode, through[offsets[1:]] - through[offsets[:-1]])
+    cost = measured if clock is Clock.WALL else _cost(dispatches, costs, hand_over, mode)
     scheduler = _Scheduler(
         dispatches=dispatches,
         launches=launches,
         costs=costs,
         clock=clock,
+        mode=mode,
         tick_ns=tick_ns,
         base_ns=base_ns,
         offsets=offsets,
         node_ns=node,
         node_before_ns=through[:-1] - np.repeat(through[offsets[:-1]], dispatches.launches),
-        node_total_ns=through[offsets[1:]] - through[offsets[:-1]],
+        hand_over=hand_over,
         # What the dispatches before took is replaced by what they cost.
         base_start_ns=_run(dispatches, measured, gaps) + (np.cumsum(cost) - cost),
         cost_ns=cost,
@@ -232,7 +277,7 @@ def schedule_streams(
         | {name: np.zeros(len(launches.stream), np.int64) for name in _LAUNCH_COLUMNS},
     )
     first = 0
-    for last in (*_cuts(dispatches, launches), len(cost) - 1):
+    for last in (*_cuts(dispatches, launches, mode), len(cost) - 1):
         if last >= first:
             scheduler.segment(first, last)
             first = last + 1
@@ -247,19 +292,23 @@ def _run(dispatches: Dispatches, measured: I64, gaps: tuple[int, I64] | None) ->
     return np.asarray(begin_ns + np.cumsum(gap_ns), np.int64)
 
 
-def _cuts(dispatches: Dispatches, launches: Launches) -> list[int]:
+def _cuts(dispatches: Dispatches, launches: Launches, mode: LaunchMode) -> list[int]:
     """Return the dispatches that end a segment: those that wait, order streams or meet other ranks."""
     cut = (dispatches.kind != DispatchKind.LAUNCH) & (dispatches.kind != DispatchKind.PAUSE)
+    if mode is LaunchMode.CALLER_WAITS:
+        cut |= dispatches.launches > 0
     if launches.meets is not None:
         # A dispatch that launches one that meets other ranks launches nothing else.
         cut[np.repeat(np.arange(len(cut)), dispatches.launches)[launches.meets]] = True
     return [int(row) for row in np.flatnonzero(cut)]
 
 
-def _cost(dispatches: Dispatches, costs: HostCosts) -> I64:
+def _cost(dispatches: Dispatches, costs: HostCosts, hand_over: _HandOver, mode: LaunchMode) -> I64:
     """Return what each dispatch costs the calling thread on the projected clock, ns, shape ``[n]``."""
-    launching = costs.operator_ns + costs.enqueue_ns + np.where(dispatches.workspace, costs.workspace_ns, 0)
-    cost = np.where((dispatches.launches > 0) & ~dispatches.in_graph, launching, 0)
+    before = hand_over.ahead_ns + hand_over.enqueue_ns
+    cost = np.where((dispatches.launches > 0) & ~dispatches.in_graph, before, 0)
+    if not mode.queued:
+        cost = cost + hand_over.busy_ns
     waiting = np.isin(
         dispatches.kind, [DispatchKind.WAIT_DEVICE, DispatchKind.WAIT_STREAM, DispatchKind.SYNCHRONIZE_EVENT]
     )

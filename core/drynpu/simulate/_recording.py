@@ -8,6 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from drynpu.arrays import I64
+from drynpu.device import LaunchMode
 from drynpu.kernels import Allocations, Operators
 from drynpu.simulate._host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
 from drynpu.simulate._inputs import Collective, DatasetEvent, GraphRun, HostCall, Mark, Rendezvous
@@ -83,6 +84,8 @@ class Recording:
     """Start and end of every garbage collection to be shown, in time order."""
     calls: AclCalls | None = None
     """Calls that the script made into the vendor's library itself."""
+    launch_mode: LaunchMode = LaunchMode.QUEUE
+    """Which thread launches."""
     modelled: tuple[str, ...] = ()
     """Parts that the adapter modelled instead of measuring them, as the metadata names them."""
     notes: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from drynpu.arrays import F64, I64, Bools
-from drynpu.device import Dispatches, HostCosts, Launches, StreamTimes, closing_order, schedule_streams
+from drynpu.device import Dispatches, HostCosts, Launches, LaunchMode, StreamTimes, closing_order, schedule_streams
 from drynpu.kernels import CostTable, TaskType, jitter, occurrences, task_type_on
 from drynpu.options import Clock
 from drynpu.platforms import Chip
@@ -90,6 +90,8 @@ class ScheduledWork:
     """Beside the launch columns, which are of operators alone."""
     time_map: TimeMap
     """Maps measured host times to the timeline of the recording."""
+    launch_mode: LaunchMode
+    """Which thread launched."""
 
 
 def schedule(work: PlannedWork, *, chip: Chip, clock: Clock, seed: int, base_ns: int) -> ScheduledWork:
@@ -111,6 +113,8 @@ def schedule(work: PlannedWork, *, chip: Chip, clock: Clock, seed: int, base_ns:
     if recording.rendezvous is not None:
         ask = _ask_ranks(recording.rendezvous, work.collectives, by_operator, tick_ns=chip.tick_ns, base_ns=base_ns)
         launches = evolve(launches, meets=~by_operator, rendezvous=ask)
+    # A call that lasts as long as measured has no room for its launch.
+    mode = LaunchMode.QUEUE if clock is Clock.WALL else recording.launch_mode
     host = HostCosts()
     gaps: I64 | None = None
     if clock is Clock.MODELLED and len(dispatches.start_ns):
@@ -124,6 +128,7 @@ def schedule(work: PlannedWork, *, chip: Chip, clock: Clock, seed: int, base_ns:
         tick_ns=chip.tick_ns,
         base_ns=base_ns,
         gaps=None if gaps is None else (recording.begin_ns, gaps[:-1]),
+        mode=mode,
     )
     times, collectives = _separate(every, by_operator, work.collectives, issued)
     time_map = _map_times(recording, dispatches, times, gaps)
@@ -153,6 +158,7 @@ def schedule(work: PlannedWork, *, chip: Chip, clock: Clock, seed: int, base_ns:
         op_end_ns=op_end,
         collectives=collectives,
         time_map=time_map,
+        launch_mode=mode,
     )
 
 

@@ -9,7 +9,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.device import Dispatches, DispatchKind, HostCosts, Launches, StreamTimes, fifo, schedule_streams
+from drynpu.device import Dispatches, DispatchKind, HostCosts, Launches, LaunchMode, StreamTimes, fifo, schedule_streams
 from drynpu.options import Clock
 
 COSTS = HostCosts()
@@ -59,11 +59,13 @@ def work(draw: st.DrawFn) -> tuple[Dispatches, Launches]:
     )
 
 
-def run(case: tuple[Dispatches, Launches], clock: Clock) -> StreamTimes:
-    return schedule_streams(*case, costs=COSTS, clock=clock, tick_ns=TICK_NS, base_ns=0)
+def run(case: tuple[Dispatches, Launches], clock: Clock, mode: LaunchMode = LaunchMode.QUEUE) -> StreamTimes:
+    return schedule_streams(*case, costs=COSTS, clock=clock, tick_ns=TICK_NS, base_ns=0, mode=mode)
 
 
-def one_by_one(case: tuple[Dispatches, Launches], clock: Clock) -> tuple[list[int], list[int], list[int]]:
+def one_by_one(
+    case: tuple[Dispatches, Launches], clock: Clock, mode: LaunchMode = LaunchMode.QUEUE
+) -> tuple[list[int], list[int], list[int]]:
     """Return host starts, host ends and kernel start ticks, by a loop that follows the text of the design."""
     d, launches = case
     free: dict[int, int] = {}
@@ -74,23 +76,28 @@ def one_by_one(case: tuple[Dispatches, Launches], clock: Clock) -> tuple[list[in
         a, b = int(d.start_ns[i]), int(d.end_ns[i])
         start = a if host is None or clock is Clock.WALL else host + (a - measured_end)
         waits = d.kind[i] in (DispatchKind.WAIT_DEVICE, DispatchKind.WAIT_STREAM, DispatchKind.SYNCHRONIZE_EVENT)
-        workspace = COSTS.workspace_ns if d.workspace[i] else 0
-        cost = (COSTS.operator_ns + workspace + COSTS.enqueue_ns) if d.launches[i] else 0
+        asked = COSTS.workspace_ns if d.workspace[i] else 0
+        later = asked if mode is LaunchMode.QUEUE_WITH_WORKSPACE else 0
+        enqueue, dequeue_ns = (COSTS.enqueue_ns, COSTS.dequeue_ns) if mode.queued else (0, 0)
+        ahead = COSTS.operator_ns + asked - later + enqueue
+        busy = dequeue_ns + later + COSTS.api_ns + int(d.launches[i]) * COSTS.node_ns
+        cost = (ahead if mode.queued else ahead + busy) if d.launches[i] else 0
         cost += COSTS.synchronize_ns if waits else 0
         end = start + (b - a if clock is Clock.WALL else cost)
         stream, count = int(d.stream[i]), int(d.launches[i])
         if count:
-            ahead = COSTS.operator_ns + workspace + COSTS.enqueue_ns
             fits = min(1.0, (end - start) / ahead)
             dequeue = max(start + int(ahead * fits), queue_free)
-            queue_free = dequeue + COSTS.dequeue_ns + COSTS.api_ns + count * COSTS.node_ns
+            queue_free = dequeue + busy
             for k in range(count):
-                node = dequeue + COSTS.dequeue_ns // 2 + COSTS.api_ns // 2 + k * COSTS.node_ns
+                node = dequeue + dequeue_ns // 2 + later + COSTS.api_ns // 2 + k * COSTS.node_ns
                 launched = node + (COSTS.node_ns - COSTS.runtime_ns) // 2 + COSTS.runtime_ns
                 begin = max(math.ceil(launched / TICK_NS), free.get(stream, 0))
                 kernels.append(begin)
                 free[stream] = begin + int(launches.duration_ticks[at])
                 at += 1
+            if mode is LaunchMode.CALLER_WAITS:
+                end = max(end, math.ceil(free[stream] * TICK_NS))
         mark, event = d.kind[i], int(d.event[i])
         if mark == DispatchKind.RECORD_EVENT:
             events[event] = free.get(stream, 0)
@@ -109,20 +116,27 @@ def one_by_one(case: tuple[Dispatches, Launches], clock: Clock) -> tuple[list[in
     return starts, ends, kernels
 
 
-@given(work(), st.sampled_from(list(Clock)))
-def test_columns_equal_one_event_at_a_time(case: tuple[Dispatches, Launches], clock: Clock) -> None:
-    result = run(case, clock)
-    starts, ends, kernels = one_by_one(case, clock)
+@st.composite
+def ways(draw: st.DrawFn) -> tuple[Clock, LaunchMode]:
+    """Return a clock and who launches; on the clock ``wall`` there is always a queue."""
+    clock = draw(st.sampled_from(list(Clock)))
+    return clock, LaunchMode.QUEUE if clock is Clock.WALL else draw(st.sampled_from(list(LaunchMode)))
+
+
+@given(work(), ways())
+def test_columns_equal_one_event_at_a_time(case: tuple[Dispatches, Launches], way: tuple[Clock, LaunchMode]) -> None:
+    result = run(case, *way)
+    starts, ends, kernels = one_by_one(case, *way)
     assert result.start_ns.tolist() == starts
     assert result.end_ns.tolist() == ends
     assert result.kernel_start_ticks.tolist() == kernels
 
 
-@given(work(), st.sampled_from(list(Clock)))
+@given(work(), ways())
 def test_no_kernel_starts_before_its_launch_or_overlaps_on_its_stream(
-    case: tuple[Dispatches, Launches], clock: Clock
+    case: tuple[Dispatches, Launches], way: tuple[Clock, LaunchMode]
 ) -> None:
-    result, launches = run(case, clock), case[1]
+    result, launches = run(case, *way), case[1]
     assert (result.kernel_start_ticks * TICK_NS >= result.runtime_end_ns).all()
     for stream in np.unique(launches.stream):
         rows = np.flatnonzero(launches.stream == stream)
@@ -130,26 +144,43 @@ def test_no_kernel_starts_before_its_launch_or_overlaps_on_its_stream(
         assert (result.kernel_start_ticks[rows][1:] >= end[:-1]).all()
 
 
-@given(work(), st.sampled_from(list(Clock)))
-def test_queue_and_api_times_nest_and_follow_each_other(case: tuple[Dispatches, Launches], clock: Clock) -> None:
-    r, d = run(case, clock), case[0]
+@given(work(), ways())
+def test_queue_and_api_times_nest_and_follow_each_other(
+    case: tuple[Dispatches, Launches], way: tuple[Clock, LaunchMode]
+) -> None:
+    (r, d), mode = (run(case, *way), case[0]), way[1]
     rows = np.flatnonzero(d.launches > 0)
+    asked = ((r.workspace_end_ns, r.enqueue_start_ns), (r.start_ns, r.workspace_start_ns))
+    if mode is LaunchMode.QUEUE_WITH_WORKSPACE:
+        asked = ((r.dequeue_start_ns, r.workspace_start_ns), (r.workspace_end_ns, r.api_start_ns))
+    if not mode.queued:
+        asked = (*asked, (r.api_end_ns, r.end_ns))
     for earlier, later in (
-        (r.start_ns, r.workspace_start_ns),
-        (r.workspace_start_ns, r.enqueue_start_ns),
+        *asked,
+        (r.workspace_start_ns, r.workspace_end_ns),
         (r.enqueue_start_ns, r.enqueue_end_ns),
         (r.enqueue_end_ns, r.end_ns),
         (r.enqueue_end_ns, r.dequeue_start_ns),
         (r.dequeue_start_ns, r.api_start_ns),
         (r.api_end_ns, r.dequeue_end_ns),
     ):
-        assert (earlier[rows] <= later[rows]).all()
+        assert (earlier[rows] <= later[rows]).all(), (earlier[rows], later[rows], way)
     assert (r.dequeue_start_ns[rows][1:] >= r.dequeue_end_ns[rows][:-1]).all()
     owner = np.repeat(np.arange(len(d.launches)), d.launches)
     assert (r.api_start_ns[owner] <= r.node_start_ns).all()
     assert (r.node_start_ns <= r.runtime_start_ns).all()
     assert (r.runtime_end_ns <= r.node_end_ns).all()
     assert (r.node_end_ns <= r.api_end_ns[owner]).all()
+
+
+@given(work())
+def test_a_thread_that_waits_goes_on_when_its_kernels_have_ended(case: tuple[Dispatches, Launches]) -> None:
+    r, (d, launches) = run(case, Clock.PROJECTED, LaunchMode.CALLER_WAITS), case
+    ends_ns = (r.kernel_start_ticks + launches.duration_ticks) * TICK_NS
+    owner = np.repeat(np.arange(len(d.launches)), d.launches)
+    assert (ends_ns <= r.end_ns[owner]).all()
+    later = np.flatnonzero(owner < len(d.launches) - 1)
+    assert (ends_ns[later] <= r.start_ns[owner[later] + 1]).all()
 
 
 def test_a_pause_of_the_profiler_takes_no_projected_time() -> None:

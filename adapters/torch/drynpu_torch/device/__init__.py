@@ -14,6 +14,7 @@ from __future__ import annotations
 from drynpu_torch.device._errors import ErrCode, dist_error, graph_error, ops_error, prof_error, pta_error
 from drynpu_torch.device._graph_program import GRAPH_CAPTURE, GRAPH_KEEPING, GRAPH_REPLAY
 from drynpu_torch.device._install import alias_modules, install
+from drynpu_torch.device._launching import launch_mode
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._sink import known_device
@@ -40,6 +41,7 @@ __all__ = [
     "graph_error",
     "install",
     "known_device",
+    "launch_mode",
     "npu_format_cast",
     "npu_format_cast_",
     "ops_error",

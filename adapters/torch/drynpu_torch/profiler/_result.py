@@ -315,6 +315,7 @@ class Result:
     def _recording(
         self, recorder: Recorder, captured: CapturedTorch, marks: tuple[Mark, ...], *, with_marks: bool
     ) -> Recording:
+        mode, problems = device.launch_mode(os.environ, recorder.settings.clock)
         return Recording(
             operators=captured.operators,
             allocations=captured.allocations,
@@ -327,7 +328,8 @@ class Result:
             python_frames=captured.frames,
             garbage_ns=captured.garbage_ns,
             marks=marks,
-            notes=(*device.state().notes, *_notes(captured.operators)),
+            launch_mode=mode,
+            notes=(*device.state().notes, *_notes(captured.operators), *problems),
             served_by=device.state().served_by,
         )
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from drynpu.arrays import I64, Records
 from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.calls.facts import API_EVENT
-from drynpu.device import DispatchKind
+from drynpu.device import DispatchKind, LaunchMode
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel, join_records
 from drynpu.simulate._launch_calls import asks_workspace, launch_api
@@ -58,7 +58,7 @@ def _events(
 
 def _calls(host: HostRows) -> list[Records]:
     """
-    ACL calls: what asks for the workspace on the calling thread, what launches on the launching thread.
+    ACL calls: what asks for the workspace, by default on the calling thread, and what launches.
 
     What the graph engine launches as a part of a graph has no such call.
     """
@@ -72,21 +72,23 @@ def _calls(host: HostRows) -> list[Records]:
         if asks_workspace(plan):
             asking[index] = host.types.api(HostLevel.ACL, launch_api(plan) + _WORKSPACE)
     asks = np.flatnonzero(asking[lowered.dispatch_plan])
-    thread = host.operators.thread[lowered.dispatch_op]
+    launched_by = host.dispatch_threads
+    with_launch = host.simulation.launch_mode is LaunchMode.QUEUE_WITH_WORKSPACE
+    asked_by = launched_by if with_launch else host.operators.thread[lowered.dispatch_op]
     return [
         _events(
             host,
             HostLevel.ACL,
             asking[lowered.dispatch_plan[asks]],
-            thread[asks],
+            asked_by[asks],
             s.workspace_start_ns[rows[asks]],
-            s.enqueue_start_ns[rows[asks]],
+            s.workspace_end_ns[rows[asks]],
         ),
         _events(
             host,
             HostLevel.ACL,
             launching[lowered.dispatch_plan[alone]],
-            host.launching,
+            launched_by[alone],
             s.api_start_ns[rows[alone]],
             s.api_end_ns[rows[alone]],
         ),
@@ -95,19 +97,19 @@ def _calls(host: HostRows) -> list[Records]:
 
 def _launches(host: HostRows) -> list[Records]:
     """Node and runtime calls inside the launching ACL calls; a copy is a runtime call alone."""
-    s, copy = host.simulation.schedule, host.is_copy
+    s, copy, thread = host.simulation.schedule, host.is_copy, host.launch_threads
     launch = np.flatnonzero(~copy)
     names = host.text_ids(lambda kernel: kernel.name)[host.simulation.lowered.launch_kernel[launch]]
     copy_type = host.types.api(HostLevel.RUNTIME, _COPY) if copy.any() else 0
     launch_type = host.types.api(HostLevel.RUNTIME, _LAUNCH) if len(launch) else 0
     node_type = host.types.api(HostLevel.NODE, "launch") if len(launch) else 0
     return [
-        _events(host, HostLevel.NODE, node_type, host.launching, s.node_start_ns[launch], s.node_end_ns[launch], names),
+        _events(host, HostLevel.NODE, node_type, thread[launch], s.node_start_ns[launch], s.node_end_ns[launch], names),
         _events(
             host,
             HostLevel.RUNTIME,
             np.where(copy, copy_type, launch_type),
-            host.launching,
+            thread,
             s.runtime_start_ns,
             s.runtime_end_ns,
         ),
@@ -116,13 +118,17 @@ def _launches(host: HostRows) -> list[Records]:
 
 def _synchronizations(host: HostRows) -> list[Records]:
     """Calls that wait for the device: the wait itself, on the calling thread."""
-    s, d = host.simulation.schedule, host.simulation.dispatches
+    s, d, mode = host.simulation.schedule, host.simulation.dispatches, host.simulation.launch_mode
+    handed_over = s.enqueue_end_ns if mode.queued else s.api_end_ns
     found: list[Records] = []
     for mark, (acl, runtime) in _SYNCHRONIZATIONS.items():
-        rows = np.flatnonzero(d.kind == mark)
+        waits = d.kind == mark
+        if mode is LaunchMode.CALLER_WAITS and mark is DispatchKind.WAIT_STREAM:
+            waits = waits | (d.launches > 0) & (d.kind == DispatchKind.LAUNCH)
+        rows = np.flatnonzero(waits)
         if not len(rows):
             continue
-        begin = np.where(d.launches[rows] > 0, s.enqueue_end_ns[rows], s.start_ns[rows])
+        begin = np.where(d.launches[rows] > 0, handed_over[rows], s.start_ns[rows])
         end = np.maximum(s.end_ns[rows], begin)
         if host.calls is None:
             found.append(_events(host, HostLevel.ACL, host.types.api(HostLevel.ACL, acl), d.thread[rows], begin, end))

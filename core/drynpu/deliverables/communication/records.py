@@ -158,39 +158,40 @@ def _operator_ids(context: RecordContext) -> U64:
     return context.texts.ids(list(distinct))[[distinct[name] for name in names]]
 
 
-def _api_rows(level: HostLevel, kind: npt.ArrayLike, context: RecordContext, begin: I64, end: I64) -> Records:
-    rows = API_EVENT.new(len(begin))
-    rows["level"], rows["type"], rows["thread_id"] = int(level), kind, context.launching
-    rows["begin"], rows["end"] = begin + context.to_raw_ns, end + context.to_raw_ns
+def _api_rows(level: HostLevel, kind: npt.ArrayLike, thread: I64, begin_ns: I64, end_ns: I64) -> Records:
+    rows = API_EVENT.new(len(begin_ns))
+    rows["level"], rows["type"], rows["thread_id"] = int(level), kind, thread
+    rows["begin"], rows["end"] = begin_ns, end_ns
     return rows
 
 
 def _apis(context: RecordContext, tasks: _Tasks, operators: U64) -> Records:
     times, types = context.simulation.collectives, context.types
     kinds = np.array([types.api(HostLevel.ACL, f"hcom_{collective.kind}_") for collective in times.calls.collectives])
-    acl = _api_rows(HostLevel.ACL, kinds, context, times.api_start_ns, times.api_end_ns)
-    node = _api_rows(
-        HostLevel.NODE, types.api(HostLevel.NODE, "launch"), context, times.node_start_ns, times.node_end_ns
-    )
+    thread, shift = context.host.collective_threads, context.to_raw_ns
+    acl = _api_rows(HostLevel.ACL, kinds, thread, times.api_start_ns + shift, times.api_end_ns + shift)
+    launch = types.api(HostLevel.NODE, "launch")
+    node = _api_rows(HostLevel.NODE, launch, thread, times.node_start_ns + shift, times.node_end_ns + shift)
     acl["item_id"], node["item_id"] = operators, operators
     planes = np.array([types.api(HostLevel.COMMUNICATION, "slave"), types.api(HostLevel.COMMUNICATION, "master")])
     of_plane = planes[(tasks.plane == 0).astype(np.int64)]
-    inner = _api_rows(HostLevel.COMMUNICATION, of_plane, context, tasks.api_start_ns, tasks.api_end_ns)
+    begin, end, of_task = tasks.api_start_ns + shift, tasks.api_end_ns + shift, thread[tasks.owner]
+    inner = _api_rows(HostLevel.COMMUNICATION, of_plane, of_task, begin, end)
     inner["item_id"] = operators[tasks.owner]
     used = {int(name): _RUNTIME_APIS[TaskName(name)][0] for name in np.unique(tasks.name)}
     numbers = np.zeros(len(TaskName), np.int64)
     for name, api in used.items():
         numbers[name] = types.api(HostLevel.RUNTIME, api)
     share = (tasks.api_end_ns - tasks.api_start_ns) // 4
-    runtime = _api_rows(
-        HostLevel.RUNTIME, numbers[tasks.name], context, tasks.api_start_ns + share, tasks.api_end_ns - share
-    )
+    runtime = _api_rows(HostLevel.RUNTIME, numbers[tasks.name], of_task, begin + share, end - share)
     return join_records(API_EVENT, [*([acl] if context.host.acl else []), node, inner, runtime])
 
 
-def _records(kind: RecordKind, context: RecordContext, time_ns: I64) -> Records:
+def _records(kind: RecordKind, context: RecordContext, time_ns: I64, owner: I64 | slice = slice(None)) -> Records:
+    """Return records that the threads make that launch these collectives, one each by default, at Unix times."""
     rows = kind.new(len(time_ns))
-    rows["thread_id"], rows["timestamp"] = context.launching, time_ns + context.to_raw_ns
+    rows["thread_id"] = context.host.collective_threads[owner]
+    rows["timestamp"] = time_ns + context.to_raw_ns
     return rows
 
 
@@ -199,7 +200,7 @@ def _middle(tasks: _Tasks) -> I64:
 
 
 def _task_track(context: RecordContext, tasks: _Tasks) -> Records:
-    rows = _records(task_facts.TASK_TRACK, context, _middle(tasks))
+    rows = _records(task_facts.TASK_TRACK, context, _middle(tasks), tasks.owner)
     rows["device_id"], rows["stream_id"] = context.destination.device_id, tasks.stream
     rows["task_id"], rows["batch_id"] = tasks.task_id, tasks.batch_id
     numbers = np.zeros(len(TaskName), np.int64)
@@ -244,7 +245,7 @@ def _task_info(context: RecordContext, tasks: _Tasks) -> Records:
     local = np.array([collective.ranks.index(collective.rank) for collective in works], np.int64)
     dtypes = np.array([_HCCL_DTYPES.get(collective.dtype, _RESERVED_DTYPE) for collective in works], np.int64)
     reduces = tasks.name == TaskName.Reduce_Inline
-    rows = _records(facts.HCCL_INFO, context, _middle(tasks))
+    rows = _records(facts.HCCL_INFO, context, _middle(tasks), tasks.owner)
     rows["item_id"], rows["group_name"] = names[tasks.name], _group_ids(context)[tasks.owner]
     rows["local_rank"], rows["remote_rank"] = local[tasks.owner], _joined(times, "peer")[tasks.column]
     rows["rank_size"] = np.array([len(collective.ranks) for collective in works])[tasks.owner]

@@ -53,13 +53,14 @@ def collective_marks(context: RecordContext) -> CollectiveMarks:
             message=work.collectives[index].mark.replace(_STREAM, str(on)),
             start_ns=start_ns,
             end_ns=end_ns,
-            thread=context.launching,
+            thread=thread,
             domain=_DOMAIN,
             stream=on,
             extended=True,
         )
-        for index, on, start_ns, end_ns in zip(
+        for index, thread, on, start_ns, end_ns in zip(
             marked.tolist(),
+            context.host.collective_threads[marked].tolist(),
             stream.tolist(),
             times.api_start_ns[marked].tolist(),
             times.api_end_ns[marked].tolist(),

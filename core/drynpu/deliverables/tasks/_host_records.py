@@ -60,10 +60,10 @@ def host_records(host: HostRows) -> dict[str, Records]:
     return records
 
 
-def _reports(host: HostRows, kind: RecordKind, time_ns: I64) -> Records:
-    """Return records that the launching thread makes, at Unix times."""
+def _reports(host: HostRows, kind: RecordKind, time_ns: I64, launch: I64 | slice = slice(None)) -> Records:
+    """Return records that the threads make that launch these kernels, all by default, at Unix times."""
     rows = kind.new(len(time_ns))
-    rows["thread_id"], rows["timestamp"] = host.launching, time_ns + host.to_raw_ns
+    rows["thread_id"], rows["timestamp"] = host.launch_threads[launch], time_ns + host.to_raw_ns
     return rows
 
 
@@ -89,7 +89,7 @@ def _task_track(host: HostRows) -> Records:
 
 def _memcpy_info(host: HostRows) -> Records:
     copies = np.flatnonzero(host.is_copy)
-    rows = _reports(host, facts.MEMCPY_INFO, _inside_runtime(host)[copies])
+    rows = _reports(host, facts.MEMCPY_INFO, _inside_runtime(host)[copies], copies)
     size = host.of_kernels(lambda k: max(k.bytes_read, k.bytes_written))[copies]
     kind = host.of_kernels(lambda k: (k.copy or Copy.DEVICE_TO_DEVICE).value)[copies]
     rows["size_bytes"], rows["copy_kind"] = size, kind
@@ -103,7 +103,7 @@ def _node_basic_info(host: HostRows) -> Records:
     simulation, costs = host.simulation, host.simulation.costs
     launch = np.flatnonzero(~host.is_copy)
     kernel = simulation.lowered.launch_kernel[launch]
-    rows = _reports(host, facts.NODE_BASIC_INFO, simulation.schedule.node_end_ns[launch] - 1)
+    rows = _reports(host, facts.NODE_BASIC_INFO, simulation.schedule.node_end_ns[launch] - 1, launch)
     rows["op_name"] = host.text_ids(lambda k: k.name)[kernel]
     rows["op_type"] = host.text_ids(lambda k: k.op_type)[kernel]
     kinds = [int(_GE_TASK_TYPES.get(kind, GeTaskType.INVALID)) for kind in simulation.task_types]
@@ -119,7 +119,7 @@ def _context_ids(host: HostRows) -> Records:
     mixed = np.array([kind in MIXED for kind in host.simulation.task_types] or [False])
     kernel = host.simulation.lowered.launch_kernel
     launch = np.flatnonzero(mixed[kernel])
-    rows = _reports(host, facts.CONTEXT_ID_INFO, host.simulation.schedule.node_end_ns[launch] - 1)
+    rows = _reports(host, facts.CONTEXT_ID_INFO, host.simulation.schedule.node_end_ns[launch] - 1, launch)
     rows["op_name"], rows["count"] = host.text_ids(lambda k: k.name)[kernel[launch]], 1
     rows["ids"][:, 0] = MIXED_CONTEXT
     return rows
@@ -134,7 +134,7 @@ def _tensor_info(host: HostRows) -> Records:
     owner = np.repeat(np.arange(len(launch)), per_launch)
     position = np.arange(len(owner)) - np.repeat(np.cumsum(per_launch) - per_launch, per_launch)
     rows: Records = templates[first[kernel[owner]] + position]
-    rows["thread_id"] = host.launching
+    rows["thread_id"] = host.launch_threads[launch[owner]]
     rows["timestamp"] = host.simulation.schedule.node_end_ns[launch[owner]] - 1 + host.to_raw_ns
     return rows
 

@@ -42,7 +42,8 @@ def write_torch(directory: Path, context: RecordContext, keep_computing: bool) -
     shown = ~context.simulation.lowered.computing | keep_computing
     rows = np.flatnonzero(shown & context.recording.operators.reported)
     _write_operators(directory / f"{prefix}.op_range", context, rows)
-    _write_queue(directory / f"{prefix}.op_mark", context)
+    if context.simulation.launch_mode.queued:
+        _write_queue(directory / f"{prefix}.op_mark", context)
     if switches.profile_memory:
         _write_memory(directory / f"{prefix}.memory_usage", context)
 
