@@ -6,9 +6,11 @@ import csv
 import functools
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import pytest
 from attrs import frozen
 
 ROOT = Path(__file__).parents[2]
-_OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "JOB_ID", "TF_CONFIG")
+_OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "JOB_ID", "TF_CONFIG", "HCCL_", "CM_")
 _QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "2", "COLUMNS": "120"}
 
 Row = dict[str, str]
@@ -123,6 +125,32 @@ class Scripts:
         )
         assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
         return Run(folder, done.returncode, done.stdout, done.stderr)
+
+    def ranks(self, script: Path, *arguments: str, count: int = 2, program: tuple[str, ...] = ()) -> list[Run]:
+        """Run a script as *count* ranks in one folder, as a launch script starts them, and return their processes."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        folder = self._new_folder()
+        table = folder / "rank_table.json"
+        devices = [{"device_id": str(rank), "device_ip": "", "rank_id": str(rank)} for rank in range(count)]
+        servers = [{"server_id": "127.0.0.1", "device": devices}]
+        table.write_text(json.dumps({"server_count": "1", "server_list": servers, "status": "completed"}))
+        common = {
+            "RANK_SIZE": str(count),
+            "RANK_TABLE_FILE": str(table),
+            "JOB_ID": "10087",
+            "HCCL_IF_BASE_PORT": str(port),
+            "HCCL_EXEC_TIMEOUT": "120",
+        }
+
+        def start(rank: int) -> Run:
+            own = {"RANK_ID": str(rank), "DEVICE_ID": str(rank), "ASCEND_DEVICE_ID": str(rank)}
+            more = {"program": program} if program else {}
+            return self(script, *arguments, folder=folder, environment={**common, **own}, **more)
+
+        with ThreadPoolExecutor(count) as pool:
+            return list(pool.map(start, range(count)))
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,8 @@ class HostCall:
     """
     Something the host did besides operators: a wait, an event, a pause of the profiler, which ends at ``until_ns``.
 
-    ``stream`` is the stream that it waits for or on which the ``event`` is recorded or waited for.
+    ``stream`` is the stream that it waits for or on which the ``event`` is recorded or waited for. With ``in_graph`` it
+    is a part of a compiled graph, in which the device waits by itself.
     """
 
     time_ns: int
@@ -27,6 +28,7 @@ class HostCall:
     stream: int = DEFAULT_STREAM
     event: int = 0
     until_ns: int = 0
+    in_graph: bool = False
 
 
 @frozen(kw_only=True)
@@ -125,6 +127,8 @@ class Collective:
     mark:
         Message of a range around it while marks are recorded, in the domain ``communication``; ``{stream_id}``
         stands for the stream it runs on. Empty for none.
+    in_graph:
+        Whether it is a node of a compiled graph, which the device takes without a launch of the host's.
     """
 
     kind: str
@@ -144,6 +148,7 @@ class Collective:
     event: int | None = None
     end_ns: int | None = None
     mark: str = ""
+    in_graph: bool = False
 
 
 class Rendezvous(Protocol):

@@ -148,6 +148,7 @@ def _call_columns(calls: Sequence[HostCall]) -> dict[str, I64]:
         kind=[call.kind for call in calls],
         stream=[call.stream for call in calls],
         event=[call.event for call in calls],
+        in_graph=[call.in_graph for call in calls],
         thread=[call.thread for call in calls],
     )
 
@@ -189,4 +190,5 @@ def _collective_columns(collectives: Sequence[Collective], issuing: I64) -> dict
         event=flat(ready, ready, ready, done, done, event),
         thread=np.repeat(np.array([each.thread for each in collectives], np.int64), 6)[kept],
         collective=np.repeat(np.arange(count), 6)[kept],
+        in_graph=np.repeat(np.array([each.in_graph for each in collectives], np.int64), 6)[kept],
     )

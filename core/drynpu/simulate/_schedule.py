@@ -187,10 +187,11 @@ def _merge_launches(
     from_graph = launched_by_device(work)
     costs = np.where(from_graph, HostCosts().graph_node_ns, HostCosts().node_ns)
     gaps = np.where(from_graph, np.int64(gap_ticks), 0)
+    in_graph = np.array([each.in_graph for each in collectives.collectives], bool)
     launches = Launches(
         stream=np.concatenate([stream, collectives.stream])[by_host],
         duration_ticks=np.concatenate([ticks, collectives.ticks])[by_host],
-        node_ns=np.concatenate([costs, collectives.node_ns])[by_host],
+        node_ns=np.concatenate([costs, np.where(in_graph, HostCosts().graph_node_ns, collectives.node_ns)])[by_host],
         gap_ticks=np.concatenate([gaps, np.zeros(len(collectives), np.int64)])[by_host],
     )
     return launches, by_host < len(ticks)

@@ -93,7 +93,7 @@ def test_checks_say_what_the_vendors_say(found: dict[str, Any]) -> None:
             "ValueError: x has to be a floating point tensor since it's going to be scaled. "
             "Got a <dtype: 'int32'> tensor instead."
         ),
-        "UnimplementedError: hccl_ops.receive needs the data of another rank, and each rank runs by itself here",
+        "ValueError: group 'hccl_world_group' has ranks 0 to 0, not 1",
         "ValueError: host_call should be tuple or list",
         "TypeError: enable_profiling must be True or False, got 1",
     ]
@@ -148,20 +148,10 @@ def test_profiling_is_configured_in_either_generation_of_arguments(found: dict[s
     ]
 
 
-def test_collectives_are_the_identity_on_one_rank_and_take_equal_data_on_several(
-    run: Any, found: dict[str, Any]
-) -> None:
+def test_collectives_are_the_identity_on_one_rank(found: dict[str, Any]) -> None:
     assert found["ranks"] == [1, 0, 0, 1]
     assert found["one rank"] == [[1.0, 2.0]] * 4
     assert found["several ranks"] == [4, 1, 0, 3, 1, "ValueError: rank 2 is not in group 'half', which has [1, 3]"]
-    summed, product, gathered, scattered, mean, summed_too, sparse = found["four ranks"]
-    assert summed == summed_too == [4.0, 8.0]
-    assert product == [1.0, 16.0]
-    assert gathered == [1.0, 2.0, 1.0, 2.0]
-    assert scattered == [2.0]
-    assert mean == [1.0, 2.0]
-    assert sparse == [4.0]  # four slices of a quarter each
-    assert sum(line.startswith("RANK_SIZE is 4: each rank runs by itself") for line in run.said) == 1
 
 
 def test_optimizers_descend_as_the_one_inside(found: dict[str, Any]) -> None:

@@ -1,119 +1,150 @@
 """
-Collective operators (``npu_bridge.hccl.hccl_ops``) in a process that has no peers.
+Collective operators (``npu_bridge.hccl.hccl_ops``): data really goes from rank to rank.
 
-With one rank they are the identity, as on a device. With several (``RANK_SIZE``) each process runs by itself
-and is assumed to hold the same data: a sum is a multiple, a mean the tensor itself, a gathering copies it.
-What needs another rank's own data cannot be answered and raises TensorFlow's ``UnimplementedError``.
+In a graph each is a node that calls this process; it is marked, so that the profile has a communication operator of
+the device in its place. With one rank all are the identity, as on a device.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import tensorflow.compat.v2 as tf
 
-from drynpu import say_once
-from drynpu_tf.bridge.ranks import WORLD_GROUP, get_rank_id, get_rank_size
+from drynpu_tf.bridge.communication import communicate
+from drynpu_tf.bridge.ranks import (
+    get_rank_size,
+    get_world_rank_from_group_rank,
+    gradient_segments,
+    members,
+)
+from drynpu_tf.ranks import WORLD_GROUP, Hcom
 
 _REDUCTIONS = ("sum", "prod", "max", "min")
 
 
-def _say_alone(size: int) -> None:
-    if size > 1:
-        say_once(
-            f"RANK_SIZE is {size}: each rank runs by itself here, collectives take every rank to hold the same data, "
-            "and no communication operators are in the profile"
-        )
+def _hcom(kind: str, group: str, reduction: str = "", peer: int | None = None, tag: int = 0) -> Hcom:
+    """Describe an operator; *peer* is a rank of the group."""
+    other = None if peer is None else get_world_rank_from_group_rank(group, peer)
+    return Hcom(kind=kind, group=group, ranks=members(group), reduction=reduction, peer=other, tag=tag)
 
 
-def _reduced(tensor: Any, reduction: str, size: int) -> Any:
+def _check_reduction(reduction: str) -> None:
     if reduction not in _REDUCTIONS:
         raise ValueError(f"reduction must be one of {', '.join(_REDUCTIONS)}, got {reduction!r}")
-    if size == 1 or reduction in ("max", "min"):
-        return tf.identity(tensor)
-    if reduction == "sum":
-        return tensor * tf.cast(size, tensor.dtype)
-    # What is left is a product of equal factors.
-    return tensor ** tf.cast(size, tensor.dtype)
+
+
+def _reduced(tensors: Sequence[Any], reduction: str, group: str, kind: str = "allReduce") -> list[Any]:
+    """Return tensors of one type reduced as one."""
+    _check_reduction(reduction)
+    if get_rank_size(group) == 1:
+        return [tf.identity(tensor) for tensor in tensors]
+    return communicate(_hcom(kind, group, reduction), tensors)
 
 
 def allreduce(tensor: Any, reduction: str, fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP) -> Any:
-    """Return *tensor* reduced over the ranks. *fusion* and *fusion_id* group communication, of which there is none."""
-    size = get_rank_size(group)
-    _say_alone(size)
+    """
+    Return *tensor* reduced over the ranks, by sum, product, maximum or minimum; a list is reduced as one.
+
+    Other calls are not joined with this one, whatever *fusion* and *fusion_id* say. Its gradient is the sum of the
+    gradients of all ranks, as the vendor's is.
+    """
     if isinstance(tensor, (list, tuple)):
-        return [_reduced(tf.convert_to_tensor(each), reduction, size) for each in tensor]
-    return _reduced(tf.convert_to_tensor(tensor), reduction, size)
+        return _reduced([tf.convert_to_tensor(each) for each in tensor], reduction, group)
+    tensor = tf.convert_to_tensor(tensor)
+    if not tensor.dtype.is_floating:
+        return _reduced([tensor], reduction, group)[0]
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def differentiable(value: Any) -> Any:
+        return _reduced([value], reduction, group)[0], lambda grad: _reduced([grad], "sum", group)[0]
+
+    return differentiable(tensor)
 
 
 def allgather(tensor: Any, rank_size: int, fusion: int = 0, fusion_id: int = -1, group: str = WORLD_GROUP) -> Any:
     """Return the tensors of *rank_size* ranks, one after the other along the first dimension."""
-    _say_alone(rank_size)
     tensor = tf.convert_to_tensor(tensor)
-    return tf.identity(tensor) if rank_size == 1 else tf.concat([tensor] * rank_size, axis=0)
+    if rank_size == 1:
+        return tf.identity(tensor)
+    shape = tensor.shape
+    if shape.rank is not None:
+        # Ranks may bring different numbers of slices, though HCCL wants the same of all.
+        shape = tf.TensorShape([None, *shape[1:]])
+    return communicate(_hcom("allGather", group), [tensor], [(tensor.dtype, shape)])[0]
 
 
 def broadcast(
     tensor: Sequence[Any], root_rank: int, fusion: int = 2, fusion_id: int = 0, group: str = WORLD_GROUP
 ) -> list[Any]:
-    """Return the tensors of the list as the root rank has them: as they are."""
-    _say_alone(get_rank_size(group))
-    return [tf.identity(each) for each in tensor]
+    """Return the tensors of the list as the root rank has them."""
+    if get_rank_size(group) == 1:
+        return [tf.identity(each) for each in tensor]
+    return communicate(_hcom("broadcast", group, peer=root_rank), [tf.convert_to_tensor(each) for each in tensor])
 
 
 def reduce(
     tensor: Any, reduction: str, root_rank: int, fusion: int = 0, fusion_id: int = -1, group: str = WORLD_GROUP
 ) -> Any:
-    """Return *tensor* reduced over the ranks, on every rank."""
-    return allreduce(tensor, reduction, fusion, fusion_id, group)
+    """Return *tensor* reduced over the ranks; the root needs it, and here all ranks get it."""
+    _check_reduction(reduction)
+    tensor = tf.convert_to_tensor(tensor)
+    if get_rank_size(group) == 1:
+        return tf.identity(tensor)
+    return communicate(_hcom("reduce", group, reduction, root_rank), [tensor])[0]
 
 
 def reduce_scatter(
     tensor: Any, reduction: str, rank_size: int, fusion: int = 0, fusion_id: int = -1, group: str = WORLD_GROUP
 ) -> Any:
     """Return this rank's part, along the first dimension, of *tensor* reduced over *rank_size* ranks."""
-    _say_alone(rank_size)
-    reduced = _reduced(tf.convert_to_tensor(tensor), reduction, rank_size)
-    return reduced if rank_size == 1 else tf.split(reduced, rank_size, axis=0)[get_rank_id(group)]
+    _check_reduction(reduction)
+    tensor = tf.convert_to_tensor(tensor)
+    if rank_size == 1:
+        return tf.identity(tensor)
+    shape = tensor.shape
+    if shape.rank:
+        shape = tf.TensorShape([None if shape[0] is None else shape[0] // rank_size, *shape[1:]])
+    return communicate(_hcom("reduceScatter", group, reduction), [tensor], [(tensor.dtype, shape)])[0]
 
 
-def send(tensor: Any, sr_tag: int, dest_rank: int, group: str = WORLD_GROUP) -> tf.Operation:
-    """Send to nobody: an operator that depends on *tensor* and does nothing."""
-    say_once("hccl_ops.send: there is no other rank here; nothing is sent")
-    with tf.control_dependencies([tensor]):
-        return tf.no_op(name="HcomSend")
+def send(tensor: Any, sr_tag: int, dest_rank: int, group: str = WORLD_GROUP) -> Any:
+    """Return the operator that sends *tensor* to a rank of the group, which receives it under the same tag."""
+    return communicate(_hcom("send", group, peer=dest_rank, tag=sr_tag), [tf.convert_to_tensor(tensor)], [])
 
 
-def _nobody(name: str) -> NoReturn:
+def receive(shape: Any, data_type: Any, sr_tag: int, src_rank: int, group: str = WORLD_GROUP) -> Any:
+    """Return what a rank of the group sends under that tag."""
+    place = tf.zeros(shape, data_type)
+    return communicate(_hcom("receive", group, peer=src_rank, tag=sr_tag), [place])[0]
+
+
+def _no_device(name: str) -> NoReturn:
     raise tf.errors.UnimplementedError(
-        None, None, f"hccl_ops.{name} needs the data of another rank, and each rank runs by itself here"
+        None, None, f"hccl_ops.{name} reads or writes the memory of another device, and there is none here"
     )
-
-
-def receive(shape: Any, data_type: Any, sr_tag: int, src_rank: int, group: str = WORLD_GROUP) -> NoReturn:
-    """Raise: there is no other rank to receive from."""
-    _nobody("receive")
 
 
 def remote_read(tensorRemote: Any, data_type: Any) -> NoReturn:  # noqa: N803 - the vendor's name
     """Raise: there is no remote memory."""
-    _nobody("remote_read")
+    _no_device("remote_read")
 
 
 def remote_ref_read(tensorRemote: Any, cache: Any, offset: Any) -> NoReturn:  # noqa: N803 - as above
     """Raise: there is no remote memory."""
-    _nobody("remote_ref_read")
+    _no_device("remote_ref_read")
 
 
 def remote_write(tensorRemote: Any, tensorLocal: Any, data_type: Any) -> NoReturn:  # noqa: N803 - as above
     """Raise: there is no remote memory."""
-    _nobody("remote_write")
+    _no_device("remote_write")
 
 
 def remote_scatter_write(tensorRemote: Any, tensorLocal: Any, offset: Any) -> NoReturn:  # noqa: N803 - as above
     """Raise: there is no remote memory."""
-    _nobody("remote_scatter_write")
+    _no_device("remote_scatter_write")
 
 
 def gather_all_to_all_v(
@@ -126,7 +157,7 @@ def gather_all_to_all_v(
     group: str = WORLD_GROUP,
 ) -> NoReturn:
     """Raise: it reads addresses of device memory."""
-    _nobody("gather_all_to_all_v")
+    _no_device("gather_all_to_all_v")
 
 
 def all_to_all_v(
@@ -137,11 +168,14 @@ def all_to_all_v(
     recv_displacements: Any,
     group: str = WORLD_GROUP,
 ) -> Any:
-    """Return what one rank sends to itself; raises with several ranks."""
-    if get_rank_size(group) > 1:
-        _nobody("all_to_all_v")
-    start = tf.reshape(send_displacements, [-1])[0]
-    return tf.reshape(send_data, [-1])[start : start + tf.reshape(send_counts, [-1])[0]]
+    """Return what all ranks send to this one, in the order of the ranks."""
+    flat, counts = tf.reshape(send_data, [-1]), tf.reshape(send_counts, [-1])
+    starts = tf.unstack(tf.reshape(send_displacements, [-1]), num=get_rank_size(group))
+    lengths = tf.unstack(counts, num=get_rank_size(group))
+    packed = tf.concat([flat[start : start + length] for start, length in zip(starts, lengths, strict=True)], 0)
+    if get_rank_size(group) == 1:
+        return packed
+    return communicate(_hcom("alltoallv", group), [packed], [(packed.dtype, tf.TensorShape([None]))], counts)[0]
 
 
 def all_to_all_v_c(
@@ -152,10 +186,12 @@ def all_to_all_v_c(
     fusion_id: int = -1,
     group: str = WORLD_GROUP,
 ) -> Any:
-    """Return what one rank sends to itself; raises with several ranks."""
-    if get_rank_size(group) > 1:
-        _nobody("all_to_all_v_c")
-    return tf.reshape(send_data, [-1])[: tf.reshape(send_count_matrix, [-1])[0]]
+    """Return what all ranks send to *rank*; row i of the matrix says how much rank i sends to each."""
+    flat, matrix = tf.reshape(send_data, [-1]), tf.reshape(send_count_matrix, [get_rank_size(group)] * 2)
+    if get_rank_size(group) == 1:
+        return flat[: matrix[0][0]]
+    given = (flat.dtype, tf.TensorShape([None]))
+    return communicate(_hcom("alltoallvc", group), [flat], [given], matrix[rank])[0]
 
 
 def mean_over_ranks(tensor: Any, average: bool = True) -> Any:
@@ -164,25 +200,60 @@ def mean_over_ranks(tensor: Any, average: bool = True) -> Any:
 
     Sparse gradients (``tf.IndexedSlices``) are gathered, as by the vendor: slices of equal index add up.
     """
+    return combine_gradients([tensor], average)[0]
+
+
+def combine_gradients(gradients: Sequence[Any], average: bool = True) -> list[Any]:
+    """
+    Return gradients as the mean (or sum) over the world's ranks; ``None`` stays.
+
+    They are reduced in the segments of HCCL, one after the other: on all ranks in the same order.
+    """
     size = get_rank_size()
     if size == 1:
-        return tensor
-    factor = 1.0 / size if average else 1.0
-    if isinstance(tensor, tf.IndexedSlices):
-        values = allgather(tensor.values, size)
-        return tf.IndexedSlices(
-            values * tf.cast(factor, values.dtype), allgather(tensor.indices, size), dense_shape=tensor.dense_shape
-        )
-    summed = allreduce(tensor, "sum")
-    return summed * tf.cast(factor, summed.dtype)
+        return list(gradients)
+    found = list(gradients)
+    scale = functools.partial(_scaled, factor=1.0 / size if average else 1.0)
+    # The backward part computes the last gradient first.
+    backward = range(len(found) - 1, -1, -1)
+    dense = [place for place in backward if found[place] is not None and not isinstance(found[place], tf.IndexedSlices)]
+    sizes = [(found[place].shape.num_elements() or 0) * found[place].dtype.size for place in dense]
+    last: list[Any] = []
+    for segment in gradient_segments(sizes):
+        places = [dense[number] for number in segment]
+        for dtype in dict.fromkeys(found[place].dtype for place in places):
+            same = [place for place in places if found[place].dtype == dtype]
+            with tf.control_dependencies(last):
+                last = _reduced([found[place] for place in same], "sum", WORLD_GROUP)
+            for place, summed in zip(same, last, strict=True):
+                found[place] = scale(summed)
+    for place in (place for place in backward if isinstance(found[place], tf.IndexedSlices)):
+        sparse = found[place]
+        with tf.control_dependencies(last):
+            values = allgather(sparse.values, size)
+        with tf.control_dependencies([values]):
+            indices = allgather(sparse.indices, size)
+        last = [indices]
+        found[place] = tf.IndexedSlices(scale(values), indices, dense_shape=sparse.dense_shape)
+    return found
+
+
+def _scaled(tensor: Any, *, factor: float) -> Any:
+    return tensor * tf.cast(factor, tensor.dtype)
 
 
 def npu_allreduce(
     values: Any, reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
 ) -> Any:
     """Return one tensor or a list of tensors reduced over the ranks; ``mean`` is a sum divided by their number."""
-    if isinstance(values, (list, tuple)):
-        return [npu_allreduce(value, reduction, fusion, fusion_id, group) for value in values]
-    if reduction == "mean" or isinstance(values, tf.IndexedSlices):
-        return mean_over_ranks(values, average=reduction == "mean")
-    return allreduce(values, reduction, fusion, fusion_id, group)
+    alone = not isinstance(values, (list, tuple))
+    tensors = [values] if alone else list(values)
+    if reduction == "mean" and group == WORLD_GROUP:
+        found = combine_gradients(tensors)
+    elif reduction == "mean":
+        found = [_scaled(each, factor=1.0 / get_rank_size(group)) for each in _reduced(tensors, "sum", group)]
+    elif any(isinstance(each, tf.IndexedSlices) for each in tensors):
+        found = combine_gradients(tensors, average=False)
+    else:
+        found = [allreduce(each, reduction, fusion, fusion_id, group) for each in tensors]
+    return found[0] if alone else found

@@ -17,11 +17,13 @@ from drynpu_tf.bridge.ranks import get_rank_size
 
 
 def broadcast_global_variables(root_rank: int, index: int | None = None) -> tf.Operation:
-    """Return an operator that gives every trainable variable the value of the root rank, which is the one it has."""
-    if get_rank_size() == 1:
-        return tf.no_op()
+    """Return an operator that gives every trainable variable the value that it has on the root rank."""
     variables = tf.compat.v1.trainable_variables()
-    return tf.group([tf.compat.v1.assign(variable, broadcast([variable], root_rank)[0]) for variable in variables])
+    if get_rank_size() == 1 or not variables:
+        return tf.no_op()
+    # One operator for all of them: the vendor's have one fusion_id, by which the graph engine joins them.
+    values = broadcast([tf.convert_to_tensor(variable) for variable in variables], root_rank)
+    return tf.group([tf.compat.v1.assign(variable, value) for variable, value in zip(variables, values, strict=True)])
 
 
 class NpuEmptyHook(session_run_hook.SessionRunHook):

@@ -6,9 +6,10 @@ from typing import Any
 
 import tensorflow.compat.v2 as tf
 
-from drynpu import say_once
 from drynpu_tf.bridge._estimator_bases import need_estimator
+from drynpu_tf.bridge.collectives import broadcast
 from drynpu_tf.bridge.estimator import NPUEstimator
+from drynpu_tf.bridge.hooks import broadcast_global_variables
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.run_config import NPURunConfig
 
@@ -38,7 +39,7 @@ def keras_backend() -> Any:
 
 
 class NPUBroadcastGlobalVariablesCallback(tf.keras.callbacks.Callback):
-    """Gives all ranks the root's variables at the first batch: here each rank keeps its own."""
+    """Gives all ranks the root's variables at the first batch."""
 
     def __init__(self, root_rank: int) -> None:
         super().__init__()
@@ -46,10 +47,16 @@ class NPUBroadcastGlobalVariablesCallback(tf.keras.callbacks.Callback):
         self.broadcast_done = False
 
     def on_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Print once that each rank keeps its own variables."""
-        if not self.broadcast_done and get_rank_size() > 1:
-            say_once("NPUBroadcastGlobalVariablesCallback: each rank runs by itself here and keeps its own variables")
+        """Broadcast, once."""
+        if self.broadcast_done or get_rank_size() == 1:
+            return
         self.broadcast_done = True
+        if tf.executing_eagerly():
+            variables = self.model.trainable_variables
+            for variable, value in zip(variables, broadcast(variables, self.root_rank), strict=True):
+                variable.assign(value)
+        else:
+            keras_backend().get_session().run(broadcast_global_variables(self.root_rank))
 
 
 def dropout_call(layer: Any, inputs: Any, training: Any = None) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import tensorflow.compat.v2 as tf
 
 from drynpu import say_once
-from drynpu_tf.bridge.collectives import mean_over_ranks
+from drynpu_tf.bridge.collectives import combine_gradients, mean_over_ranks
 from drynpu_tf.bridge.loss_scale import WrappingOptimizer, apply_where_finite, scaled_down, scaled_loss
 from drynpu_tf.bridge.ranks import get_rank_size
 
@@ -20,10 +20,12 @@ allreduce_gradient = mean_over_ranks
 
 
 def _averaged(grads_and_vars: Any, name: str) -> list[tuple[Any, Any]]:
+    pairs = list(grads_and_vars)
     if get_rank_size() == 1:
-        return list(grads_and_vars)
+        return pairs
     with tf.name_scope(f"{name}_Allreduce"):
-        return [(None if grad is None else mean_over_ranks(grad), variable) for grad, variable in grads_and_vars]
+        gradients = combine_gradients([grad for grad, _ in pairs])
+    return [(grad, variable) for grad, (_, variable) in zip(gradients, pairs, strict=True)]
 
 
 class NPUDistributedOptimizer(WrappingOptimizer):
@@ -179,9 +181,7 @@ def npu_distributed_optimizer_wrapper(optimizer: Any) -> Any:
 
 
 class NPUStrategy(tf.compat.v1.distribute.OneDeviceStrategy):
-    """TensorFlow's one-device strategy; with several ranks each trains on all the data by itself."""
+    """TensorFlow's one-device strategy: a rank has one replica; its optimizer joins the ranks, as on a device."""
 
     def __init__(self, device: str = "/cpu:0") -> None:
-        if get_rank_size() > 1:
-            say_once("NPUStrategy: each rank runs by itself here, with one replica and all the data")
         super().__init__(device)

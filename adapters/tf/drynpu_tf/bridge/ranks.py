@@ -1,17 +1,19 @@
 """
 Ranks and groups (``hccl.manage.api``, ``hccl.split.api``), read from the environment that the script was started in.
 
-Groups that are made are known by name and size only: no data crosses ranks here.
+Groups are known to each process by itself; that all their ranks create them is the script's business.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
-from drynpu import say_once
-from drynpu_tf.options import read_number
+from attrs import define
 
-WORLD_GROUP = "hccl_world_group"
+from drynpu_tf.options import read_number
+from drynpu_tf.ranks import WORLD_GROUP, rank_count, rank_number, segments_by_index, segments_by_size
+
 _DEVICES_PER_SERVER = 8
 
 _GROUPS: dict[str, tuple[int, ...]] = {}
@@ -20,7 +22,7 @@ _GROUPS: dict[str, tuple[int, ...]] = {}
 
 def _members(group: str) -> tuple[int, ...]:
     if group == WORLD_GROUP:
-        return tuple(range(read_number("RANK_SIZE", 1)))
+        return tuple(range(rank_count(os.environ)))
     if group not in _GROUPS:
         raise ValueError(f"group {group!r} was not created; there are {[WORLD_GROUP, *_GROUPS]}")
     return _GROUPS[group]
@@ -42,13 +44,18 @@ def destroy_group(group: str) -> None:
 
 
 def get_rank_size(group: str = WORLD_GROUP) -> int:
-    """Return the number of ranks (``RANK_SIZE``, 1 where it is not set)."""
+    """Return the number of ranks (``RANK_SIZE``, else as in the table of ranks, else 1)."""
     return len(_members(group))
+
+
+def members(group: str = WORLD_GROUP) -> tuple[int, ...]:
+    """Return the world ranks of a group in their order. Raises ``ValueError`` for one that was not created."""
+    return _members(group)
 
 
 def get_rank_id(group: str = WORLD_GROUP) -> int:
     """Return this process's rank (``RANK_ID``, else 0). Raises ``ValueError`` for one outside the group."""
-    rank = read_number("RANK_ID", 0)
+    rank = rank_number(os.environ)
     return rank if group == WORLD_GROUP else get_group_rank_from_world_rank(rank, group)
 
 
@@ -59,9 +66,7 @@ def get_local_rank_size(group: str = WORLD_GROUP) -> int:
 
 def get_local_rank_id(group: str = WORLD_GROUP) -> int:
     """Return this process's rank on its server (``LOCAL_RANK_ID``, else ``DEVICE_ID``, else from ``RANK_ID``)."""
-    return read_number(
-        "LOCAL_RANK_ID", read_number("DEVICE_ID", read_number("RANK_ID", 0) % get_local_rank_size(group))
-    )
+    return read_number("LOCAL_RANK_ID", read_number("DEVICE_ID", rank_number(os.environ) % get_local_rank_size(group)))
 
 
 def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
@@ -81,14 +86,39 @@ def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
 
 
 def set_split_strategy_by_idx(idxList: Sequence[int], group: str = WORLD_GROUP) -> None:  # noqa: N803 - the vendor's
-    """Check the group; how gradients are grouped has no effect, because none are reduced here."""
+    """Reduce gradients in segments that end with the numbers *idxList*, counted as the backward part computes them."""
     _members(group)
-    say_once(f"set_split_strategy_by_idx({list(idxList)}): gradients are not reduced here, so they are not grouped")
+    _SPLITTING.last, _SPLITTING.shares = tuple(int(index) for index in idxList), ()
 
 
 def set_split_strategy_by_size(dataSizeList: Sequence[float], group: str = WORLD_GROUP) -> None:  # noqa: N803
-    """Check the group; how gradients are grouped has no effect, because none are reduced here."""
+    """
+    Reduce gradients in segments of these shares of their bytes, in percent.
+
+    Raises
+    ------
+    ValueError
+        They are not 100 together.
+    """
     _members(group)
-    say_once(
-        f"set_split_strategy_by_size({list(dataSizeList)}): gradients are not reduced here, so they are not grouped"
-    )
+    if abs(sum(dataSizeList) - 100) > 1e-6:
+        raise ValueError(f"dataSizeList {list(dataSizeList)} is {sum(dataSizeList):g} % together, not 100")
+    _SPLITTING.last, _SPLITTING.shares = (), tuple(float(share) for share in dataSizeList)
+
+
+def gradient_segments(sizes_bytes: Sequence[int]) -> list[list[int]]:
+    """Return which gradients are reduced together, numbered in the order in which the backward part computes them."""
+    if _SPLITTING.last:
+        return segments_by_index(len(sizes_bytes), _SPLITTING.last)
+    return segments_by_size(sizes_bytes, *([_SPLITTING.shares] if _SPLITTING.shares else []))
+
+
+@define
+class _Splitting:
+    """How a script wants its gradients grouped; process-wide, as the vendor's is."""
+
+    last: tuple[int, ...] = ()
+    shares: tuple[float, ...] = ()
+
+
+_SPLITTING = _Splitting()

@@ -43,6 +43,7 @@ class FunctionRun:
     operators: Operators
     fusions: tuple[FusionOp, ...] = ()
     points: GraphPoints | None = None
+    consumers: Mapping[str, frozenset[str]] = field(factory=dict)
     reads: tuple[DatasetRead, ...] = ()
 
 
@@ -60,6 +61,7 @@ class _Variant:
     signatures: tuple[Signature, ...]
     fusions: tuple[FusionOp, ...]
     points: GraphPoints | None
+    consumers: Mapping[str, frozenset[str]]
 
 
 @frozen(eq=False)
@@ -124,6 +126,7 @@ class FunctionRuns:
                     operators=operators,
                     fusions=variant.fusions,
                     points=variant.points,
+                    consumers=variant.consumers,
                     reads=_dataset_reads(operators, variant.sources, planes.end_ns[data], buffered[data]),
                 )
             )
@@ -178,6 +181,7 @@ class FunctionRuns:
             fusions=compiled.fusions,
             # Of a function whose graph is not known nothing can be searched.
             points=compiled.points if nodes else None,
+            consumers=compiled.consumers,
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from drynpu.kernels import TensorDesc
-from drynpu_tf.capture._nodes import Node, read_node
+from drynpu_tf.capture._nodes import Node, communication_of, read_node
 from drynpu_tf.rules import attributes_of, dtype_name, tensor_desc
 
 _REMEMBERED = 4096
@@ -93,7 +93,7 @@ def _traced(function: str) -> NodeGraph | None:
         operation.name: Node(
             op_type=operation.type,
             inputs=tuple((tensor.op.name, tensor.value_index) for tensor in operation.inputs),
-            attributes=attributes_of(operation.node_def),
+            attributes=attributes_of(operation.node_def) | communication_of(operation.node_def),
             outputs=tuple(map(_static, operation.outputs)),
         )
         for operation in graph.get_operations()

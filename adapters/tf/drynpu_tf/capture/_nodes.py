@@ -15,6 +15,7 @@ from typing import Any
 from attrs import frozen
 
 from drynpu.kernels import Placement, Signature, TensorDesc, node_signature
+from drynpu_tf.ranks import MARK, hcom_of
 from drynpu_tf.rules import attributes_of
 
 FUNCTION, BACKWARD_FUNCTION = 0, 1
@@ -42,7 +43,12 @@ def read_node(definition: Any) -> Node:
     """Return a node of a ``GraphDef``, as the operator that the script wrote; its outputs' shapes are not known."""
     inputs = tuple(_producer(text) for text in definition.input if not text.startswith("^"))
     op_type, further = written_operator(definition.op)
-    return Node(op_type, inputs, attributes_of(definition) | dict(further))
+    return Node(op_type, inputs, attributes_of(definition) | dict(further) | communication_of(definition))
+
+
+def communication_of(definition: Any) -> dict[str, object]:
+    """Return the attribute of a ``NodeDef`` that calls this process to communicate; nothing for other nodes."""
+    return {MARK: definition.attr[MARK].s.decode()} if MARK in definition.attr else {}
 
 
 def node_call(
@@ -56,6 +62,8 @@ def node_call(
     fetched: Placement,
 ) -> Signature:
     """Return the call of a node; *fed* and *fetched* say who brings what a graph is given, and what it returns."""
+    hcom = hcom_of(attributes)
+    op_type = op_type if hcom is None else hcom.op_type
     if op_type == _FEED:
         return node_signature(op_type, outputs, outputs, {}, node=name, placement=fed)
     if op_type == _FETCH:

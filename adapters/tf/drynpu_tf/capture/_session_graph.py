@@ -30,6 +30,7 @@ class GraphVariant:
     signatures: tuple[Signature, ...]
     fusions: tuple[FusionOp, ...]
     points: GraphPoints
+    consumers: Mapping[str, frozenset[str]]
 
 
 @define(eq=False)
@@ -116,7 +117,7 @@ class SessionGraph:
         places = zip(self.names, self.nodes, calls, strict=True)
         compiled = compile_graph([GraphNode(name, node.inputs, call) for name, node, call in places], split=split)
         signatures = tuple(compiled.signatures[name] for name in self.names)
-        return GraphVariant(signatures, compiled.fusions, compiled.points)
+        return GraphVariant(signatures, compiled.fusions, compiled.points, compiled.consumers)
 
 
 def _sources(names: Sequence[str], nodes: Sequence[Node]) -> dict[int, str]:

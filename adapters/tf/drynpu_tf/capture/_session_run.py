@@ -9,7 +9,7 @@ or in another turn of a loop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -53,6 +53,7 @@ class CapturedRun:
     operators: Operators
     fusions: tuple[FusionOp, ...] = ()
     points: GraphPoints | None = None
+    consumers: Mapping[str, frozenset[str]] = field(factory=dict)
     reads: tuple[DatasetRead, ...] = ()
 
 
@@ -144,7 +145,7 @@ class SessionCapture:
         times = np.fromiter(chain.from_iterable(map(_node_times, nodes)), np.int64, 3 * len(nodes))
         operators = _operators(graph, variants, node, times.reshape(-1, 3), thread)
         last = variants[-1]
-        return CapturedRun(operators, last.fusions, last.points, _dataset_reads(graph, operators))
+        return CapturedRun(operators, last.fusions, last.points, last.consumers, _dataset_reads(graph, operators))
 
 
 def _operators(

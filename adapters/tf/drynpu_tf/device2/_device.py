@@ -17,7 +17,8 @@ from drynpu_tf.capture import TraceCapture
 from drynpu_tf.device2._device_capture import DeviceCapture
 from drynpu_tf.device2._hooks import install
 from drynpu_tf.device2.options import NpuConfig
-from drynpu_tf.options import NpuOptions, read_number, resolve_profiling, say_notices
+from drynpu_tf.options import NpuOptions, resolve_profiling, say_notices
+from drynpu_tf.ranks import rank_number
 from drynpu_tf.recording import PROCESS
 
 _NAME = "/job:localhost/replica:0/task:0/device:NPU"
@@ -109,8 +110,7 @@ class Devices:
             workers = _count_workers(os.environ)
             if workers > 1:
                 _check_cluster(os.environ)
-                say_once("npu_device: workers compute on their own, collectives give back what they are given.")
-            handle = NpuDeviceHandle(device_id, workers, read_number("RANK_ID", 0) if workers > 1 else 0, self)
+            handle = NpuDeviceHandle(device_id, workers, rank_number(os.environ) if workers > 1 else 0, self)
             handle.recorder = self._recorder(handle, options)
             self._handles[device_id] = handle
             return handle

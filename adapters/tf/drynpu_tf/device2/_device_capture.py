@@ -124,6 +124,7 @@ class DeviceCapture:
                 thread=run.thread,
                 fusions=run.fusions,
                 points=run.points,
+                consumers=run.consumers,
                 reads=run.reads,
             )
             recorder.add(run.operators, step)

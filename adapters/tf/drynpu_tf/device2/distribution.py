@@ -1,4 +1,4 @@
-"""``npu_device.distribute``: collectives of one worker, which return their arguments (tf_adapters.md 2)."""
+"""``npu_device.distribute``: collectives of the workers; one worker gets its arguments back (tf_adapters.md 2)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,50 @@ from typing import Any
 
 import tensorflow as tf
 
-from drynpu_tf.bridge.ranks import WORLD_GROUP
+from drynpu_tf.bridge.collectives import broadcast as hccl_broadcast
+from drynpu_tf.bridge.collectives import npu_allreduce
 from drynpu_tf.device2._device import DEVICES
+from drynpu_tf.ranks import WORLD_GROUP
 
 
 def all_reduce(
     values: Any, reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
 ) -> Any:
-    """Return *values*; the mean, sum, minimum and maximum of one worker are its own."""
-    return values
+    """Return a tensor or a list of them as the mean, sum, product, minimum or maximum over the workers."""
+    return npu_allreduce(values, reduction, fusion, fusion_id, group) if _is_worker() else values
 
 
 def broadcast(values: Any, root_rank: int = 0, fusion: int = 2, fusion_id: int = 0, group: str = WORLD_GROUP) -> None:
-    """Leave variables as they are."""
+    """Give a variable, or a list of them, the values of the root worker."""
+    if not _is_worker():
+        return
+    variables = list(values) if isinstance(values, (list, tuple)) else [values]
+    for variable, value in zip(variables, hccl_broadcast(variables, root_rank, group=group), strict=True):
+        variable.assign(value)
+
+
+def _is_worker() -> bool:
+    handle = DEVICES.default
+    return handle is not None and handle.is_cluster_worker()
 
 
 def npu_distributed_keras_optimizer_wrapper(
     optimizer: Any, reduce_reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
 ) -> Any:
-    """Return the Keras optimizer (given as one, or by name); its gradients are already those of all workers."""
-    return tf.keras.optimizers.get(optimizer)
+    """Return the Keras optimizer (given as one, or by name), which reduces its gradients over the workers."""
+    found = tf.keras.optimizers.get(optimizer)
+    if not _is_worker():
+        return found
+    apply = found.apply_gradients
+
+    def apply_gradients(grads_and_vars: Any, *arguments: Any, **keywords: Any) -> Any:
+        pairs = list(grads_and_vars)
+        gradients = all_reduce([grad for grad, _ in pairs], reduce_reduction, fusion, fusion_id, group)
+        reduced = [(grad, variable) for grad, (_, variable) in zip(gradients, pairs, strict=True)]
+        return apply(reduced, *arguments, **keywords)
+
+    found.apply_gradients = apply_gradients
+    return found
 
 
 def shard_and_rebatch_dataset(dataset: Any, global_bs: int) -> tuple[Any, int]:
@@ -49,10 +73,10 @@ def shard_and_rebatch_dataset(dataset: Any, global_bs: int) -> tuple[Any, int]:
 def grouping_gradients_apply(
     apply_func: Callable[..., Any], grads_and_vars: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Apply all gradients: one worker updates every variable."""
+    """Apply all gradients: every worker updates all variables, which gives what sharing them out does."""
     return apply_func(grads_and_vars, *args, **kwargs)
 
 
 def grouping_broadcast(variables: Any) -> Any:
-    """Return *variables*, which one worker has already."""
+    """Return *variables*: every worker has updated all of them."""
     return variables

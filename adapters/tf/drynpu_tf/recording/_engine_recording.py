@@ -13,8 +13,9 @@ from attrs import define, evolve, field
 from drynpu import say
 from drynpu.kernels import Operators
 from drynpu.options import ProfilingRequest
-from drynpu.recorder import SAVE_INTERVAL_NS, Recorder, framework_plan, rank_number
+from drynpu.recorder import SAVE_INTERVAL_NS, Planner, Recorder, framework_plan
 from drynpu.simulate import Recording
+from drynpu_tf.ranks import RANKS, rank_count, rank_number
 from drynpu_tf.recording._timeline import GraphExecution, Part, Progress, Timeline, join, node_plans
 from drynpu_tf.rules import FALLBACKS
 
@@ -50,6 +51,7 @@ class EngineRecording:
         """
         recorder = Recorder.open(_FRAMEWORK, request)
         recorder.start()
+        RANKS.begin_recording()
         return cls(output_dir, device_id, recorder)
 
     @property
@@ -102,6 +104,7 @@ class EngineRecording:
             host_calls=timeline.marks,
             graphs=timeline.graphs,
             dataset=timeline.dataset,
+            collectives=tuple(each.collective for each in timeline.issued),
         )
 
     def before_close(self, source: Callable[[], None]) -> None:
@@ -123,18 +126,36 @@ class EngineRecording:
             source()
         self._sources.clear()
         if not self._parts:
-            return None
+            with RANKS.end_recording(()):
+                return None
         end_ns = recorder.end_ns()
         plan = node_plans(framework_plan(_FRAMEWORK, FALLBACKS))
         timeline = join(self._parts, plan)
         recording = evolve(self._recording(timeline, end_ns), host_samples=recorder.host_samples)
-        recorder.write({self.device_id: recording}, plan, self.directory, **_fields())
+        self._write(recording, timeline, plan)
         path = recorder.deliver()
         recorder.settle()
         self._parts.clear()
         return path
 
+    def _write(self, recording: Recording, timeline: Timeline, plan: Planner) -> None:
+        """Write the raw data; the ranks meet while it is simulated."""
+        recorder = self._recorder
+        calls = [each.call for each in sorted(timeline.issued, key=lambda each: each.collective.start_ns)]
+        with RANKS.end_recording(calls) as others:
+            recording = evolve(recording, rendezvous=others)
+            outcome = recorder.write({self.device_id: recording}, plan, self.directory, **_fields())
+        left_out = [
+            f"{count} {name} of unknown size left out of the profile" for name, count in timeline.left_out.items()
+        ]
+        recorder.outcome = evolve(outcome, notes=(*outcome.notes, *others.notes, *left_out))
+
 
 def _fields() -> dict[str, Any]:
     """Return the fields of the destination that its directory does not say."""
-    return {"rank_id": rank_number(os.environ.get("RANK_ID")), "host_data": False}
+    return {"rank_id": _rank(), "host_data": False}
+
+
+def _rank() -> int:
+    """Return the rank of this process, -1 where it has none."""
+    return rank_number(os.environ) if rank_count(os.environ) > 1 or "RANK_ID" in os.environ else -1

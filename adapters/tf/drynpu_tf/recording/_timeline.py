@@ -8,7 +8,7 @@ Graphs that ran at the same time run one after another, as on a device.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -19,6 +19,7 @@ from drynpu.kernels import UNMAPPED_SUFFIX, KernelPlan, Operators, Signature, co
 from drynpu.recorder import Planner
 from drynpu.simulate import DatasetEvent, FusionOp, GraphPoints, GraphRun, HostCall, Iteration
 from drynpu_tf.capture import DatasetRead
+from drynpu_tf.recording._communication import Communication, Issued, communicating
 
 _ACTION = "Last queue dequeue"
 """What dp records say of an element that left the device's queue (msprof parse_dp_data.py)."""
@@ -32,7 +33,8 @@ class GraphExecution:
     One run of a graph on the device: the graph's name, and when the call of it began and returned (Unix ns).
 
     ``fusions`` are the operators that the graph engine makes of several, ``points`` where it marks the graph; those of
-    the first execution of a graph count. ``reads`` are the elements it took from the device's queue. A run of a
+    the first execution of a graph count. ``reads`` are the elements it took from the device's queue, ``consumers``
+    the operators that take what a communication operator leaves. A run of a
     training loop is an execution for each of its ``turns``, of which this is number ``turn``.
     """
 
@@ -42,6 +44,7 @@ class GraphExecution:
     thread: int
     fusions: tuple[FusionOp, ...] = ()
     points: GraphPoints | None = None
+    consumers: Mapping[str, frozenset[str]] = field(factory=dict)
     reads: tuple[DatasetRead, ...] = ()
     turn: int = 1
     turns: int = 1
@@ -57,12 +60,18 @@ class Part:
 
 @frozen(eq=False)
 class Timeline:
-    """All operators, the graphs with their iterations, where the host waited for the device, and for which data."""
+    """
+    All operators, the graphs with their iterations, where the host waited for the device, and for which data.
+
+    ``issued`` are the communication operators, and ``left_out`` counts those of unknown size.
+    """
 
     operators: Operators
     graphs: tuple[GraphRun, ...]
     marks: tuple[HostCall, ...]
     dataset: tuple[DatasetEvent, ...] = ()
+    issued: tuple[Issued, ...] = ()
+    left_out: Mapping[str, int] = field(factory=dict)
 
 
 @define
@@ -79,12 +88,13 @@ class Progress:
     runs: dict[str, int] = field(factory=dict)
     fusions: dict[str, tuple[FusionOp, ...]] = field(factory=dict)
     points: dict[str, GraphPoints | None] = field(factory=dict)
+    communication: Communication = field(factory=Communication)
 
 
 def join(parts: Sequence[Part], plan: Planner, progress: Progress | None = None) -> Timeline:
     """Return one timeline of all *parts*, behind *progress*; *plan* maps operators to kernels."""
     progress = Progress() if progress is None else progress
-    launches = _Launches(plan)
+    launches, communication, issued = _Launches(plan), progress.communication, list[Issued]()
     placed: list[Operators] = [part.operators for part in parts if part.execution is None]
     iterations: dict[str, list[Iteration]] = {}
     marks: list[HostCall] = []
@@ -101,7 +111,10 @@ def join(parts: Sequence[Part], plan: Planner, progress: Progress | None = None)
         returns = execution.turn == execution.turns
         begin_ns = max(execution.start_ns, progress.free_ns)
         free_ns = progress.free_ns = max(execution.end_ns if returns else 0, int(launching.end_ns[-1]))
-        placed.append(launching)
+        communicated = communication.take(launching, execution.thread, free_ns, execution.consumers)
+        placed.append(communicated.kernels)
+        issued += communicated.issued
+        marks += communicated.waits
         name = execution.graph
         progress.numbers.setdefault(name, len(progress.numbers) + 1)
         progress.fusions.setdefault(name, execution.fusions)
@@ -127,6 +140,8 @@ def join(parts: Sequence[Part], plan: Planner, progress: Progress | None = None)
         ),
         marks=tuple(marks),
         dataset=tuple(dataset),
+        issued=tuple(issued),
+        left_out=dict(communication.left_out),
     )
 
 
@@ -141,7 +156,7 @@ def _closed_up(operators: Operators, execution: GraphExecution, gap_ns: int) -> 
 
 
 class _Launches:
-    """Finds the rows that launch something; every tuple of signatures is planned once."""
+    """Finds the rows that launch or communicate; every tuple of signatures is planned once."""
 
     def __init__(self, plan: Planner) -> None:
         self._plan = plan
@@ -153,6 +168,7 @@ class _Launches:
         if known is None:
             # The last entry is for rows without a signature.
             known = np.array([*(bool(self._plan(signature).kernels) for signature in signatures), False])
+            known[[number for number, _ in communicating(signatures)]] = True
             self._known[id(signatures)] = known
         return np.asarray(known[operators.signature], bool)
 

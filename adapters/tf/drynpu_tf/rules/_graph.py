@@ -18,7 +18,7 @@ from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.rules._formats import lay_out
 from drynpu_tf.rules._fusion import fuse_graph
 from drynpu_tf.rules._placement import folded
-from drynpu_tf.rules._points import find_points
+from drynpu_tf.rules._points import find_consumers, find_points
 
 _PASSES: Final = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape"})
 _SILENT: Final = "NoOp"
@@ -56,11 +56,14 @@ class CompiledGraph:
         Operators that stand for several nodes, as fusion_op lists them.
     points:
         Where the iteration trace marks the graph.
+    consumers:
+        By communication operator: the operators that take what it leaves.
     """
 
     signatures: Mapping[str, Signature]
     fusions: tuple[FusionOp, ...]
     points: GraphPoints
+    consumers: Mapping[str, frozenset[str]]
 
 
 def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> CompiledGraph:
@@ -94,10 +97,11 @@ def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> Compiled
     constants = frozenset(n.name for n in nodes if n.signature.name == "Const")
     records = tuple(_record(op, nodes, constants) for op in made_of_several)
     points = find_points(joined, known, {node.name: number for number, node in enumerate(nodes)})
+    consumers = find_consumers(joined, known)
     lay_out(joined, known)
     standing = {op.name: op.signature for op in joined}
     signatures = {n.name: _silent(n.signature) for n in nodes if n.name not in standing} | standing
-    return CompiledGraph(signatures, records, points)
+    return CompiledGraph(signatures, records, points, consumers)
 
 
 def _source(place: Place, passing: Mapping[str, Place]) -> Place:

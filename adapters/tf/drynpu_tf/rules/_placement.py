@@ -17,6 +17,7 @@ from typing import Final
 
 from drynpu.kernels import KernelPlan, Rule, Signature, bind, launches_nothing, ops
 from drynpu.kernels.ops import GraphOperator, takers_of
+from drynpu_tf.ranks import NODE_TYPES
 from drynpu_tf.rules._call import TfCall
 
 _VALUES: Final = """
@@ -136,8 +137,8 @@ _AT_COMPILE_TIME: Final = frozenset(
 )
 """Types of the AI CPU that the compiler works out where their inputs are constants."""
 READS_SHAPE: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
-_CHANGES_STATE: Final = ("Assign", "Resource", "Apply", "Sparse", "Scatter")
-"""What the names of operators begin with that write variables: they have to run in every step."""
+_CHANGES_STATE: Final = ("Assign", "Resource", "Apply", "Sparse", "Scatter", "Hcom")
+"""What the names of operators begin with that write variables or communicate: they have to run in every step."""
 
 
 def is_call(op_type: str) -> bool:
@@ -173,7 +174,7 @@ def _on_ai_cpu(name: str) -> Rule:
 
 def placement_rules() -> dict[str, Rule]:
     """Return the rules of operators that are no vector or cube kernels, by operator type."""
-    rules: dict[str, Rule] = dict.fromkeys(sorted(_NOTHING_TYPES | _HOST_TYPES), launches_nothing)
+    rules: dict[str, Rule] = dict.fromkeys(sorted(_NOTHING_TYPES | _HOST_TYPES | NODE_TYPES), launches_nothing)
     return rules | {name: _on_ai_cpu(name) for name in _AI_CPU_TYPES}
 
 

@@ -8,6 +8,7 @@ Operators without a task are neither. A graph that takes no data (initialisers, 
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -17,6 +18,7 @@ from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.kernels import NO_DATA, Placement
 from drynpu.kernels.ops import GraphOperator, Place, takers_of
 from drynpu.simulate import GraphPoints
+from drynpu_tf.ranks import NODE_TYPES
 from drynpu_tf.rules._placement import READS_SHAPE, is_host, launches_kernels
 
 _ALL_REDUCES: Final = frozenset({"HcomAllReduce", "HvdCallbackAllreduce"})
@@ -106,6 +108,48 @@ def find_points(operators: Sequence[GraphOperator], known: frozenset[str], order
     )
 
 
+def find_consumers(operators: Sequence[GraphOperator], known: frozenset[str]) -> dict[str, frozenset[str]]:
+    """
+    Return, by communication operator, the operators with a task that take what it leaves.
+
+    The communication operators come in the order of the compiled graph, which is the same on all ranks.
+    """
+    found = [operator for operator in operators if operator.op_type in NODE_TYPES]
+    if not found:
+        return {}
+    place = _sorted_by_inputs(operators)
+    reduces = sorted(found, key=lambda op: place[op.name])
+    makers = {place: op for op in operators for place in op.outputs}
+    graph = _Graph(operators, known, {}, takers_of(operators), makers)
+    return {op.name: frozenset[str]().union(*map(graph.consumers, op.outputs)) for op in reduces}
+
+
+def _sorted_by_inputs(operators: Sequence[GraphOperator]) -> dict[str, int]:
+    """
+    Return the place of every operator in an order in which each comes after its inputs.
+
+    Of those that could be next, the first of the graph is; operators in loops, and behind them, keep the graph's order.
+    """
+    number = {place: index for index, op in enumerate(operators) for place in op.outputs}
+    inputs = [{number[place] for place in op.inputs if place in number} for op in operators]
+    takers: dict[int, list[int]] = {}
+    for index, makers in enumerate(inputs):
+        for maker in makers:
+            takers.setdefault(maker, []).append(index)
+    missing = [len(makers) for makers in inputs]
+    ready = [index for index, count in enumerate(missing) if not count]
+    found: list[int] = []
+    while ready:
+        index = heapq.heappop(ready)
+        found.append(index)
+        for taker in takers.get(index, ()):
+            missing[taker] -= 1
+            if not missing[taker]:
+                heapq.heappush(ready, taker)
+    rest = (index for index, count in enumerate(missing) if count > 0)
+    return {operators[index].name: place for place, index in enumerate([*found, *rest])}
+
+
 def _in_order(names: Iterable[str], order: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(sorted(names, key=order.__getitem__))
 
@@ -127,7 +171,8 @@ def _ends(graph: _Graph) -> list[Place]:
     """Return the inputs of the last all-reduce, or what the graph returns and what nobody takes."""
     reduces = [op for op in graph.operators if op.op_type in _ALL_REDUCES]
     if reduces:
-        return list(max(reduces, key=lambda op: graph.order[op.name]).inputs)
+        place = _sorted_by_inputs(graph.operators)
+        return list(max(reduces, key=lambda op: place[op.name]).inputs)
     outside = [place for op in graph.operators if not graph.inside(op) for place in op.inputs]
     leaves = (
         op for op in graph.operators if graph.works(op) and not any(graph.takers.get(place) for place in op.outputs)

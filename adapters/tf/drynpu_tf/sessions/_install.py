@@ -14,6 +14,7 @@ from typing import Any
 
 from drynpu import say_once
 from drynpu_tf.sessions._callables import record_callable, record_options_callable
+from drynpu_tf.sessions._communicating import config_of_rank
 from drynpu_tf.sessions._fetches import run_key
 from drynpu_tf.sessions._state import DeviceSession, device_session
 
@@ -64,7 +65,7 @@ def set_turns(session: Any, turns: int) -> bool:
 
 
 def _init(original: Any, session: Any, target: str = "", graph: Any = None, config: Any = None) -> None:
-    original(session, target, graph, config)
+    original(session, target, graph, config_of_rank(graph, config))
     try:
         setattr(session, _STATE, device_session(session.graph, config))
     except Exception:

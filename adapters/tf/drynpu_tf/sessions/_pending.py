@@ -69,6 +69,10 @@ class PendingRuns:
                     say(f"a part of the recording is lost: {error}")
                     return
                 execution = evolve(
-                    run.execution, fusions=captured.fusions, points=captured.points, reads=captured.reads
+                    run.execution,
+                    fusions=captured.fusions,
+                    points=captured.points,
+                    consumers=captured.consumers,
+                    reads=captured.reads,
                 )
                 self.recorder.add(captured.operators, execution)

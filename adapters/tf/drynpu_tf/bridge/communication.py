@@ -1,0 +1,70 @@
+"""One communication operator in a graph of TensorFlow's, or one by one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v2 as tf
+
+from drynpu_tf.ranks import MARK, NAMES, RANKS, Hcom
+
+
+def communicate(
+    hcom: Hcom, tensors: Sequence[Any], outputs: Sequence[tuple[Any, Any]] | None = None, counts: Any = None
+) -> list[Any]:
+    """
+    Return what a communication operator leaves on this rank.
+
+    Parameters
+    ----------
+    outputs:
+        Types and shapes of the results, None for those of *tensors*; without any the result is the operator.
+    counts:
+        Of all-to-all: a tensor with the number of elements for each rank.
+    """
+    given = [tf.convert_to_tensor(tensor) for tensor in tensors]
+    found = [(tensor.dtype, tensor.shape) for tensor in given] if outputs is None else list(outputs)
+    if tf.executing_eagerly():
+        types = tuple(dtype for dtype, _ in found)
+        shapes = tuple(None if shape.rank is None else tuple(shape) for _, shape in found)
+        alone: list[Any] = _function(hcom, types, shapes)(given, *([] if counts is None else [counts]))
+        return alone
+    nodes: list[Any] = _node(hcom, given, found, counts)
+    return nodes
+
+
+@functools.cache
+def _function(hcom: Hcom, types: tuple[Any, ...], shapes: tuple[Any, ...]) -> Any:
+    """Return the operator as a function of its own, which is how the vendor's package runs it one by one."""
+    found = [(dtype, tf.TensorShape(shape)) for dtype, shape in zip(types, shapes, strict=True)]
+
+    def communicated(tensors: Any, counts: Any = None) -> Any:
+        result = _node(hcom, list(tensors), found, counts)
+        return result if found else ()
+
+    return tf.function(communicated, autograph=False)
+
+
+def _node(hcom: Hcom, tensors: Sequence[Any], outputs: Sequence[tuple[Any, Any]], counts: Any) -> Any:
+    name = NAMES.next(tf.compat.v1.get_default_graph())
+
+    def exchange(*arrays: Any) -> Any:
+        values, numbers = (arrays, ()) if counts is None else (arrays[:-1], arrays[-1].reshape(-1).tolist())
+        return RANKS.exchange(hcom, name, [np.asarray(value) for value in values], numbers)
+
+    inputs = [*tensors, *([] if counts is None else [counts])]
+    result = tf.numpy_function(exchange, inputs, [dtype for dtype, _ in outputs], name=hcom.op_type)
+    operation = result[0].op if outputs else result
+    _mark(operation, hcom)
+    for tensor, (_, shape) in zip(result if outputs else (), outputs, strict=True):
+        tensor.set_shape(shape)
+    return result
+
+
+def _mark(operation: Any, hcom: Hcom) -> None:
+    from tensorflow.core.framework import attr_value_pb2
+
+    operation._set_attr(MARK, attr_value_pb2.AttrValue(s=hcom.text()))
