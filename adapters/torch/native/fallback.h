@@ -11,6 +11,7 @@
 #include "outline.h"
 #include "generator.h"
 #include "marks.h"
+#include "widening.h"
 
 namespace npu {
 
@@ -39,12 +40,15 @@ struct Operator {
                                   "aten::_unsafe_index", "aten::_unsafe_index_put", "aten::copy_", "aten::_copy_from",
                                   "aten::set_", "aten::_foreach_copy_"})
       takes_host_tensors |= name == each;
+    // The numbers of a list of tensors may lie on the host.
+    takes_host_tensors |= name.rfind("aten::_foreach_", 0) == 0 && schema.operator_name().overload_name == "Tensor";
+    computes_wide = is_worse_narrow(name);
   }
 
   size_t arguments, returns;
   int64_t number;
   c10::SmallVector<bool, 12> writes;
-  bool any_written = false, takes_host_tensors = false, indexes = false, copies = false;
+  bool any_written = false, takes_host_tensors = false, indexes = false, copies = false, computes_wide = false;
   Rule rule = Rule::NONE;
   int generator = -1, device = -1;
 };
@@ -88,15 +92,24 @@ class Translation {
     return c10::DispatchKeySet(aliases.outlined ? c10::DispatchKey::Meta : c10::DispatchKey::CPU);
   }
 
+  // Whether an argument is of a type that the CPU may lack a kernel for.
+  bool narrow() const { return narrow_ && !aliases.outlined; }
+
   Aliases aliases;
 
  private:
+  void note_type(const at::Tensor& tensor) {
+    const auto type = tensor.scalar_type();
+    narrow_ |= type == c10::kHalf || type == c10::kBFloat16 || type == c10::kInt;
+  }
+
   void translate(c10::IValue& value, bool written) {
     if (value.isTensor()) {
       const auto& tensor = value.toTensor();
       if (!tensor.defined()) return;
       if (on_device(tensor.unsafeGetTensorImpl())) {
         note_device(tensor);
+        note_type(tensor);
         value = aliases.cpu(std::move(value).toTensor(), written);
       } else {
         note_host(tensor);
@@ -176,6 +189,7 @@ class Translation {
     if (!tensor.defined()) return tensor;
     if (on_device(tensor.unsafeGetTensorImpl())) {
       note_device(tensor);
+      note_type(tensor);
       return aliases.cpu(tensor, written);
     }
     note_host(tensor);
@@ -230,9 +244,35 @@ class Translation {
   const Operator& op_;
   torch::jit::Stack arguments_;  // as they were, kept only where the operator runs on shapes
   int64_t begin_ns_;
-  bool host_ = false, results_stay_on_host_ = false, seen_is_number_ = false;
+  bool host_ = false, results_stay_on_host_ = false, seen_is_number_ = false, narrow_ = false;
   c10::DeviceIndex seen_ = -1, other_ = -1, named_device_ = -1;
 };
+
+// Runs an operator of the CPU; in wider types where that has no kernel for those of the arguments, or a worse one.
+inline void run_on_host(
+    const Operator& known, const c10::OperatorHandle& op, c10::DispatchKeySet keys, bool narrow, torch::jit::Stack* stack) {
+  if (C10_LIKELY(!narrow)) return op.redispatchBoxed(keys, stack);
+  const size_t first = stack->size() - known.arguments;
+  const torch::jit::Stack arguments(stack->begin() + static_cast<int64_t>(first), stack->end());
+  c10::SmallVector<c10::ScalarType, 2> types;
+  const auto run_wider = [&] {
+    Widening widening(known.writes, types);
+    stack->resize(first);
+    for (size_t i = 0; i < arguments.size(); ++i) stack->push_back(widening.argument(arguments[i], i));
+    op.redispatchBoxed(keys, stack);
+    for (size_t i = first; i < stack->size(); ++i) (*stack)[i] = widening.result((*stack)[i]);
+  };
+  if (known.computes_wide && has_half(arguments)) types.push_back(c10::kFloat);
+  while (true) {
+    try {
+      return types.empty() ? op.redispatchBoxed(keys, stack) : run_wider();
+    } catch (const c10::Error& error) {
+      const auto wider = wider_type(error.what_without_backtrace());
+      if (!wider || std::find(types.begin(), types.end(), *wider) != types.end()) throw;
+      types.push_back(*wider);
+    }
+  }
+}
 
 inline void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto& known = operator_of(op);
@@ -242,7 +282,7 @@ inline void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   std::optional<at::DisableRecordFunctionGuard> hidden;
   if (translation.aliases.outlined) hidden.emplace();
   try {
-    op.redispatchBoxed(translation.keys(), stack);
+    run_on_host(known, op, translation.keys(), translation.narrow(), stack);
   } catch (const c10::NotImplementedError& error) {
     if (!translation.aliases.outlined) throw;
     TORCH_CHECK_NOT_IMPLEMENTED(

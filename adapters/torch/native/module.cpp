@@ -27,7 +27,9 @@ REGISTER_ALLOCATOR(c10::DeviceType::PrivateUse1, allocator())
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 
 const std::set<std::string>& own_operators() {
-  static const std::set<std::string> names{"empty", "empty_strided", "copy_", "native_dropout", "_copy_from"};
+  static const std::set<std::string> names{
+      "empty", "empty_strided", "copy_", "native_dropout", "_copy_from", "_softmax", "_log_softmax",
+      "_softmax_backward_data", "_log_softmax_backward_data"};
   return names;
 }
 
@@ -65,6 +67,11 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("masked_select", torch::CppFunction::makeFromBoxedFunction<&masked_select>());
   m.impl("repeat_interleave.Tensor", torch::CppFunction::makeFromBoxedFunction<&repeat_interleave>());
   m.impl("native_dropout", TORCH_FN(native_dropout));
+  for (const char* name : {"_softmax", "_log_softmax"}) m.impl(name, torch::CppFunction::makeFromBoxedFunction<&softmax>());
+  for (const char* name : {"_softmax_backward_data", "_log_softmax_backward_data"})
+    m.impl(name, torch::CppFunction::makeFromBoxedFunction<&softmax_backward>());
+  m.impl("one_hot", TORCH_FN(one_hot));
+  m.impl("mish_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   serve_recurrent_layers(m);
   m.impl("_thnn_fused_gru_cell", TORCH_FN(gru_cell));
   m.impl("_thnn_fused_gru_cell_backward", TORCH_FN(gru_cell_backward));

@@ -6,6 +6,7 @@
 #include <ATen/native/transformers/attention.h>
 #include <ATen/ops/_fused_sdp_choice.h>
 #include <ATen/ops/copy_native.h>
+#include <ATen/ops/one_hot_native.h>
 #include <ATen/record_function.h>
 #include <torch/library.h>
 
@@ -220,6 +221,33 @@ inline bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::T
 inline void record_stream(at::Tensor& tensor, c10::Stream stream) {
   const auto& holding = holding_of(*tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
   if (holding.block) memory_of(holding.device).use_on(holding.block, stream.id());
+}
+
+// input, dim, half_to_float: the device converts inside, which the CPU refuses.
+inline void softmax(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const size_t first = stack->size() - operator_of(op).arguments;
+  if ((*stack)[first + 2].toBool()) {
+    (*stack)[first] = (*stack)[first].toTensor().to(c10::kFloat);
+    (*stack)[first + 2] = false;
+  }
+  fallback(op, stack);
+}
+
+// grad_output, output, dim, input_dtype
+inline void softmax_backward(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const size_t first = stack->size() - operator_of(op).arguments;
+  const auto output = (*stack)[first + 1].toTensor().scalar_type();
+  const auto input = (*stack)[first + 3].toScalarType();
+  if (input == output) return fallback(op, stack);
+  (*stack)[first + 3] = output;
+  fallback(op, stack);
+  stack->back() = stack->back().toTensor().to(input);
+}
+
+// The device takes indices of int32, too, and returns their type.
+inline at::Tensor one_hot(const at::Tensor& indices, int64_t classes) {
+  const auto type = indices.scalar_type();
+  return type == c10::kInt ? at::native::one_hot(indices.to(c10::kLong), classes).to(type) : at::native::one_hot(indices, classes);
 }
 
 inline void convolution(const c10::OperatorHandle& op, torch::jit::Stack* stack) {

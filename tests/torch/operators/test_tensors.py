@@ -77,3 +77,17 @@ def test_rows_at_repeated_places() -> None:
     x, index = torch.randn(4, 3, dtype=torch.double, requires_grad=True), torch.tensor([[1, 3], [1, 0]])
     assert torch.equal(npu.npu_gather_sparse_index(x, index), x[index])
     assert torch.autograd.gradcheck(lambda t: npu.npu_gather_sparse_index(t, index), (x,))
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0, 2.0, 3.0, float("inf")])
+def test_gradient_of_renorm(check: Check, p: float) -> None:
+    torch.manual_seed(8)
+    x, grad = torch.randn(4, 8), torch.randn(4, 8)
+    exact = x.double().requires_grad_()
+    # Parts longer than 1 are scaled by 1 / (norm + 1e-7), as PyTorch does it.
+    powers = exact.abs().pow(p).sum(1, keepdim=True).pow(1 / p)
+    norms = exact.abs().amax(1, keepdim=True) if p == float("inf") else powers
+    scaled = torch.where(norms > 1, exact / (norms + 1e-7), exact)
+    (expected,) = torch.autograd.grad(scaled, exact, grad.double())
+    launched = check("npu_renorm_backward", (grad, x, p, 0, 1.0), expected)
+    assert [kernel.op_type for kernel in launched] == ["LpNormV2", "Mul", "ReduceSum", "Mul", "SelectV2"]

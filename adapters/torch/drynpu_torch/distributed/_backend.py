@@ -12,7 +12,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from drynpu_torch.device import known_device, state
-from drynpu_torch.distributed._batch_norm import patch_batch_norm
+from drynpu_torch.distributed._batch_norm import patch_batch_norm, register_batch_norm
 from drynpu_torch.distributed._collective_capture import batch_of_device
 from drynpu_torch.distributed._groups import BACKEND, is_of_device, make_backend, name_communicators
 from drynpu_torch.distributed._host_transport import install_transport
@@ -21,6 +21,7 @@ from drynpu_torch.distributed._host_transport import install_transport
 @functools.cache
 def install_hccl() -> None:
     """Register the backend ``hccl``; let groups, their splits, DistributedDataParallel and FSDP accept its tensors."""
+    register_batch_norm()
     if not dist.is_available() or not dist.is_gloo_available():
         return
     dist.Backend.register_backend(BACKEND, _create, devices=["npu", "cpu"], extended_api=True)

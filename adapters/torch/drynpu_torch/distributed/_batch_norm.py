@@ -22,11 +22,17 @@ Tensor = torch.Tensor
 
 
 @functools.cache
-def patch_batch_norm() -> None:
-    """Let the module accept tensors that were moved to the npu, and register its operators for the CPU, once."""
+def register_batch_norm() -> torch.library.Library:
+    """Register the operators of the module for the CPU; the cache keeps the registrations."""
     library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
     for name, kernel in _KERNELS.items():
         library.impl(name, kernel, "CPU")  # type: ignore[no-untyped-call]
+    return library
+
+
+@functools.cache
+def patch_batch_norm() -> None:
+    """Let the module accept tensors that were moved to the npu, once."""
     original = SyncBatchNorm.forward
 
     @functools.wraps(original)
@@ -43,8 +49,6 @@ def patch_batch_norm() -> None:
         if not is_of_device(self.process_group):  # the check would refuse tensors that say cpu
             handle(self, module)  # type: ignore[no-untyped-call]
 
-    # Held here, because the registrations end with the library.
-    forward.library = library  # type: ignore[attr-defined]
     SyncBatchNorm.forward = forward  # type: ignore[method-assign]
     DistributedDataParallel._passing_sync_batchnorm_handle = passing  # type: ignore[method-assign]
 

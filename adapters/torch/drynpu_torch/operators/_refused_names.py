@@ -50,10 +50,6 @@ _NAMES: Final = {
         npu_swiglu_mx_quant_with_dual_axis npu_transpose_quant_batchmatmul npu_weight_quant_preprocess npu_ifmr
     """,
     "use torch.matmul": "npu_fused_matmul npu_batch_gather_matmul npu_batch_gather_matmul_",
-    "use torch.nn.functional.cross_entropy": """
-        npu_fused_cross_entropy_loss_with_max_sum npu_fused_linear_online_max_sum
-        npu_fused_linear_cross_entropy_loss_with_max_sum_backward
-    """,
     "use npu_moe_init_routing_v2, npu_moe_token_permute or npu_moe_token_unpermute": """
         npu_moe_init_routing_quant npu_moe_update_expert
     """,
@@ -85,7 +81,7 @@ _NAMES: Final = {
     "use the gradient that PyTorch computes for the operator in its place": """
         npu_layernorm_grad npu_lstm_backward npu_lstm_cell_backward npu_lstm_data_backward npu_gru_backward
         npu_conv2d_backward npu_conv3d_backward npu_conv_transpose2d_backward npu_conv_transpose3d_backward
-        npu_convolution_backward npu_convolution_transpose_backward npu_nsa_compress_grad npu_renorm_backward
+        npu_convolution_backward npu_convolution_transpose_backward npu_nsa_compress_grad
         npu_nsa_select_attention_grad npu_block_sparse_attention_backward npu_mhc_post_backward npu_mhc_pre_backward
         npu_mhc_sinkhorn_backward npu_masked_causal_conv1d_backward npu_fused_floyd_attention_backward
         npu_quant_fusion_attention_backward npu_gather_sparse_index_backward npu_swiglu_group_quant_backward

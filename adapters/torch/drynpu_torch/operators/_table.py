@@ -47,6 +47,7 @@ from drynpu_torch.operators import (
     sparse_attention,
     suppression,
     tensors,
+    vocabulary,
 )
 from drynpu_torch.operators._composites import COMPOSITES
 from drynpu_torch.operators._packets import packet
@@ -55,7 +56,7 @@ from drynpu_torch.operators._refused_names import SUBSTITUTES
 from drynpu_torch.operators._registry import NAMESPACE, register_operator, schemas_by_name
 
 FAMILIES: Final[tuple[ModuleType, ...]] = (
-    *(attention, attention_third, norms, layer_norms, rotary, activations, dropout, losses),
+    *(attention, attention_third, norms, layer_norms, rotary, activations, dropout, losses, vocabulary),
     *(inference, paged, indexer, sparse_attention, latent, latent_cache, delta_rule, caches, sampling),
     *(grouped, fused_experts, ffn, matmul, communication, quantisation, mx_quantisation, dequantisation),
     *(moe, expert_maps, expert_exchange, optimizers, layouts, tensors),

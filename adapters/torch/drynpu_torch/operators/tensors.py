@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
-from drynpu_torch.operators._launch import no_kernels, vector
+from drynpu_torch.operators._launch import Launch, no_kernels, vector
 from drynpu_torch.operators._numbers import wide
 from drynpu_torch.operators._operator import Gradient, NpuOperator
 
@@ -35,6 +36,7 @@ npu_prefetch(Tensor self, Tensor? dependency, int max_size, int offset=0) -> ()
 npu_gather_sparse_index(Tensor input, Tensor index) -> Tensor
 npu_dtype_cast_(Tensor(a!) self, Tensor src) -> Tensor(a!)
 _npu_dtype_cast(Tensor self, ScalarType dtype) -> Tensor
+npu_renorm_backward(Tensor grad, Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
 """
 
 _BITS, _STATUS_NUMBERS, _BLOCK = 8, 8, 16
@@ -150,6 +152,31 @@ def _gather_sparse_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | N
     return {"input": found.to(x.dtype)}
 
 
+def _renorm_backward(grad: Tensor, self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Return the gradient of a tensor whose parts along an axis were shortened to a largest norm."""
+    x, given = wide(self), wide(grad)
+    others = [axis for axis in range(x.dim()) if axis != dim % x.dim()]
+    norm = torch.linalg.vector_norm(x, p, others, keepdim=True)
+    inverse = 1 / (norm + 1e-7)
+    if p == math.inf:
+        largest = (x.abs() == norm).to(x.dtype)
+        slope = x.sign() * largest / largest.sum(others, keepdim=True)
+    else:
+        slope = (x.sign() * x.abs().pow(p - 1) / norm.pow(p - 1)).masked_fill((norm == 0) | (x == 0), 0)
+    shortened = maxnorm * inverse * (given - inverse * slope * (given * x).sum(others, keepdim=True))
+    return torch.where(norm > maxnorm, shortened, given).to(self.dtype)
+
+
+def _renorm_kernels(call: Call) -> Iterable[Launch]:
+    """State the steps: norms of the parts, products and their sums, and the choice of the parts that are longer."""
+    grad, x = call.inputs
+    yield Launch(kernel="LpNormV2", inputs=[x], outputs=[x.select(call["dim"], 0)], cost=2)
+    yield Launch(kernel="Mul", inputs=[grad, x], outputs=call.outputs)
+    yield Launch(kernel="ReduceSum", inputs=call.outputs, outputs=[x.select(call["dim"], 0)])
+    yield Launch(kernel="Mul", inputs=[grad, x], outputs=call.outputs, cost=3)
+    yield Launch(kernel="SelectV2", inputs=[grad, x], outputs=call.outputs)
+
+
 _ANY = "all"
 
 OPERATORS: Mapping[str, NpuOperator] = {
@@ -199,6 +226,9 @@ OPERATORS: Mapping[str, NpuOperator] = {
     ),
     "npu_dtype_cast_": NpuOperator(
         compute=_cast_in_place, shapes=lambda self: self, kernels=vector("Cast", written=("self",)), dtypes=_ANY
+    ),
+    "npu_renorm_backward": NpuOperator(
+        compute=_renorm_backward, shapes=lambda self: torch.empty_like(self), kernels=_renorm_kernels
     ),
     "_npu_dtype_cast": NpuOperator(
         compute=lambda self, dtype: self.to(dtype, copy=True),

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import torch
 
-from drynpu_torch.device._errors import tagged
+from drynpu_torch.device._errors import ErrCode, pta_error, tagged
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceLike, state
 from drynpu_torch.device.npu._devices import INVALID_VALUE, device_count, get_device_properties
 from drynpu_torch.device.npu.streams import Stream
@@ -222,14 +222,19 @@ def ipc_collect() -> None:
     """Release memory that other processes have let go of; processes share none here."""
 
 
-def super_kernel_scope_begin(*args: object, **kwargs: object) -> None:
+def super_kernel_scope_begin(scope_name: str | None = None) -> None:
     """Begin a range that a graph compiler may fuse; operators run one by one here."""
-    del args, kwargs
+    _check_scope(scope_name)
 
 
-def super_kernel_scope_end(*args: object, **kwargs: object) -> None:
+def super_kernel_scope_end(scope_name: str | None = None) -> None:
     """End a range that a graph compiler may fuse."""
-    del args, kwargs
+    _check_scope(scope_name)
+
+
+def _check_scope(name: str | None) -> None:
+    if name is not None and not name.strip():
+        raise RuntimeError("scope_name should be None or a non-empty string.", pta_error(ErrCode.PARAM))
 
 
 def lazy_call(callback: Callable[[], Any]) -> None:

@@ -149,6 +149,10 @@ class NPUGraph:
         with shown_range(GRAPH_REPLAY):
             self._program.run()
 
+    def register_generator_state(self, generator: torch.Generator) -> None:
+        """Accept a generator: whatever a replay draws from moves on."""
+        del generator
+
     def reset(self) -> None:
         """Forget the graph, and what it kept."""
         self._program = None

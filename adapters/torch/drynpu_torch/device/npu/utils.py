@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from drynpu_torch.device.npu._control import clear_npu_overflow_flag as clear_npu_overflow_flag
+from drynpu_torch.device.npu._control import get_npu_overflow_flag as get_npu_overflow_flag
 from drynpu_torch.device.npu._control import npu_check_overflow as npu_check_overflow
 from drynpu_torch.device.npu._devices import current_device as current_device
 from drynpu_torch.device.npu._devices import device as device

@@ -1,0 +1,28 @@
+"""Types that a device computes in and the CPU has no kernels for: results and gradients beside FP64."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+LAST_PLACE = {"float16": 2**-10, "bfloat16": 2**-7}
+"""How far a rounded result may be from the exact one, relative to the largest value."""
+
+
+def test_operators_take_halves_and_int32_as_on_a_device(run: Any) -> None:
+    found = run(Path(__file__).with_name("types_script.py"))
+    assert found.pop("foreach") == [[2.0] * 3, [3.0] * 3]
+    assert found.pop("out")
+    assert max(found.pop("batch_norm_stats")) < 1e-6
+    assert found.pop("one_hot") == ["torch.int32", True, [0.0]]
+    loss, nll = found.pop("multilabel_margin_loss"), found.pop("nll_loss2d")
+    assert loss[:2] == ["torch.float16", True]
+    assert max(loss[2]) < LAST_PLACE["float16"]
+    assert nll[:2] == ["torch.float32", True]
+    assert max(nll[2]) < 1e-6
+    assert len(found) == 12
+    for label, (dtype, is_shape, errors) in found.items():
+        name, kind = label.split()
+        assert is_shape, label
+        assert dtype == ("torch.float32" if "softmax" in name else f"torch.{kind}"), label
+        assert max(errors) < LAST_PLACE[kind], label

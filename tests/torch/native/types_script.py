@@ -1,0 +1,61 @@
+"""Run operators in types that the CPU has no kernels for; print what test_types.py compares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch_npu  # noqa: F401 - registers the device
+from torch.nn import functional
+
+torch.manual_seed(0)
+found: dict[str, Any] = {}
+
+
+def compare(label: str, function: Callable[..., torch.Tensor], *tensors: torch.Tensor, gradients: bool = True) -> None:
+    """Keep dtype, shape and the largest error relative to FP64, of the result and of the gradients."""
+
+    def run(values: list[torch.Tensor]) -> list[torch.Tensor]:
+        leaves = [t.detach().requires_grad_(gradients and t.is_floating_point()) for t in values]
+        result = function(*leaves)
+        wanted = [leaf for leaf in leaves if leaf.requires_grad]
+        return [result.detach(), *torch.autograd.grad(result.double().square().sum(), wanted)] if wanted else [result]
+
+    exact = run([t.double() if t.is_floating_point() else t.long() for t in tensors])
+    there = run([t.npu() for t in tensors])
+    errors = []
+    for one, other in zip(exact, there, strict=True):
+        scale = max(float(one.abs().max()), 1e-6)
+        errors.append(float((one.double() - other.cpu().double()).abs().max()) / scale)
+    found[label] = [str(there[0].dtype), list(there[0].shape) == list(exact[0].shape), errors]
+
+
+for dtype in (torch.float16, torch.bfloat16):
+    kind = str(dtype)[6:]
+    x, small = torch.randn(4, 8).to(dtype), torch.randn(2, 3, 6, 6, 6).to(dtype)
+    compare(f"softmax {kind}", lambda t: torch.softmax(t, -1, dtype=torch.float32), x)
+    compare(f"log_softmax {kind}", lambda t: torch.log_softmax(t, 0, dtype=torch.float32), x)
+    compare(f"avg_pool3d {kind}", lambda t: functional.avg_pool3d(t, 2), small)
+    compare(f"cdist {kind}", torch.cdist, x, torch.randn(5, 8).to(dtype))
+    grid = torch.rand(2, 5, 5, 2).to(dtype)
+    compare(f"grid_sample {kind}", lambda t, g: functional.grid_sample(t, g, align_corners=False), small[:, :, 0], grid)
+    compare(f"mish {kind}", functional.mish, x)
+index = torch.tensor([[1, 2, -1, 0], [0, -1, 1, 1]], dtype=torch.int32)
+compare("multilabel_margin_loss", functional.multilabel_margin_loss, torch.randn(2, 4).half(), index)
+compare("nll_loss2d", functional.nll_loss, torch.randn(2, 3, 2, 2), torch.randint(0, 3, (2, 2, 2)).int())
+labels = torch.tensor([2, 0, 1], dtype=torch.int32)
+compare("one_hot", lambda t: functional.one_hot(t, 4), labels, gradients=False)
+out = torch.empty(2, 3, 3, 3, 3).half().npu()
+torch.ops.aten.avg_pool3d.out(small.half().npu(), [2, 2, 2], out=out)
+found["out"] = bool((out.cpu() == functional.avg_pool3d(small.half().float(), 2).half()).all())
+tensors, numbers = [torch.ones(3).npu() for _ in range(2)], torch.tensor([1.0, 2.0])
+found["foreach"] = [t.tolist() for t in torch._foreach_addcdiv(tensors, tensors, tensors, numbers)]
+mean, inverse = torch.batch_norm_stats(small[:, :, 0].float().npu(), 1e-5)
+exact = small[:, :, 0].double()
+found["batch_norm_stats"] = [
+    float((mean.cpu() - exact.mean((0, 2, 3))).abs().max()),
+    float((inverse.cpu() - (exact.var((0, 2, 3), correction=0) + 1e-5).rsqrt()).abs().max()),
+]
+print(json.dumps(found))
