@@ -6,11 +6,12 @@ The import is cheap: torch and the rest of the adapter are imported when a hook 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from drynpu.plugins import Facade, KernelRule, facade_folder, hookimpl
+from drynpu.plugins import Facade, KernelRule, RecordedCalls, facade_folder, hookimpl
 
 if TYPE_CHECKING:
     import click
@@ -39,6 +40,16 @@ def drynpu_kernel_rules(framework: str) -> Mapping[str, KernelRule]:
     from drynpu_torch.rules import RULES
 
     return RULES
+
+
+@hookimpl
+def drynpu_recorded_calls(framework: str) -> RecordedCalls | None:
+    """Return how profiles of torch_npu write operators; nothing where PyTorch is not, whose dispatcher knows them."""
+    if framework != "torch" or importlib.util.find_spec("torch") is None:
+        return None
+    from drynpu_torch.rules import FALLBACKS, signature_from_profile
+
+    return RecordedCalls(read=signature_from_profile, fallbacks=FALLBACKS)
 
 
 @hookimpl

@@ -8,6 +8,7 @@ how they are printed is for ``export`` and ``views``.
 from __future__ import annotations
 
 from drynpu.analysis._bandwidth import llc_averages, memory_averages
+from drynpu.analysis._called_kernels import LaunchComparison, compare_launches
 from drynpu.analysis._cluster import (
     CLUSTER_LINKS,
     CLUSTER_RANKS,
@@ -137,6 +138,7 @@ __all__ = [
     "GraphIterations",
     "KernelShare",
     "Kernels",
+    "LaunchComparison",
     "Links",
     "NamedTables",
     "Recalibration",
@@ -150,6 +152,7 @@ __all__ = [
     "communication_steps",
     "communication_time",
     "communication_transfers",
+    "compare_launches",
     "compare_profiles",
     "component_memory",
     "framework_lives",

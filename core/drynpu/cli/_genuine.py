@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from drynpu import CommandError
-from drynpu.analysis import Kernels, chip_like, measured_kernels
+from drynpu.analysis import Kernels, LaunchComparison, chip_like, compare_launches, measured_kernels
+from drynpu.kernels import build_rule_book
 from drynpu.plugins import Plugins
-from drynpu.views.runs import Run
+from drynpu.views.runs import Rank, Run
 
 chip_option = click.option(
     "--chip", required=True, help="Chip that the profile was recorded on: a profile does not say it."
@@ -28,10 +29,30 @@ def read_genuine(directories: Sequence[Path], chip: str, plugins: Plugins) -> Ke
     """
     where = chip_like(chip, plugins.chip_files())
     found = Kernels()
+    for source, rank in _genuine_ranks(directories):
+        found = found.with_others(measured_kernels(rank.profile, where, source))
+    return found
+
+
+def read_launches(directory: Path, plugins: Plugins) -> LaunchComparison | None:
+    """
+    Return how what the operators of the first rank launched compares with the rules, None where that is not known.
+
+    Profiles say nothing of their framework; only PyTorch's operators have such names.
+    """
+    calls = plugins.recorded_calls("torch")
+    if calls is None:
+        return None
+    book = build_rule_book(plugins.kernel_rules("torch"), fallbacks=calls.fallbacks)
+    _, rank = next(_genuine_ranks([directory]))
+    return compare_launches(rank.profile, calls.read, book.plan)
+
+
+def _genuine_ranks(directories: Sequence[Path]) -> Iterator[tuple[str, Rank]]:
+    """Give every rank of the runs, with the name of its run."""
     for directory in directories:
         run = Run.from_path(directory)
         for rank in run.ranks:
             if rank.modelled:
                 raise CommandError(f"{rank.path} was simulated by drynpu: its times are those of the model")
-            found = found.with_others(measured_kernels(rank.profile, where, run.name or directory.name))
-    return found
+            yield run.name or directory.name, rank

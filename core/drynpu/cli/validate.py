@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
 import polars as pl
+from attrs import asdict
 from rich.table import Table
 
-from drynpu.analysis import validate_kernels
-from drynpu.cli._genuine import chip_option, read_genuine
+from drynpu.analysis import LaunchComparison, validate_kernels
+from drynpu.cli._genuine import chip_option, read_genuine, read_launches
 from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.kernels import bundled_calibration, load_calibration
 from drynpu.plugins import Plugins
@@ -35,17 +37,49 @@ def validate(
     "ms" and "predicted" are the time of all launches, and "total" is how far off it is. Each different kernel counts
     once for the rest: its median error, the share with at most 25 %, and the share between low and high of its
     prediction ("in 80 %": 80 % when the intervals are right).
+
+    Where the profile has PyTorch's operators with their shapes, a second table has those that launched other types of
+    kernels than drynpu would launch for the same call. A profile has no values (strides, axes), on which some depend.
     """
     kernels = read_genuine([directory], chip, plugins)
     used = load_calibration(calibration) if calibration else bundled_calibration()
     found = validate_kernels(kernels, used, by="type" if types else "family")
+    launches = read_launches(directory, plugins)
     if json_output:
-        echo_json({"groups": found.to_dicts(), "left_out": kernels.left_out})
+        echo_json({"groups": found.to_dicts(), "left_out": kernels.left_out, "launches": _counted(launches)})
         return
     out = console()
     out.print(_shown(found, (("type", "support") if types else ("family", "types")) + _HEADINGS))
     for text, count in kernels.left_out.items():
         out.print(f"{count} launches are not part of this: {text}")
+    if launches is not None:
+        out.print(_differing(launches))
+
+
+def _counted(launches: LaunchComparison | None) -> dict[str, object] | None:
+    """Return the comparison of launches for ``--json``."""
+    if launches is None:
+        return None
+    return {**asdict(launches, recurse=False), "table": launches.table.to_dicts()}
+
+
+def _differing(launches: LaunchComparison) -> Table:
+    """Return the operators that launch other kernels here, with what is on one side alone."""
+    title = (
+        f"{launches.equal} of {launches.operators} operators launch the same kernels here. "
+        f"Of {launches.kernels} kernels drynpu launches {launches.missing} not, and {launches.added} others"
+    )
+    shown = Table(title=title)
+    for heading in ("operator", "calls", "only in the profile", "only here"):
+        shown.add_column(heading, justify="right" if heading == "calls" else "left")
+    for operator, calls, genuine, predicted in launches.table.iter_rows():
+        there, here = Counter(genuine), Counter(predicted)
+        shown.add_row(operator, str(calls), _listed(there - here), _listed(here - there))
+    return shown
+
+
+def _listed(types: Counter[str]) -> str:
+    return ", ".join(f"{kind} x{count}" if count > 1 else kind for kind, count in types.items())
 
 
 def _shown(found: pl.DataFrame, headings: tuple[str, ...]) -> Table:

@@ -18,7 +18,7 @@ from drynpu.plugins._checks import HOOKS
 from drynpu.plugins._discovery import DISABLED_VARIABLE
 from drynpu.plugins._manager import Plugins, build_manager, from_plugins
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, hookimpl
-from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, StandIn, facade_folder
+from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, RecordedCalls, StandIn, facade_folder
 
 __all__ = [
     "DISABLED_VARIABLE",
@@ -29,6 +29,7 @@ __all__ = [
     "Facade",
     "KernelRule",
     "Plugins",
+    "RecordedCalls",
     "StandIn",
     "build_manager",
     "facade_folder",

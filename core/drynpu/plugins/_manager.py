@@ -15,7 +15,7 @@ from drynpu.plugins import _spec
 from drynpu.plugins._checks import check_hooks
 from drynpu.plugins._discovery import Candidate, blocked_by_environment, candidates, unknown_plugin
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, PROJECT
-from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, StandIn
+from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, RecordedCalls, StandIn
 
 if TYPE_CHECKING:
     import click
@@ -137,6 +137,11 @@ class Plugins:
             Two external plugins have a rule for the same operator. An external rule replaces a bundled one.
         """
         return self._merge("drynpu_kernel_rules", "a rule for the operator", replace_bundled=True, framework=framework)
+
+    def recorded_calls(self, framework: str) -> RecordedCalls | None:
+        """Return how operators in genuine profiles of a framework are read; None if no adapter knows."""
+        found = [calls for _, calls in self._ask("drynpu_recorded_calls", framework=framework) if calls is not None]
+        return found[0] if found else None
 
     def chip_files(self) -> tuple[Path, ...]:
         """Return the chip descriptions that plugins add to the bundled ones."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drynpu.plugins._markers import hookspec
-from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, StandIn
+from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, RecordedCalls, StandIn
 
 if TYPE_CHECKING:
     import click
@@ -26,6 +26,7 @@ __all__ = [
     "drynpu_kernel_rules",
     "drynpu_products",
     "drynpu_record_groups",
+    "drynpu_recorded_calls",
     "drynpu_stand_ins",
 ]
 
@@ -73,6 +74,18 @@ def drynpu_kernel_rules(framework: str) -> Mapping[str, KernelRule]:  # type: ig
         ``drynpu.kernels.Signature`` and returns a ``drynpu.kernels.KernelPlan``, or ``None`` when it has no
         answer for that signature. It is called once per distinct signature. A rule replaces a bundled one of the
         same name; two external plugins with the same name are an error.
+    """
+
+
+@hookspec
+def drynpu_recorded_calls(framework: str) -> RecordedCalls | None:
+    """
+    Say how operators in genuine profiles of a framework are read, so that they can be given kernels.
+
+    Parameters
+    ----------
+    framework:
+        The adapter whose operators are asked for, e.g. ``"torch"``. Answer ``None`` for any other than yours.
     """
 
 

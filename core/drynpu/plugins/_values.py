@@ -44,6 +44,18 @@ def facade_folder(plugin_file: str) -> Path:
 
 
 @frozen(kw_only=True)
+class RecordedCalls:
+    """How the operators of genuine profiles are read."""
+
+    read: Callable[[str, str, str], Any]
+    """
+    ``read(name, dtypes, shapes) -> drynpu.kernels.Signature``: from the texts of a profile, ``;`` between arguments.
+    """
+    fallbacks: tuple[KernelRule, ...] = ()
+    """Rules for operators without one of their name, in the order in which they are tried."""
+
+
+@frozen(kw_only=True)
 class StandIn:
     """A package that ``drynpu run`` serves under the name of a framework that is not installed."""
 

@@ -17,7 +17,7 @@ from drynpu.simulate._inputs import (
     Rendezvous,
     StaticMemory,
 )
-from drynpu.simulate._lower import LoweredLaunches, Planner
+from drynpu.simulate._lower import LoweredLaunches, Planner, lower
 from drynpu.simulate._memory import Simulation
 from drynpu.simulate._recording import Destination, Recording
 from drynpu.simulate._simulate import simulate
@@ -44,5 +44,6 @@ __all__ = [
     "Rendezvous",
     "Simulation",
     "StaticMemory",
+    "lower",
     "simulate",
 ]

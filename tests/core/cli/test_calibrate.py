@@ -86,6 +86,8 @@ def test_errors_by_family_and_type(drynpu: Callable[..., Any], details: Callable
     shown = drynpu("validate", str(path), "--chip", CHIP).out
     assert "3 different kernels" in shown
     assert "elementwise" in shown
+    assert json.loads(ended.out)["launches"] is None, "kernels alone do not say which operators launched them"
+    assert "launch the same" not in shown
 
 
 def test_coefficients_follow_the_device(
@@ -154,6 +156,16 @@ def test_a_genuine_profile(drynpu: Callable[..., Any], tmp_path: Path) -> None:
         csv.filter(pl.col("Input Shapes").str.contains(r"\d"))["Duration(us)"].sum(), rel=0.05
     )
     assert abs(table["predicted_ms"].sum() / table["measured_ms"].sum() - 1) < 0.25
+    compared = document["launches"]
+    assert compared["kernels"] == csv.filter(pl.col("Accelerator Core") != "HCCL").height
+    differing = compared["operators"] - compared["equal"]
+    assert differing == sum(row["calls"] for row in compared["table"])
+    assert differing <= 8, compared["table"]
+    assert compared["missing"] <= 9
+    # A profile does not say to which type a call casts.
+    assert {"operator": "aten::to", "calls": 2, "genuine": ["Cast"], "predicted": []} in compared["table"]
+    shown = " ".join(drynpu("validate", str(rank), "--chip", "910B2").out.split())
+    assert "80 of 88 operators launch the same kernels here" in shown
     ended = drynpu("calibrate", str(RANKS), "--chip", "910B2", "-o", str(tmp_path / "my.yaml"))
     assert ended.code == 0
     assert "262 different kernels" in ended.out

@@ -39,6 +39,7 @@ from drynpu_torch.rules._names import (
     transparent,
     wrapper_rule,
 )
+from drynpu_torch.rules._recorded import signature_from_profile
 from drynpu_torch.rules._signature import signature_from_kineto
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "is_transparent",
     "operator_of_kernel",
     "signature_from_kineto",
+    "signature_from_profile",
 ]
 
 _FAMILIES: Final = (
