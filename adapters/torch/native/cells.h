@@ -2,10 +2,25 @@
 #pragma once
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/lstm_cell_native.h>
 #include <ATen/ops/zeros_like.h>
 #include <ATen/core/TensorBody.h>
 
 namespace npu {
+
+// The device computes a cell in the type of its input; weights that are kept in another one are converted.
+inline std::tuple<at::Tensor, at::Tensor> lstm_cell_of_input(
+    const at::Tensor& input, at::TensorList states, const at::Tensor& input_weight, const at::Tensor& hidden_weight,
+    const std::optional<at::Tensor>& input_bias, const std::optional<at::Tensor>& hidden_bias) {
+  const auto type = input.scalar_type();
+  const auto bias = [&](const std::optional<at::Tensor>& given) {
+    return given && given->defined() ? std::optional<at::Tensor>(given->to(type)) : given;
+  };
+  std::vector<at::Tensor> converted;
+  for (const auto& state : states) converted.push_back(state.to(type));
+  return at::native::lstm_cell(
+      input, converted, input_weight.to(type), hidden_weight.to(type), bias(input_bias), bias(hidden_bias));
+}
 
 // The workspace keeps the four gates.
 inline std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(

@@ -319,6 +319,8 @@ class DeviceMemory : public Segments {
   }
 
   void fail(int64_t bytes, int device) {
+    constexpr int64_t EXBI = int64_t{1} << 60;
+    TORCH_CHECK_WITH(OutOfMemoryError, bytes < EXBI, "NPU out of memory. Tried to allocate more than 1EB memory.");
     std::string allowed_text = most() < total ? bytes_text(double(most())) + " allowed; " : "";
     std::string text = c10::str(
         "NPU out of memory. Tried to allocate ", bytes_text(double(bytes)), " (NPU ", device, "; ",

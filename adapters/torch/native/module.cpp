@@ -71,6 +71,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (const char* name : {"_softmax_backward_data", "_log_softmax_backward_data"})
     m.impl(name, torch::CppFunction::makeFromBoxedFunction<&softmax_backward>());
   m.impl("one_hot", TORCH_FN(one_hot));
+  m.impl("lstm_cell", TORCH_FN(lstm_cell_of_input));
   m.impl("mish_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   serve_recurrent_layers(m);
   m.impl("_thnn_fused_gru_cell", TORCH_FN(gru_cell));
@@ -85,6 +86,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
       "_scaled_dot_product_fused_attention_overrideable_backward",
       torch::CppFunction::makeFromBoxedFunction<&attention_backward>());
 }
+
+// Composed of operators that are differentiated, so it is registered where these are.
+TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, m) { m.impl("lstm_cell", TORCH_FN(lstm_cell_of_input)); }
 
 TORCH_LIBRARY(drynpu, m) {
   m.def("set_default_generator(Generator? generator, int index) -> ()", &set_default_generator);

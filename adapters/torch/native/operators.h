@@ -3,6 +3,8 @@
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/Context.h>
+#include <ATen/native/TensorFactories.h>
 #include <ATen/native/transformers/attention.h>
 #include <ATen/ops/_fused_sdp_choice.h>
 #include <ATen/ops/copy_native.h>
@@ -16,6 +18,14 @@ namespace npu {
 
 constexpr int64_t MATH = 0, OVERRIDEABLE = 4;  // at::SDPBackend
 
+// Memory of which nobody knows the contents holds NaN, or the largest number, where the script asks for that.
+inline at::Tensor filled(at::Tensor tensor) {
+  const auto& context = at::globalContext();
+  if (C10_UNLIKELY(context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory()))
+    at::native::fill_empty_deterministic_(tensor);
+  return tensor;
+}
+
 inline at::Tensor empty(
     c10::IntArrayRef size, std::optional<c10::ScalarType> dtype, std::optional<c10::Layout> layout,
     std::optional<c10::Device> device, std::optional<bool> pinned, std::optional<c10::MemoryFormat> format) {
@@ -23,9 +33,9 @@ inline at::Tensor empty(
   TORCH_CHECK_NOT_IMPLEMENTED(
       layout.value_or(c10::kStrided) == c10::kStrided, "the npu has tensors of layout torch.strided alone, not ", *layout);
   SelectedDevice selected(device ? device->index() : c10::DeviceIndex(-1));
-  return at::detail::empty_generic(
+  return filled(at::detail::empty_generic(
       size, allocator(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-      dtype.value_or(at::typeMetaToScalarType(c10::get_default_dtype())), format);
+      dtype.value_or(at::typeMetaToScalarType(c10::get_default_dtype())), format));
 }
 
 inline at::Tensor empty_strided(
@@ -33,9 +43,9 @@ inline at::Tensor empty_strided(
     std::optional<c10::Device> device, std::optional<bool> pinned) {
   TORCH_CHECK(!pinned.value_or(false), "Only dense CPU tensors can be pinned");
   SelectedDevice selected(device ? device->index() : c10::DeviceIndex(-1));
-  return at::detail::empty_strided_generic(
+  return filled(at::detail::empty_strided_generic(
       size, stride, allocator(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-      dtype.value_or(at::typeMetaToScalarType(c10::get_default_dtype())));
+      dtype.value_or(at::typeMetaToScalarType(c10::get_default_dtype()))));
 }
 
 // Returns a tensor of the host with stand-ins for the values of one that has none.

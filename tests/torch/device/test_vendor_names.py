@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch_npu
 
 DTYPES = {
     "BFloat16": torch.bfloat16,
@@ -209,3 +210,36 @@ def test_a_chip_without_a_number(scripts: Any) -> None:
     script = "import torch, torch_npu\ntorch_npu.npu.utils.get_soc_version()"
     run = scripts(script, environment={"DRYNPU_CHIP": "Ascend310"}, status=1)
     assert "RuntimeError: Unsupported soc version: Ascend310" in run.stderr
+
+
+def test_attention_is_switched_by_the_flags_of_pytorch() -> None:
+    with torch.npu.sdp_kernel(enable_flash=False, enable_math=True, enable_mem_efficient=False):
+        assert not torch.backends.cuda.flash_sdp_enabled()
+        assert (torch.npu.flash_sdp_enabled(), torch.npu.math_sdp_enabled()) == (False, True)
+        assert not torch.npu.mem_efficient_sdp_enabled()
+    assert torch.npu.flash_sdp_enabled()
+
+
+def test_the_index_of_a_device_is_found_as_the_vendors_function_does() -> None:
+    find = torch.npu._get_device_index
+    assert [find("npu:3"), find(2), find("npu", optional=True), find("cpu", allow_cpu=True)] == [3, 2, 0, -1]
+    with pytest.raises(ValueError, match="Expected a npu device, but got: cpu"):
+        find(torch.device("cpu"), optional=True)
+    with pytest.raises(RuntimeError, match="Invalid device string"):
+        find("npu0")
+    with pytest.raises(ValueError, match=r"Expected a npu device, but got: cpu.*\n.*ERR00003"):
+        torch.npu.synchronize("cpu")
+
+
+def test_ranges_of_graph_compilers_have_names() -> None:
+    torch.npu.super_kernel_scope_begin("part")
+    torch.npu.super_kernel_scope_end()
+    with pytest.raises(RuntimeError, match=r"scope_name should be None or a non-empty string\."):
+        torch.npu.super_kernel_scope_begin(" ")
+
+
+def test_memory_of_tensors_is_counted_in_elements() -> None:
+    assert torch_npu.get_storage_size(torch.zeros(4, 4, device="npu")[0].half()) == 4
+    assert torch_npu.get_storage_size(torch.zeros(4, 4, device="npu")[0]) == 16
+    strided = torch_npu._C._empty_strided_npu((2, 3), (1, 2), torch.int32)
+    assert (strided.stride(), strided.dtype) == ((1, 2), torch.int32)

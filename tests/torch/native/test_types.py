@@ -20,6 +20,14 @@ def test_operators_take_halves_and_int32_as_on_a_device(run: Any) -> None:
     assert max(loss[2]) < LAST_PLACE["float16"]
     assert nll[:2] == ["torch.float32", True]
     assert max(nll[2]) < 1e-6
+    kinds, error = found.pop("lstm_cell")
+    assert kinds == ["torch.float16", "torch.float32"]
+    assert error < 2 * LAST_PLACE["float16"]
+    (halves, integers), single = found.pop("filled")
+    assert [str(number) for number in halves] == ["nan"] * 2
+    assert (integers, single) == ([2**31 - 1] * 2, [True] * 2)
+    assert found.pop("swapped") == [0, 2 << 20]
+    assert found.pop("most") == "NPU out of memory. Tried to allocate more than 1EB memory."
     assert len(found) == 12
     for label, (dtype, is_shape, errors) in found.items():
         name, kind = label.split()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch_npu  # noqa: F401 - registers the device
+import torch_npu
 from torch.nn import functional
 
 torch.manual_seed(0)
@@ -58,4 +58,29 @@ found["batch_norm_stats"] = [
     float((mean.cpu() - exact.mean((0, 2, 3))).abs().max()),
     float((inverse.cpu() - (exact.var((0, 2, 3), correction=0) + 1e-5).rsqrt()).abs().max()),
 ]
+cell, given = torch.nn.LSTMCell(8, 4).npu(), torch.randn(3, 8).half()
+states = [torch.randn(3, 4).half() for _ in range(2)]
+hidden, state = cell(given.npu(), tuple(t.npu() for t in states))
+hidden.float().sum().backward()
+exact = torch.nn.LSTMCell(8, 4).double()
+exact.load_state_dict({name: t.cpu().double() for name, t in cell.state_dict().items()})
+there = exact(given.double(), tuple(t.double() for t in states))
+found["lstm_cell"] = [
+    [str(hidden.dtype), str(cell.weight_ih.grad.dtype)],
+    max(float((a.cpu().double() - b).abs().max()) for a, b in zip((hidden, state), there, strict=True)),
+]
+torch.use_deterministic_algorithms(True)
+kinds = (torch.float16, torch.int32)
+found["filled"] = [
+    [torch.empty(2, dtype=kind, device="npu").tolist() for kind in kinds],
+    torch.empty_strided((2,), (1,), device="npu").isnan().tolist(),
+]
+torch.use_deterministic_algorithms(False)
+before = torch.npu.memory_allocated()
+swapped = torch_npu.empty_with_swapped_memory([1 << 20], dtype=torch.float32, device="npu")
+found["swapped"] = [torch.npu.memory_allocated() - before, swapped.fill_(2).sum().item()]
+try:
+    torch.empty(1 << 60, dtype=torch.int8, device="npu")
+except torch.OutOfMemoryError as error:
+    found["most"] = str(error).splitlines()[0]
 print(json.dumps(found))

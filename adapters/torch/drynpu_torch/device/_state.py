@@ -22,7 +22,7 @@ from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.extension.choice import Choice
 
 DEVICE_TYPE = "npu"
-_ACL_FAILED = "ERR00100"
+_ACL_FAILED, _INVALID_VALUE = "ERR00100", "ERR00003"
 _DEVICE_KIND = torch._C._autograd.DeviceType.PrivateUse1.value
 
 DeviceLike = torch.device | str | int | None
@@ -221,7 +221,9 @@ class DeviceState:
             device = int(device) if device.isdigit() else _parse(device)
         if isinstance(device, torch.device):
             if device.type != DEVICE_TYPE:
-                raise ValueError(f"expected an npu device, got {str(device)!r}; give 'npu', 'npu:N' or a number")
+                raise ValueError(
+                    tagged(f"Expected a npu device, but got: {device}; give 'npu', 'npu:N' or a number", _INVALID_VALUE)
+                )
             device = self.current_device if device.index is None else device.index
         if not 0 <= device < self.device_count:
             raise RuntimeError(self.out_of_range(device))

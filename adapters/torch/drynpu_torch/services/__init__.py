@@ -6,7 +6,14 @@ from drynpu_torch.device.npu.utils import get_cann_version
 from drynpu_torch.services._environment import describe_environment
 from drynpu_torch.services._files import save_async
 from drynpu_torch.services._flops import FlopsCounter
-from drynpu_torch.services._tensors import Format, copy_memory_, empty_with_format, unsupported_dtype
+from drynpu_torch.services._tensors import (
+    Format,
+    copy_memory_,
+    empty_with_format,
+    empty_with_swapped_memory,
+    get_storage_size,
+    unsupported_dtype,
+)
 from drynpu_torch.services._threads import reset_thread_affinity, set_thread_affinity
 
 __all__ = [
@@ -15,7 +22,9 @@ __all__ = [
     "copy_memory_",
     "describe_environment",
     "empty_with_format",
+    "empty_with_swapped_memory",
     "get_cann_version",
+    "get_storage_size",
     "reset_thread_affinity",
     "save_async",
     "set_thread_affinity",

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from drynpu_torch.device import DEVICE_TYPE
+from drynpu_torch.device import DEVICE_TYPE, state
 
 
 class Format(IntEnum):
@@ -58,3 +58,22 @@ def empty_with_format(size: Sequence[int], *, acl_format: int = Format.ND, **opt
     """Return a tensor without values, as ``torch.empty`` does on the device; the format changes no value."""
     Format(acl_format)
     return torch.empty(tuple(size), **({"device": DEVICE_TYPE} | options))
+
+
+def get_storage_size(self: torch.Tensor) -> int:
+    """Return how many elements of the tensor's dtype its storage has room for."""
+    return self.untyped_storage().nbytes() // self.element_size()
+
+
+def empty_with_swapped_memory(
+    size: Sequence[int], *, dtype: torch.dtype | None = None, device: torch.device | str | None = None
+) -> torch.Tensor:
+    """Return a tensor of the device whose memory lies on the host, so that it counts as none of the device's."""
+    library = state().library
+    try:
+        if library is not None:
+            library.count_memory(counted=False)
+        return torch.empty(tuple(size), dtype=dtype, device=device or DEVICE_TYPE)
+    finally:
+        if library is not None:
+            library.count_memory(counted=True)

@@ -26,14 +26,30 @@ alias_modules("torch_npu.npu")
 
 from torch_npu import _C, contrib, distributed, optim, profiler, utils  # noqa: E402 - they find the device in place
 
-from drynpu_torch.services import Format, copy_memory_, empty_with_format, unsupported_dtype  # noqa: E402
+from drynpu_torch.services import (  # noqa: E402
+    Format,
+    copy_memory_,
+    empty_with_format,
+    empty_with_swapped_memory,
+    get_storage_size,
+    unsupported_dtype,
+)
 
 profiler._NonIntrusiveProfile.init()
 
 __version__ = facade_version(torch.__version__)
 
 __all__ = ["_C", "Format", "contrib", "copy_memory_", "distributed", "empty_with_format", "get_npu_format", "npu"]
-__all__ += ["npu_format_cast", "npu_format_cast_", "optim", "profiler", "unsupported_dtype", "utils"]
+__all__ += [
+    "empty_with_swapped_memory",
+    "get_storage_size",
+    "npu_format_cast",
+    "npu_format_cast_",
+    "optim",
+    "profiler",
+    "unsupported_dtype",
+    "utils",
+]
 __all__ += [*exported(), *TYPE_NUMBERS]
 
 

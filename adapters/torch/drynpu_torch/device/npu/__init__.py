@@ -6,7 +6,7 @@ All documented names exist; using one that drynpu does not provide raises an err
 
 from __future__ import annotations
 
-from drynpu_torch.device.npu import _control, _devices, _settings, amp, graphs, memory, random, streams, utils
+from drynpu_torch.device.npu import _control, _devices, _settings, amp, backends, graphs, memory, random, streams, utils
 from drynpu_torch.device.npu._control import *
 from drynpu_torch.device.npu._control import lazy_call as _lazy_call  # noqa: F401 - a name that PyTorch's device modules have
 from drynpu_torch.device.npu._devices import *
@@ -16,6 +16,7 @@ from drynpu_torch.device.npu._refused import ALLOCATORS, REFUSED
 from drynpu_torch.device.npu._settings import *
 from drynpu_torch.device.npu._versions import get_soc_version as get_soc_version
 from drynpu_torch.device.npu.amp import get_amp_supported_dtype, is_bf16_supported
+from drynpu_torch.device.npu.backends import *
 from drynpu_torch.device.npu.graphs import *
 from drynpu_torch.device.npu.graphs import _launch_host_func, _subscribe_report, _unsubscribe_report  # noqa: F401 - vLLM-Ascend calls them
 from drynpu_torch.device.npu.memory import *
@@ -23,6 +24,7 @@ from drynpu_torch.device.npu.mstx import mstx
 from drynpu_torch.device.npu.random import *
 from drynpu_torch.device.npu.streams import *
 from drynpu_torch.device.npu.types import TYPES
+from drynpu_torch.device.npu.utils import _get_device_index as _get_device_index
 
 globals().update(TYPES | REFUSED)
 memory.__dict__.update({name: REFUSED[name] for name in ALLOCATORS})
@@ -42,6 +44,7 @@ __all__ += ["NpuGraphOpHandler", "make_graphed_callables", "register_npu_graph_h
 __all__ += _control.__all__
 __all__ += _devices.__all__
 __all__ += _settings.__all__
+__all__ += backends.__all__
 __all__ += graphs.__all__
 __all__ += memory.__all__
 __all__ += random.__all__

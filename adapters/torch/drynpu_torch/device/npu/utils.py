@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import torch
+
+from drynpu_torch.device._errors import ErrCode, pta_error
+from drynpu_torch.device._state import DEVICE_TYPE
 from drynpu_torch.device.npu._control import clear_npu_overflow_flag as clear_npu_overflow_flag
 from drynpu_torch.device.npu._control import get_npu_overflow_flag as get_npu_overflow_flag
 from drynpu_torch.device.npu._control import npu_check_overflow as npu_check_overflow
@@ -23,3 +29,27 @@ from drynpu_torch.device.npu.streams import stream as stream
 from drynpu_torch.device.npu.streams import synchronize as synchronize
 
 _is_gte_cann_version = is_gte_cann_version
+
+
+def empty_strided_npu(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """Return a tensor of the current device with these sizes and strides, as compiled graphs ask for one."""
+    return torch.empty_strided(tuple(size), tuple(stride), dtype=dtype, device=DEVICE_TYPE)
+
+
+def _get_device_index(device: object, optional: bool = False, allow_cpu: bool = False) -> int:
+    """
+    Return the index of a device; that of ``npu`` alone is the current one if *optional*, that of ``cpu`` is -1.
+
+    Raises
+    ------
+    ValueError
+        It is a device of another type, or none is given.
+    RuntimeError
+        The text is no device.
+    """
+    if isinstance(device, str):
+        device = torch.device(device)
+    if isinstance(device, torch.device) and device.type not in ((DEVICE_TYPE, "cpu") if allow_cpu else (DEVICE_TYPE,)):
+        kinds = "npu or cpu" if allow_cpu else "npu"
+        raise ValueError(f"Expected a {kinds} device, but got: {device}" + pta_error(ErrCode.VALUE))
+    return int(torch._utils._get_device_index(device, optional, allow_cpu))

@@ -8,3 +8,4 @@ from drynpu_torch.device.npu.graphs import NPUTaskGroupHandle as _NPUTaskGroupHa
 from drynpu_torch.device.npu.graphs import graph_pool_handle as _graph_pool_handle  # noqa: F401
 from drynpu_torch.device.npu.graphs import is_current_stream_capturing as _npu_isCurrentStreamCapturing  # noqa: F401
 from drynpu_torch.device.npu.graphs import weak_ref_tensor as _weak_ref_tensor  # noqa: F401
+from drynpu_torch.device.npu.utils import empty_strided_npu as _empty_strided_npu  # noqa: F401
