@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
@@ -16,6 +17,8 @@ from drynpu.recorder._rank_server import RankServer, receive_message, send_messa
 
 _PAUSE_S: Final = 0.05
 """Between two attempts to find the first rank."""
+_GREETING_S: Final = 5.0
+"""How long something that serves at the port may take to answer."""
 LINGER_S: Final = 30.0
 """How long the first rank stays at its end for the others, which need it to write their recordings."""
 
@@ -38,52 +41,77 @@ class RankLink:
     _local: threading.local = field(factory=threading.local)
     _counts: Counter[str] = field(factory=Counter)
     _lock: threading.Lock = field(factory=threading.Lock)
+    _pid: int = field(factory=os.getpid)
 
     @classmethod
     def join(
-        cls, rank: int, size: int, *, host: str, port: int, job: str, connect_s: float, answer_s: float
+        cls,
+        rank: int,
+        size: int,
+        *,
+        host: str,
+        port: int,
+        job: str,
+        connect_s: float,
+        answer_s: float,
+        ports: int = 1,
     ) -> RankLink:
         """
         Join the ranks of *job*: the first serves at *port* of *host*, the others look for it *connect_s* seconds.
 
-        A collective waits *answer_s* seconds for the others.
+        With several *ports*, from *port* on, it is the first of them that is free, and the others try all of them. A
+        collective waits *answer_s* seconds for the others.
 
         Raises
         ------
         CommandError
-            The port is in use, or the first rank is not there.
+            The ports are in use, or the first rank is not there.
         """
+        candidates = [(host, number) for number in range(port, port + ports)]
         server = RankServer(job, size) if rank == 0 else None
         if server is not None:
-            try:
-                server.start(host, port)
-            except OSError as error:
-                raise CommandError(f"rank 0 cannot serve the other ranks at port {port}: {error}") from error
-        link = cls(rank, size, job, (host, port), answer_s, server)
-        link._connect(connect_s)
+            candidates = [_serve(server, candidates)]
+        link = cls(rank, size, job, candidates[0], answer_s, server)
+        link._find(candidates, connect_s)
         return link
 
-    def _connect(self, seconds: float) -> socket.socket:
-        host, port = self._address
-        deadline = time.monotonic() + seconds
+    def _find(self, candidates: Sequence[tuple[str, int]], seconds: float) -> None:
+        """Connect to the first of *candidates* where this job is served."""
+        deadline, reason = time.monotonic() + seconds, ""
         while True:
-            try:
-                connection = socket.create_connection(self._address, timeout=max(deadline - time.monotonic(), 1))
-                break
-            except OSError as error:
-                if time.monotonic() >= deadline:
-                    raise CommandError(
-                        f"rank {self.rank} of {self.size}: rank 0 is not there at port {port} of {host} after "
-                        f"{seconds:g} s; start {self.size} processes, one for each rank ({error})"
-                    ) from error
-                time.sleep(_PAUSE_S)
+            for self._address in candidates:
+                try:
+                    self._connect()
+                    return
+                except CommandError as error:
+                    if len(candidates) == 1:
+                        raise
+                    reason = str(error)
+                except OSError as error:
+                    reason = str(error)
+            if time.monotonic() >= deadline:
+                host, port = candidates[0]
+                raise CommandError(
+                    f"rank {self.rank} of {self.size}: rank 0 is not there at port {port} of {host} after "
+                    f"{seconds:g} s; start {self.size} processes, one for each rank ({reason})"
+                )
+            time.sleep(_PAUSE_S)
+
+    def _connect(self) -> socket.socket:
+        connection = socket.create_connection(self._address, timeout=_GREETING_S)
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            send_message(connection, {"job": self.job, "rank": self.rank, "size": self.size})
+            header, _ = receive_message(connection)
+        except (OSError, ValueError) as error:
+            connection.close()
+            raise ConnectionError(f"what serves at port {self._address[1]} is no rank: {error}") from error
         connection.settimeout(None)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        send_message(connection, {"job": self.job, "rank": self.rank, "size": self.size})
-        header, _ = receive_message(connection)
         if "error" in header:
             connection.close()
-            raise CommandError(f"rank {self.rank} of {self.size}, {self.job!r}: at port {port} {header['error']}")
+            raise CommandError(
+                f"rank {self.rank} of {self.size}, {self.job!r}: at port {self._address[1]} {header['error']}"
+            )
         with self._lock:
             self._sockets.append(connection)
         return connection
@@ -139,7 +167,9 @@ class RankLink:
         return self._ask({"what": "get", "keys": keys, "seconds": self._answer_s, "take": True})[1]
 
     def close(self) -> None:
-        """Leave the others; the first rank waits for them, `LINGER_S` at most."""
+        """Leave the others; the first rank waits for them, `LINGER_S` at most. A forked process leaves nothing."""
+        if os.getpid() != self._pid:
+            return
         with self._lock:
             connections, self._sockets = self._sockets, []
         for connection in connections:
@@ -154,10 +184,10 @@ class RankLink:
             return self._counts[name]
 
     def _ask(self, header: Mapping[str, object], payload: bytes = b"") -> tuple[dict[str, Any], bytes]:
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = self._connect(1)
         try:
+            connection = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = self._local.connection = self._connect()
             send_message(connection, header, payload)
             answer, content = receive_message(connection)
         except OSError as error:
@@ -165,6 +195,16 @@ class RankLink:
         if "error" in answer:
             raise TimeoutError(answer["error"])
         return answer, content
+
+
+def _serve(server: RankServer, candidates: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    """Serve at the first of *candidates* that is free, and return it."""
+    for host, port in candidates:
+        try:
+            return host, server.start(host, port)
+        except OSError as error:
+            reason = error
+    raise CommandError(f"rank 0 cannot serve the other ranks at port {candidates[0][1]}: {reason}") from reason
 
 
 def _split(content: bytes, lengths: Sequence[int]) -> list[bytes]:

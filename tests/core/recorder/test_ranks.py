@@ -159,6 +159,18 @@ def test_a_port_in_use_is_named(ranks: Any) -> None:
         join(0, 1, first._address[1])
 
 
+def test_ranks_find_each_other_at_the_first_free_of_several_ports() -> None:
+    other = join(0, 1, free_port(), job="other")
+    port = other._address[1]
+    links = [
+        RankLink.join(rank, 2, host=HOST, port=port, job="job", connect_s=5, answer_s=5, ports=8) for rank in range(2)
+    ]
+    assert links[0]._address == links[1]._address
+    assert port < links[0]._address[1] < port + 8
+    for link in [links[1], links[0], other]:
+        link.close()
+
+
 def call(kind: str = "allReduce", sequence: int = 0) -> RankCall:
     return RankCall(group="g", ranks=(0, 1), kind=kind, sequence=sequence)
 

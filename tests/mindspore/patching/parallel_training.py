@@ -12,13 +12,14 @@ from typing import Any
 
 import mindspore as ms
 import numpy as np
-from mindspore import nn
-from mindspore.communication import get_group_size, get_rank, init
+from mindspore import nn, ops
+from mindspore.communication import create_group, get_group_size, get_rank, init
 from mindspore.profiler import ProfilerLevel, _ExperimentalConfig, profile, tensorboard_trace_handler
 
 ms.set_context(mode=getattr(ms, f"{sys.argv[1]}_MODE"), device_target="Ascend")
 init()
 rank, size = get_rank(), get_group_size()
+create_group("pair", list(range(size)))
 ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True, device_num=size)
 
 
@@ -41,5 +42,6 @@ with profile(on_trace_ready=tensorboard_trace_handler("profiled"), experimental_
     losses = [
         float(step(ms.Tensor(part[rows]), ms.Tensor(wanted[rows])).asnumpy()) for part, wanted in zip(x, y, strict=True)
     ]
+    pair = ops.AllReduce(group="pair")(ms.Tensor(np.full((3, 2), rank + 1, np.float32))).asnumpy().tolist()
 device = ms.get_context("device_id")
-print("found=" + json.dumps({"rank": rank, "size": size, "device": device, "losses": losses}), flush=True)
+print("found=" + json.dumps({"rank": rank, "size": size, "device": device, "losses": losses, "pair": pair}), flush=True)

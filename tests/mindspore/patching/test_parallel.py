@@ -62,12 +62,25 @@ def test_two_ranks_of_msrun_train_as_one(mode: str, scripts: Any, tmp_path: Path
     np.testing.assert_allclose(np.mean([each["losses"] for each in ranks], 0), expected(), rtol=1e-5)
     folders = sorted((tmp_path / "profiled").glob("*_ascend_ms"))
     assert len(folders) == 2
+    ends = []
     for folder in folders:
         kernels = pl.read_csv(folder / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", infer_schema=False)
-        assert kernels.filter(pl.col("Type") == "hcom_allReduce_").height == STEPS
+        reduces = kernels.filter(pl.col("Type") == "hcom_allReduce_")
+        # One more is that of the script's own group.
+        assert reduces.height == STEPS + 1
+        times = reduces.select(
+            pl.col("Start Time(us)").str.strip_chars().cast(pl.Float64), pl.col("Duration(us)").cast(pl.Float64)
+        )
+        ends.append(sorted(start + duration for start, duration in times.rows()))
         assert not kernels["Name"].str.contains("AllReduce_Unmapped").any()
         document = json.loads((folder / "ASCEND_PROFILER_OUTPUT" / "communication.json").read_text())
-        assert len([name for name in document["step0"]["collective"] if name.startswith("hcom_allReduce_")]) == STEPS
+        assert (
+            len([name for name in document["step0"]["collective"] if name.startswith("hcom_allReduce_")]) == STEPS + 1
+        )
+        assert "wait for no rank" not in (folder / "profiler_metadata.json").read_text()
+    # A rank that comes early waits in the collective, so both end together.
+    np.testing.assert_allclose(*ends, rtol=0, atol=3.0)
+    assert all(each["pair"] == [[3.0, 3.0]] * 3 for each in ranks)
 
 
 def test_one_rank_alone_needs_no_launcher(scripts: Any) -> None:

@@ -57,7 +57,7 @@ def install(package: ModuleType) -> Surface:
     _replace_profiler(surface)
     check_overflow_by_gradients(package, device)
     speak_of_ascend(device)
-    replace_init(device)
+    replace_init(device, backend.ranks)
     _follow_training(surface)
     served = serve_compositions(Path(next(iter(package.__path__))))
     setattr(package, _COMPOSITIONS, served)

@@ -16,6 +16,7 @@ from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
 from drynpu_mindspore.patching._device import SimulatedDevice
+from drynpu_mindspore.recording import JobRanks
 
 HCCL, MCCL = "hccl", "mccl"
 _ROLE, _WORKER, _SCHEDULER = "MS_ROLE", "MS_WORKER", "MS_SCHED"
@@ -52,7 +53,7 @@ def join_ranks(environment: MutableMapping[str, str]) -> dict[str, str] | None:
     return {**environment, _ROLE: _SCHEDULER} if rank == 0 else None
 
 
-def init_for_ascend(genuine: Callable[..., None], device: SimulatedDevice) -> Callable[..., None]:
+def init_for_ascend(genuine: Callable[..., None], device: SimulatedDevice, ranks: JobRanks) -> Callable[..., None]:
     """Return ``communication.init`` for scripts: on Ascend it joins the ranks by the CPU build's communication."""
 
     @functools.wraps(genuine)
@@ -66,21 +67,38 @@ def init_for_ascend(genuine: Callable[..., None], device: SimulatedDevice) -> Ca
             quiet = subprocess.DEVNULL
             subprocess.Popen([sys.executable, "-c", _RUN_SCHEDULER], env=scheduler, stdout=quiet, stderr=quiet)
         genuine(MCCL)
+        rank, size = find_rank(os.environ)
+        ranks.join(rank, size, os.environ.get(_HOST, _LOCAL_HOST), int(os.environ.get(_PORT, _SHARED_PORT)))
         if not chosen:
-            device.device_id = find_rank(os.environ)[0]
+            device.device_id = rank
 
     return init
 
 
-def replace_init(device: SimulatedDevice) -> None:
-    """Replace ``init`` in all modules of MindSpore that have it."""
-    genuine = getattr(sys.modules.get("mindspore.communication.management"), "init", None)
-    if genuine is None:
-        return
-    replaced = init_for_ascend(genuine, device)
+def note_groups(genuine: Callable[..., None], ranks: JobRanks) -> Callable[..., None]:
+    """Return ``communication.create_group`` for scripts: it also notes the ranks of the group."""
+
+    @functools.wraps(genuine)
+    def create_group(group: Any, rank_ids: Any, *arguments: Any, **keywords: Any) -> None:
+        genuine(group, rank_ids, *arguments, **keywords)
+        ranks.name_group(str(group), rank_ids)
+
+    return create_group
+
+
+def replace_init(device: SimulatedDevice, ranks: JobRanks) -> None:
+    """Replace ``init`` and ``create_group`` in all modules of MindSpore that have them."""
+    management = sys.modules.get("mindspore.communication.management")
+    if (genuine := getattr(management, "init", None)) is not None:
+        _replace("init", genuine, init_for_ascend(genuine, device, ranks))
+    if (genuine := getattr(management, "create_group", None)) is not None:
+        _replace("create_group", genuine, note_groups(genuine, ranks))
+
+
+def _replace(attribute: str, genuine: Any, replaced: Any) -> None:
     for name, module in list(sys.modules.items()):
-        if name.startswith("mindspore") and getattr(module, "init", None) is genuine:
-            setattr(module, "init", replaced)  # noqa: B010 - to mypy a module has no such name
+        if name.startswith("mindspore") and getattr(module, attribute, None) is genuine:
+            setattr(module, attribute, replaced)
 
 
 def _free_port() -> int:

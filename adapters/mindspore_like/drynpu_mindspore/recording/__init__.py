@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from drynpu_mindspore.recording._backend import RecordingBackend
+from drynpu_mindspore.recording._ranks import JobRanks
 
-__all__ = ["RecordingBackend"]
+__all__ = ["JobRanks", "RecordingBackend"]

@@ -18,6 +18,7 @@ from drynpu_mindspore.profiler import Analysis, RunRequest
 from drynpu_mindspore.recording._analyse import analyse, analyse_beside, analyse_offline
 from drynpu_mindspore.recording._directory import run_log
 from drynpu_mindspore.recording._mindspore_recording import MindSporeRecording
+from drynpu_mindspore.recording._ranks import JobRanks
 
 
 @define
@@ -29,22 +30,27 @@ class RecordingBackend:
     ----------
     capture:
         The capture of this process.
+    ranks:
+        The other ranks of its job.
     finished:
         Run directories that were written, in order.
     """
 
     capture: Capturing
+    ranks: JobRanks = field(factory=JobRanks)
     finished: list[Path] = field(factory=list)
     _recording: MindSporeRecording | None = None
 
     def finish_at_exit(self, finish: Callable[[], None]) -> None:
         """At the end of this process call *finish*, which ends recordings, and show what the last run holds."""
+        # Registered first, so done after the last recording is written.
+        atexit.register(self.ranks.close)
         os.register_at_fork(after_in_child=self._leave_to_parent)
         atexit.register(self._finish, finish)
 
     def _leave_to_parent(self) -> None:
         """Leave what is being recorded to the process from which this one has just been forked."""
-        self._recording = None
+        self._recording, self.ranks = None, JobRanks()
         self.finished.clear()
 
     def _finish(self, finish: Callable[[], None]) -> None:
@@ -60,7 +66,7 @@ class RecordingBackend:
 
     def init(self, request: RunRequest) -> Path:
         """Make the run directory with its FRAMEWORK folder, and return its absolute path."""
-        recording = MindSporeRecording.open(request, self.capture)
+        recording = MindSporeRecording.open(request, self.capture, self.ranks)
         with run_log(recording.path) as log:
             log.info("recording on %s, parameters %s", recording.chip_name, request.parameters)
         self._recording = recording

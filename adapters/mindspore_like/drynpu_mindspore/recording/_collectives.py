@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import os
+from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
+from attrs import field, frozen
 
 from drynpu.kernels import NO_DATA, Operators, Signature, TensorDesc
 from drynpu.simulate import Collective
+from drynpu_mindspore.recording._ranks import WORLD_GROUP, WORLD_NAMES
+from drynpu_mindspore.rules import LaunchCall
 
 KINDS: Final = {
     "AllGather": "allGather",
@@ -17,42 +21,61 @@ KINDS: Final = {
     "ReduceScatter": "reduceScatter",
 }
 """HCCL's operator by primitive."""
-_GROUP = "hccl_world_group"
 
 
-def find_collectives(operators: Operators, rank: int) -> tuple[Collective, ...]:
+@frozen(eq=False)
+class FoundCollectives:
     """
-    Return the communication among all ranks, in the order of its calls; there is none where the script has one rank.
+    The communication of a recording, in the order of its calls.
 
-    A launch of which the shape or type is not known is left out.
+    ``left_out`` counts launches by primitive of which the shape or the group is not known.
     """
-    size = os.environ.get("RANK_SIZE", "1")
-    ranks = tuple(range(int(size) if size.isdecimal() else 1))
-    if len(ranks) < 2:
-        return ()
-    wanted = [number for number, each in enumerate(operators.signatures) if _tensor(each) is not None]
+
+    collectives: tuple[Collective, ...] = ()
+    left_out: Mapping[str, int] = field(factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What readers of the profile have to know, a line each."""
+        return tuple(
+            f"{count} {name} left out of the communication: shape or group not known"
+            for name, count in self.left_out.items()
+        )
+
+
+def find_collectives(operators: Operators, rank: int, groups: Mapping[str, tuple[int, ...]]) -> FoundCollectives:
+    """Return the communication of this rank; *groups* are the ranks of all groups. With one rank there is none."""
+    if len(groups[WORLD_GROUP]) < 2:
+        return FoundCollectives()
+    wanted = [number for number, each in enumerate(operators.signatures) if each.name in KINDS]
     rows = np.flatnonzero(np.isin(operators.signature, wanted))
-    found = []
+    found: list[Collective] = []
+    left_out: Counter[str] = Counter()
     for row in rows[np.argsort(operators.start_ns[rows], kind="stable")].tolist():
         signature = operators.signatures[int(operators.signature[row])]
-        tensor = _tensor(signature)
-        if tensor is None:
+        tensor, attributes = _tensor(signature), LaunchCall(signature).attrs
+        group = str(attributes.get("group", ""))
+        group = WORLD_GROUP if group in WORLD_NAMES else group
+        if tensor is None or group not in groups:
+            left_out[signature.name] += 1
             continue
+        ranks, root = groups[group], attributes.get("root_rank")
         found.append(
             Collective(
                 kind=KINDS[signature.name],
                 start_ns=int(operators.start_ns[row]),
                 end_ns=int(operators.end_ns[row]),
                 thread=int(operators.thread[row]),
-                group=_GROUP,
+                group=group,
                 ranks=ranks,
                 rank=rank,
+                peer=root if isinstance(root, int) and signature.name == "Broadcast" and root in ranks else None,
                 size_bytes=tensor.size_bytes,
                 dtype=tensor.dtype,
                 count=tensor.elements,
             )
         )
-    return tuple(found)
+    return FoundCollectives(tuple(found), dict(left_out))
 
 
 def _tensor(signature: Signature) -> TensorDesc | None:

@@ -48,6 +48,7 @@ from drynpu_mindspore.recording._directory import (
 from drynpu_mindspore.recording._marks import ScriptMarks
 from drynpu_mindspore.recording._memory import MODELLED, model_memory
 from drynpu_mindspore.recording._plans import launching_plans
+from drynpu_mindspore.recording._ranks import JobRanks
 from drynpu_mindspore.recording._request import profiling_request
 from drynpu_mindspore.recording._saved import SavedProgress
 from drynpu_mindspore.rules import unknown_without_tensors
@@ -73,6 +74,7 @@ class MindSporeRecording:
     marks: ScriptMarks
     _recorder: Recorder
     _capture: Capturing
+    _ranks: JobRanks
     _running: bool = False
     _parts: list[CapturedPart] = field(factory=list)
     """What was cut off since the start, and is to be read at the stop if the journal has not done so."""
@@ -83,7 +85,7 @@ class MindSporeRecording:
     """How far the journal is; None where there is none: before the start, and for a start after a stop."""
 
     @classmethod
-    def open(cls, run: RunRequest, capture: Capturing) -> MindSporeRecording:
+    def open(cls, run: RunRequest, capture: Capturing, ranks: JobRanks) -> MindSporeRecording:
         """
         Make the run directory.
 
@@ -104,6 +106,7 @@ class MindSporeRecording:
             marks=ScriptMarks(frozenset(parameters.mstx_domain_include), frozenset(parameters.mstx_domain_exclude)),
             recorder=Recorder(framework=_FRAMEWORK, request=profiling_request(run, chip), settings=settings, chip=chip),
             capture=capture,
+            ranks=ranks,
         )
 
     @property
@@ -135,6 +138,7 @@ class MindSporeRecording:
         self._recorder.start(lambda: self._begin(options), host_hz=_HOST_HZ)
 
     def _begin(self, options: CaptureOptions) -> None:
+        self._ranks.begin_recording()
         self._capture.start(options)
         self._running = True
         # What a stop wrote stands: of starts behind it nothing is saved.
@@ -199,17 +203,14 @@ class MindSporeRecording:
     def _write(self) -> None:
         recorder = self._recorder
         clear_raw(self.path)
-        recording, memory_notes = self._recording(self._captured, self.marks.calls, self.marks.tx)
-        outcome = recorder.write(
-            {self._device_id: evolve(recording, host_samples=recorder.host_samples)},
-            self._planner(),
-            self.path,
-            **self._destination(),
-        )
+        recording, more = self._recording(self._captured, self.marks.calls, self.marks.tx)
+        with self._ranks.end_recording(recording.collectives) as others:
+            recording = evolve(recording, host_samples=recorder.host_samples, rendezvous=others)
+            outcome = recorder.write({self._device_id: recording}, self._planner(), self.path, **self._destination())
         notes = [note for captured in self._captured for note in captured.notes]
         if unknown := sorted({name for captured in self._captured for name in captured.unknown}):
             notes.append(_UNKNOWN.format(", ".join(unknown)))
-        recorder.outcome = evolve(outcome, notes=tuple(dict.fromkeys((*notes, *memory_notes, *outcome.notes))))
+        recorder.outcome = evolve(outcome, notes=tuple(dict.fromkeys((*notes, *more, *outcome.notes, *others.notes))))
         dataset = next((captured.dataset for captured in reversed(self._captured) if captured.dataset), {})
         write_pipeline(self.path / FRAMEWORK, dataset, self.run.rank_id)
         self._write_metadata()
@@ -224,7 +225,7 @@ class MindSporeRecording:
         progress: MemoryProgress | None = None,
     ) -> tuple[Recording, tuple[str, ...]]:
         """
-        Return a recording of *parts* with the steps and marks of the script, and notes on memory.
+        Return a recording of *parts* with the steps and marks of the script, and notes on it.
 
         It ends now; a part of one at *cut_ns*, and *progress* is what the parts before left of memory.
         """
@@ -233,10 +234,11 @@ class MindSporeRecording:
         calls = [call for call in calls if call.start_ns >= recorder.begin_ns]
         operators = merge_equal(concatenate([*(part.operators for part in parts), Operators.from_calls(calls)]))
         begin_ns, end_ns = recorder.begin_ns, cut_ns or recorder.end_ns(int(operators.end_ns.max(initial=0)))
+        found = find_collectives(operators, self._rank_id, self._ranks.groups)
         memory = model_memory(self.run, [part.memory for part in parts], operators, progress)
         recording = Recording(
             operators=operators,
-            collectives=find_collectives(operators, self._rank_id),
+            collectives=found.collectives,
             allocations=memory.allocations,
             live_before_bytes=memory.live_before_bytes,
             # At jit level O2 a device plans memory ahead, which the pool of the CPU says nothing of.
@@ -248,7 +250,7 @@ class MindSporeRecording:
             framework_events=FrameworkEvents.join([part.host_events for part in parts]),
             marks=tuple(mark for mark in marks if mark.start_ns >= begin_ns),
         )
-        return recording, memory.notes
+        return recording, (*memory.notes, *found.notes)
 
     @property
     def _graph_engine(self) -> bool:

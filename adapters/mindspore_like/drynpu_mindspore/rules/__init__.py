@@ -15,7 +15,7 @@ from drynpu.kernels import Rule, join_rules, ops
 from drynpu_mindspore.rules._launch import LaunchCall, signature, unknown_without_tensors
 from drynpu_mindspore.rules._tables import NOTHING, api_of, placement_rules
 
-__all__ = ["NOTHING", "RULES", "Rule", "api_of", "build_rules", "signature", "unknown_without_tensors"]
+__all__ = ["NOTHING", "RULES", "LaunchCall", "Rule", "api_of", "build_rules", "signature", "unknown_without_tensors"]
 
 
 def build_rules() -> dict[str, Rule]:
