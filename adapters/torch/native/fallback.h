@@ -42,6 +42,9 @@ struct Operator {
       takes_host_tensors |= name == each;
     // The numbers of a list of tensors may lie on the host.
     takes_host_tensors |= name.rfind("aten::_foreach_", 0) == 0 && schema.operator_name().overload_name == "Tensor";
+    // Lengths of sequences lie on the host, in operators of the library for transformers and in those that graphs replay.
+    takes_host_tensors |= name.rfind("npu::_npu_", 0) == 0 || name.rfind("npu::npu_fusion_attention_v3", 0) == 0 ||
+                          name.rfind("npu::npu_fusion_attention_grad_v3", 0) == 0;
     computes_wide = is_worse_narrow(name);
   }
 

@@ -223,6 +223,28 @@ def updates() -> None:
     before = z.tolist()
     graph.replay()
     found["task group"] = [before, z.tolist(), isinstance(handle, torch_npu._C._NPUTaskGroupHandle)]
+    query, cache = torch.randn(2, 2, 16).half().npu(), torch.randn(4, 8, 2, 16).half().npu()
+    table, out = torch.tensor([[0, 1], [2, 3]], dtype=torch.int32).npu(), torch.zeros_like(query)
+
+    def paged(lengths: list[int]) -> None:
+        torch_npu._npu_paged_attention(
+            query, cache, cache, 2, 2, 0.25, table, torch.tensor(lengths, dtype=torch.int32), out
+        )
+
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        current = torch.npu.current_stream()
+        torch.npu.graph_task_group_begin(current)
+        paged([3, 9])
+        handle = torch.npu.graph_task_group_end(current)
+    with torch.npu.stream(stream):
+        torch.npu.graph_task_update_begin(stream, handle)
+        paged([14, 2])
+        torch.npu.graph_task_update_end(stream)
+    graph.replay()
+    replayed = out.clone()
+    paged([14, 2])
+    found["paged"] = [bool(out.any()), same(replayed, out)]
     found["no group"] = raised(lambda: torch.npu.graph_task_group_begin(stream))
 
 

@@ -99,6 +99,7 @@ def test_captured_operators_get_other_arguments(found: dict[str, Any]) -> None:
         "there are 1 operators that need to be updated by capture, and there are only 2 elements" in found["too many"]
     )
     assert found["task group"] == [[20] * 3, [60] * 3, True]
+    assert found["paged"] == [True, True]
     assert found["no group"].startswith("RuntimeError")
 
 

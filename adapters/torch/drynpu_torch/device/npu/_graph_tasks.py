@@ -101,8 +101,11 @@ class _UpdateMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         leaves, call.spec = flatten(args, kwargs)
         call.leaves = [leaf.detach() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         written = written_arguments(func, args, kwargs)
-        # What writes its results somewhere does not run before the replay; other results are used by nobody.
-        return (written[0] if len(written) == 1 else tuple(written)) if written else func(*args, **kwargs)
+        if not written:
+            return func(*args, **kwargs)  # its results are used by nobody
+        # What writes its results somewhere does not run before the replay.
+        results = tuple(written[: len(func._schema.returns)])
+        return results[0] if len(results) == 1 else results or None
 
 
 @define(eq=False)
