@@ -1,8 +1,8 @@
 """
-What a recording costs: training steps while Kineto runs, and the work from the end of the recording to its files.
+What a recording costs: training steps while operators are recorded, and the work from its end to its files.
 
 ``python benchmarks/bench_capture.py [rounds]``. Plain and recorded stretches of steps alternate; a ratio is that of
-the medians of single steps. The work afterwards is split by stage and divided by the number of operators that Kineto
+the medians of single steps. The work afterwards is split by stage and divided by the number of operators
 recorded. All of it is processor time, of all threads, which other programs disturb less than the time that passes. One
 thread computes: with several, a busy machine measures how they wait for each other. Ratios compare runs on one machine;
 the absolute times are printed for scale.
@@ -29,15 +29,17 @@ from torch_npu import profiler
 from drynpu.products import _deliver
 from drynpu.recorder import _recording
 from drynpu.simulate import _simulate
-from drynpu_torch.capture import KinetoTracer, _capture, _kineto
+from drynpu_torch import device
+from drynpu_torch.capture import ColumnTracer, KinetoTracer, _capture, _kineto
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "torch" / "train_gpt.py"
 WARM_UP, RECORDED = 3, 20
 
 JOIN = "join, signatures"
+BY_RECORDER = (("recorder stop", ColumnTracer, "stop"),)
+BY_KINETO = (("Kineto stop", _kineto, "_disable_profiler"), ("getters to columns", KinetoTracer, "_columns"))
 STAGES: tuple[tuple[str, Any, str], ...] = (
-    ("Kineto stop", _kineto, "_disable_profiler"),
-    ("getters to columns", KinetoTracer, "_columns"),
+    *(BY_KINETO if device.state().library is None else BY_RECORDER),
     (JOIN, _capture, "_join"),
     ("lower", _simulate, "lower"),
     ("order", _simulate, "order"),

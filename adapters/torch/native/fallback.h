@@ -11,6 +11,7 @@
 #include "outline.h"
 #include "generator.h"
 #include "marks.h"
+#include "recorder.h"
 #include "widening.h"
 
 namespace npu {
@@ -30,7 +31,8 @@ struct Operator {
       if (kind == "Generator?" || kind == "Generator") generator = static_cast<int>(i);
       if (argument.name() == "device") device = static_cast<int>(i);
     }
-    const std::string name = schema.operator_name().name;
+    const std::string& name = schema.operator_name().name;
+    recorded_name = name.c_str();
     number = operator_number(name);
     rule = rule_of(name);
     copies = name == "aten::copy_";
@@ -50,6 +52,7 @@ struct Operator {
 
   size_t arguments, returns;
   int64_t number;
+  const char* recorded_name;
   c10::SmallVector<bool, 12> writes;
   bool any_written = false, takes_host_tensors = false, indexes = false, copies = false, computes_wide = false;
   Rule rule = Rule::NONE;
@@ -67,7 +70,7 @@ inline const Operator& operator_of(const c10::OperatorHandle& op) {
 class Translation {
  public:
   Translation(const Operator& op, torch::jit::Stack& stack, size_t count)
-      : op_(op), begin_ns_(marks_wanted.load(std::memory_order_relaxed) ? unix_ns() : 0) {
+      : op_(op), begin_ns_(marks_wanted.load(std::memory_order_relaxed) && !mark_last(op.recorded_name) ? unix_ns() : 0) {
     const size_t first = stack.size() - count;
     if (!computing) {
       aliases.outlined = Outliner().decide(stack, first);

@@ -8,6 +8,7 @@
 #include "marks.h"
 #include "memory.h"
 #include "operators.h"
+#include "handover.h"
 
 namespace npu {
 inline Hooks* hooks = nullptr;
@@ -109,4 +110,27 @@ DRYNPU_EXPORT const char* drynpu_operator_name(int64_t number) {
   std::lock_guard<std::mutex> lock(npu::marks_mutex);
   const auto& names = npu::operator_names();
   return number < static_cast<int64_t>(names.size()) ? names[static_cast<size_t>(number)].c_str() : nullptr;
+}
+
+// Returns 0 where a recording runs already.
+DRYNPU_EXPORT int drynpu_start_recording(int with_memory) { return npu::start_recording(with_memory != 0); }
+DRYNPU_EXPORT int drynpu_is_recording() { return npu::recording; }
+DRYNPU_EXPORT void drynpu_stop_recording(int64_t* sizes) { npu::stop_recording(sizes); }
+DRYNPU_EXPORT void drynpu_read_recording(
+    void* rows, char* names, int64_t* name_ends, int64_t* calls, int64_t* call_ends, void* allocations) {
+  npu::read_recording(
+      static_cast<npu::Row*>(rows), names, name_ends, calls, call_ends, static_cast<npu::Allocated*>(allocations));
+}
+// Returns PyTorch's name of an element type as Kineto shows it, nullptr where there is no such type.
+DRYNPU_EXPORT const char* drynpu_type_name(int type) {
+  if (type < 0 || type >= static_cast<int>(c10::ScalarType::NumOptions)) return nullptr;
+  static std::array<std::string, static_cast<size_t>(c10::ScalarType::NumOptions)> names;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    for (size_t i = 0; i < names.size(); ++i) {
+      const auto each = static_cast<c10::ScalarType>(i);
+      if (each != c10::ScalarType::Undefined) names[i] = c10::scalarTypeToTypeMeta(each).name();
+    }
+  });
+  return names[static_cast<size_t>(type)].c_str();
 }

@@ -8,6 +8,7 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include "memory.h"
+#include "recorder.h"
 #include "values.h"
 
 namespace npu {
@@ -27,6 +28,7 @@ struct Holding {
 };
 
 inline void report(void* data, int64_t bytes, int device) {
+  if (recording_memory.load(std::memory_order_relaxed)) note_allocation(data, bytes);
   if (c10::memoryProfilingEnabled())
     c10::reportMemoryUsageToProfiler(data, bytes, 0, 0, c10::Device(TYPE, device));
 }

@@ -20,7 +20,7 @@ from drynpu.raw import ClockAnchors
 from drynpu.recorder import Outcome, Setup, write_recording
 from drynpu.simulate import Destination, Recording
 from drynpu_torch import device
-from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer
+from drynpu_torch.capture import Capture, CapturedTorch, new_tracer
 from drynpu_torch.rules import FALLBACKS, RULES
 
 
@@ -36,7 +36,7 @@ def record() -> Callable[..., CapturedTorch]:
     """Return a function that captures work, given as one function per step."""
 
     def run(*steps: Callable[[], object], memory: bool = True, stack: bool = False, **options: Any) -> CapturedTorch:
-        capture = Capture(tracer=KinetoTracer(memory=memory, stack=stack), **options)
+        capture = Capture(tracer=new_tracer(memory=memory, stack=stack), **options)
         capture.start()
         device.state().recorder = capture.device_calls
         try:

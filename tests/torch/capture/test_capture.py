@@ -25,7 +25,7 @@ from drynpu.kernels import Placement
 from drynpu.options import Clock
 from drynpu.products import load_profile
 from drynpu.raw import read_tlv
-from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer
+from drynpu_torch.capture import Capture, CapturedTorch, new_tracer
 
 Record = Callable[..., CapturedTorch]
 
@@ -112,7 +112,7 @@ def test_without_memory_no_allocation_is_kept(record: Record) -> None:
 
 def test_another_profiler_is_an_error_and_changes_nothing(record: Record) -> None:
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as other:
-        capture = Capture(tracer=KinetoTracer())
+        capture = Capture(tracer=new_tracer())
         with pytest.raises(CaptureError, match=r"PyTorch's own profiler is already recording .* Stop torch.profiler"):
             capture.start()
         torch.ones(3).add(1)

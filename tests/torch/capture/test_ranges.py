@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch.profiler import record_function
 
-from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer
+from drynpu_torch.capture import Capture, CapturedTorch, new_tracer
 from drynpu_torch.capture._ranges import RangeCut, joined_ranges
 
 
@@ -31,7 +31,7 @@ def rows_of(captured: CapturedTorch, name: str) -> list[tuple[int, int]]:
 
 
 def recorded(script: Callable[[Capture], object], **options: Any) -> CapturedTorch:
-    capture = Capture(tracer=KinetoTracer(memory=options.pop("memory", True)), **options)
+    capture = Capture(tracer=new_tracer(memory=options.pop("memory", True)), **options)
     capture.start()
     script(capture)
     return capture.stop()
@@ -62,7 +62,7 @@ def test_a_range_around_steps_is_one_range(memory: bool) -> None:
 def test_ranges_that_end_after_their_recording_harm_nobody() -> None:
     """They would write into memory that the tracer gave back: many of them end the process within a few rounds."""
     for _ in range(10):
-        capture = Capture(tracer=KinetoTracer(memory=True), chunk_events=1)
+        capture = Capture(tracer=new_tracer(memory=True), chunk_events=1)
         capture.start()
         entered = [record_function(f"open {number}") for number in range(50)]
         for each in entered:
@@ -70,7 +70,7 @@ def test_ranges_that_end_after_their_recording_harm_nobody() -> None:
         work()
         capture.step()
         first = capture.stop()
-        capture = Capture(tracer=KinetoTracer(memory=True))
+        capture = Capture(tracer=new_tracer(memory=True))
         capture.start()
         for each in reversed(entered):
             each.__exit__(None, None, None)

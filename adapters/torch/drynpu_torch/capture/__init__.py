@@ -1,22 +1,28 @@
-"""Capture of PyTorch operators by Kineto, whose events are read by their getters into arrays."""
+"""Capture of PyTorch operators into arrays: by the native device's recorder, or by Kineto, whose getters are read."""
 
 from __future__ import annotations
 
 from drynpu_torch.capture._capture import Capture, CapturedTorch
+from drynpu_torch.capture._chunk import Chunk
+from drynpu_torch.capture._columns import ColumnTracer, new_tracer
 from drynpu_torch.capture._flops import DEFAULT_FORMULAS, FlopFormula
 from drynpu_torch.capture._garbage import without_collections
 from drynpu_torch.capture._host_calls import HostCallRecorder
-from drynpu_torch.capture._kineto import Chunk, KinetoTracer
+from drynpu_torch.capture._kineto import KinetoTracer
 from drynpu_torch.capture._threads import RecordedThreads
+from drynpu_torch.capture._tracer import Tracer
 
 __all__ = [
     "DEFAULT_FORMULAS",
     "Capture",
     "CapturedTorch",
     "Chunk",
+    "ColumnTracer",
     "FlopFormula",
     "HostCallRecorder",
     "KinetoTracer",
     "RecordedThreads",
+    "Tracer",
+    "new_tracer",
     "without_collections",
 ]

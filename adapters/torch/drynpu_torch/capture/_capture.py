@@ -16,16 +16,17 @@ from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature, used_entries
 from drynpu.recorder import SAVE_INTERVAL_NS
 from drynpu.simulate import HostCall, PythonFrames
+from drynpu_torch.capture._chunk import USER_SCOPE, Chunk, rows_named
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges
 from drynpu_torch.capture._garbage import garbage_collections, without_collections
 from drynpu_torch.capture._graphs import place_graphs
 from drynpu_torch.capture._host_calls import HostCallRecorder
-from drynpu_torch.capture._kineto import USER_SCOPE, Chunk, KinetoTracer, rows_named
 from drynpu_torch.capture._native import COPY_RANGES, Marks, place_native
 from drynpu_torch.capture._patches import CREATION, LOADER, automatic_marks, loaders_on_host
 from drynpu_torch.capture._ranges import OpenRanges, RangeCut, joined_ranges
 from drynpu_torch.capture._stacks import python_frames, shown_stacks
+from drynpu_torch.capture._tracer import Call, Tracer
 from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.distributed import CollectiveCapture, Communication, Issued
 from drynpu_torch.rules import NAMESPACE, signature_from_kineto
@@ -56,13 +57,15 @@ class CapturedTorch:
     """The objects that Kineto returned, if they are kept."""
     taken_over: bool = False
     """Whether another profiler was started meanwhile and got operators of this recording."""
+    follows_threads: bool = True
+    """Whether threads that Python started are in it, too."""
     communication: Communication = field(factory=Communication)
 
 
 @define(kw_only=True)
 class Capture:
     """
-    One recording by Kineto, in chunks.
+    One recording, in chunks.
 
     :meth:`step` is called at every step boundary, when no operator is open. It cuts once the chunk is expected to hold
     ``chunk_events`` events, or has lasted ``chunk_ns``. ``on_chunk`` gets each chunk when it is cut, as a function that
@@ -74,7 +77,7 @@ class Capture:
     collection to record, ``None`` for none at all.
     """
 
-    tracer: KinetoTracer
+    tracer: Tracer
     device_calls: HostCallRecorder = field(factory=HostCallRecorder)
     chunk_events: int = _CHUNK_EVENTS
     chunk_ns: int = SAVE_INTERVAL_NS
@@ -172,6 +175,7 @@ class Capture:
             garbage_ns=tuple(self._garbage_ns),
             results=tuple(self.tracer.results),
             taken_over=self.tracer.taken_over,
+            follows_threads=self.tracer.follows_threads,
         )
 
     def _take_native_calls(self) -> None:
@@ -196,7 +200,7 @@ class _Given:
 
 
 def _part(
-    tracer: KinetoTracer,
+    tracer: Tracer,
     chunk: Chunk,
     calls: Sequence[HostCall],
     streams: Sequence[tuple[int, int, int]],
@@ -216,7 +220,7 @@ def _part(
 
 
 def _join(
-    tracer: KinetoTracer, chunks: list[Chunk], device_calls: HostCallRecorder, cuts: Sequence[RangeCut]
+    tracer: Tracer, chunks: list[Chunk], device_calls: HostCallRecorder, cuts: Sequence[RangeCut]
 ) -> CapturedTorch:
     def column(name: str) -> I64:
         return np.concatenate([getattr(chunk, name) for chunk in chunks])
@@ -235,7 +239,8 @@ def _join(
     placement = _placements(names, name, parent, depth, call, tracer)
     if tracer.library is not None:
         marks = Marks(*(column(f"mark_{c}") for c in ("time_ns", "thread", "name")))
-        place_native(placement, _PLACEMENTS, names, name, start, thread, parent, depth, marks)
+        on_device = column("on_device")[order]
+        place_native(placement, _PLACEMENTS, names, name, start, thread, parent, depth, on_device, marks)
     replayed, of_graphs = place_graphs(placement, _PLACEMENTS, names, name, parent, depth)
     reported = reported & ~replayed
     launch, stated = _stated_launches(names, name, call, parent)
@@ -283,7 +288,7 @@ def _join(
     )
 
 
-def _stacks(tracer: KinetoTracer, stack: I64) -> dict[str, Any]:
+def _stacks(tracer: Tracer, stack: I64) -> dict[str, Any]:
     """Return the columns of stacks; those that *stack* has, in the order of their numbers."""
     if not tracer.stack:
         return {"stack": np.full(len(stack), -1, np.int32), "stacks": ()}
@@ -342,7 +347,7 @@ def _placements(
     parent: I64,
     depth: I64,
     call: I64,
-    tracer: KinetoTracer,
+    tracer: Tracer,
 ) -> I64:
     """
     Return where each operator works, an index into :class:`Placement`, shape ``[n]``.
@@ -379,7 +384,7 @@ def _placements(
     return place
 
 
-def _only_scalars(example: tuple[str, list[object], list[str], list[object]] | None) -> bool:
+def _only_scalars(example: Call | None) -> bool:
     """Whether a call has tensor arguments and all of its tensors, those in lists too, have dimension 0."""
     if example is None:
         return False
@@ -387,11 +392,11 @@ def _only_scalars(example: tuple[str, list[object], list[str], list[object]] | N
     typed = list(zip(shapes, dtypes, strict=False))
     tensors = [shape for shape, dtype in typed if dtype not in ("", "Scalar", "ScalarList", "TensorList")]
     lists = [shape for shape, dtype in typed if dtype == "TensorList"]
-    return bool(tensors) and not any(tensors) and not any(any(shape) for shape in lists)  # type: ignore[arg-type]
+    return bool(tensors) and not any(tensors) and not any(any(shape) for shape in lists)
 
 
 def _signatures(
-    tracer: KinetoTracer, call: I64, launch: I64, placement: I64
+    tracer: Tracer, call: I64, launch: I64, placement: I64
 ) -> tuple[I32, tuple[Signature, ...], tuple[tuple[str, str], ...]]:
     """Return the number of each row's signature, the signatures, and the types and shapes that a row shows."""
     calls = len(tracer.examples)

@@ -9,7 +9,7 @@ from drynpu.arrays import I64, Bools
 from drynpu.device import DispatchKind, inherit
 from drynpu.kernels import Operators
 from drynpu.simulate import HostCall
-from drynpu_torch.capture._kineto import Chunk, Interner, rows_named
+from drynpu_torch.capture._chunk import Chunk, Interner, rows_named
 
 _TRANSPORT = "gloo:"
 _CALL = "c10d::"

@@ -9,7 +9,7 @@ import numpy as np
 from drynpu.arrays import I64, Bools
 from drynpu.device import inherit
 from drynpu.kernels import Placement
-from drynpu_torch.capture._kineto import rows_named
+from drynpu_torch.capture._chunk import rows_named
 from drynpu_torch.capture._native import around
 from drynpu_torch.device import GRAPH_CAPTURE, GRAPH_KEEPING, GRAPH_REPLAY
 

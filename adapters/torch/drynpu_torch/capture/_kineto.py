@@ -10,19 +10,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import marshal
-import os
 import re
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from itertools import count, repeat
+from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from attrs import define, field, frozen
-from torch._C._profiler import RecordScope, _ExperimentalConfig
+from attrs import define
+from torch._C._profiler import _ExperimentalConfig
 from torch.autograd import (
     ProfilerActivity,
     ProfilerConfig,
@@ -32,12 +30,10 @@ from torch.autograd import (
     _prepare_profiler,
 )
 
-from drynpu import CaptureError
-from drynpu.arrays import I64, U8, U64, Bools
-from drynpu_torch.capture._threads import RecordedThreads
-from drynpu_torch.device import Library, state
+from drynpu.arrays import I64, U64, Bools
+from drynpu_torch.capture._chunk import USER_SCOPE, Chunk, readable, unreadable_name
+from drynpu_torch.capture._tracer import Tracer
 
-E = TypeVar("E")
 V = TypeVar("V")
 
 _MEMORY_EVENT = "[memory]"
@@ -45,111 +41,29 @@ _ON_DEVICE = torch._C._autograd.DeviceType.PrivateUse1
 _ADDRESS = re.compile(r'"Bytes": (-?\d+).*"Addr": (\d+)')
 _MANY_EVENTS = 100_000
 """Events from which it is worth some milliseconds to give their memory back: they take about 2 KB each."""
-USER_SCOPE = RecordScope.USER_SCOPE.value
-
-
-@define
-class Interner:
-    """Distinct values in order of first appearance; looking a value up stays in C."""
-
-    _ids: defaultdict[object, int] = field(factory=lambda: defaultdict(count().__next__))
-
-    def index(self, values: object, length: int) -> I64:
-        """Return the id of every value of an iterable of hashable values, shape ``[length]``."""
-        return np.fromiter(map(self._ids.__getitem__, values), np.int64, length)  # type: ignore[call-overload]
-
-    @property
-    def values(self) -> list[object]:
-        """Distinct values by id."""
-        return list(self._ids)
-
-
-@frozen(eq=False, kw_only=True)
-class Chunk:
-    """
-    Events of one stretch, shape ``[n]``, in Kineto's order; memory events ``[m]`` and Python frames ``[k]``.
-
-    Marks ``[l]`` of the native device say when an operator of that name ran on the device; the sink leaves none.
-
-    ``call`` is an id in the tracer's ``calls``: (name, shapes, dtypes, values) as text, -1 for annotations.
-    """
-
-    begin_ns: int
-    end_ns: int
-    name: I64
-    start_ns: I64
-    end_time_ns: I64
-    thread: I64
-    fwd_thread: I64
-    sequence: I64
-    scope: U8
-    call: I64
-    stack: I64
-    reported: Bools
-    memory_time_ns: I64
-    memory_thread: I64
-    memory_address: U64
-    memory_bytes: I64
-    mark_time_ns: I64
-    mark_thread: I64
-    mark_name: I64
-    frame_name: I64
-    frame_start_ns: I64
-    frame_end_ns: I64
-    frame_thread: I64
 
 
 @define(kw_only=True)
-class KinetoTracer:
+class KinetoTracer(Tracer):
     """
-    Starts and stops Kineto; keeps the distinct names, calls and stacks of all stretches of one recording.
+    Records by Kineto, which has stacks, Python frames and what its allocators reported.
 
-    ``calls`` maps the key of a call to its id; ``examples[id]`` holds the getters' values of its first instance.
-    ``stack`` records the call stack of every operator and Python frames, ``frames`` records the frames alone.
+    ``taken_over``: Kineto serves the profiler that was started last, so that the events of this one are lost.
 
-    Kineto reports all threads. Operators on threads that Python started count as reported while ``threads`` says so,
-    and frames are kept for that time. Other threads are always reported, because PyTorch gives them work of the
-    recording thread, as to the threads of the backward pass. With ``memory`` Kineto is asked for the recording thread
-    and the work that it gave to others alone, because it loses the allocator's events otherwise.
-
-    ``library`` is the native device, which knows the operators that ran on it and whose memory alone counts; ``None``
-    where the sink serves.
-
-    ``keep_results`` keeps the objects that Kineto returned, in ``results``, for PyTorch's analyses. ``taken_over`` says
-    that another profiler was started meanwhile: Kineto serves the last one, so the events of this one are lost.
+    With ``memory`` Kineto is asked for the recording thread and the work that it gave to others alone, because it loses
+    the allocator's events otherwise.
     """
 
-    library: Library | None = field(factory=lambda: state().library)
-    memory: bool = False
-    stack: bool = False
-    frames: bool = False
-    keep_results: bool = False
-    threads: RecordedThreads = field(factory=RecordedThreads)
-    results: list[object] = field(factory=list)
-    taken_over: bool = False
-    frame_names: Interner = field(factory=Interner)
-    names: Interner = field(factory=Interner)
-    stacks: Interner = field(factory=Interner)
-    calls: Interner = field(factory=Interner)
-    examples: dict[int, tuple[str, list[object], list[str], list[object]]] = field(factory=dict)
     _begin_ns: int = 0
 
-    def start(self) -> None:
-        """
-        Start recording.
+    @property
+    def follows_threads(self) -> bool:
+        """Whether threads that Python started are recorded, too."""
+        return not self.memory
 
-        Raises
-        ------
-        CaptureError
-            If another profiler is active in this process.
-        """
-        if torch.autograd._profiler_enabled():
-            raise CaptureError(
-                "PyTorch's own profiler is already recording in this process; only one recording can run at a "
-                "time. Stop torch.profiler first, or profile with torch_npu.profiler alone."
-            )
-        # Kineto writes every start and stop to stderr unless this is set when it is first used.
-        os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+    def start(self) -> None:
+        """Start recording. Raises `CaptureError` if another profiler is active in this process."""
+        self.prepare()
         config = ProfilerConfig(
             ProfilerState.KINETO,
             True,
@@ -157,7 +71,7 @@ class KinetoTracer:
             self.stack or self.frames,
             False,
             False,
-            _ExperimentalConfig(verbose=self.stack, profile_all_threads=not self.memory),
+            _ExperimentalConfig(verbose=self.stack, profile_all_threads=self.follows_threads),
             "",
         )
         activities = {ProfilerActivity.CPU}
@@ -224,19 +138,15 @@ class KinetoTracer:
             call=call,
             stack=self.stacks.index(stacks, len(ops)),
             reported=kept[rows],
+            on_device=np.zeros(len(rows), bool),
             **_memory(kind, _pick(events, np.flatnonzero(memory)), (kept & counted)[memory], result),
-            **self._marks(),
+            **self.marks(),
             **self._frames(kind, _pick(events, np.flatnonzero(kept & python))),
         )
 
-    def _marks(self) -> dict[str, Any]:
-        marks, names = (np.empty((0, 3), np.int64), []) if self.library is None else self.library.take_marks()
-        known = self.names.index(names, len(names))
-        return {"mark_time_ns": marks[:, 0], "mark_thread": marks[:, 1], "mark_name": known[marks[:, 2]]}
-
     def _frames(self, kind: Any, events: list[object]) -> dict[str, Any]:
         return {
-            "frame_name": self.frame_names.index(readable(kind.name, events, _unreadable_name), len(events)),
+            "frame_name": self.frame_names.index(readable(kind.name, events, unreadable_name), len(events)),
             "frame_start_ns": _column(kind.start_ns, events),
             "frame_end_ns": _column(kind.end_ns, events),
             "frame_thread": _threads(kind.device_resource_id, events),
@@ -262,17 +172,12 @@ class KinetoTracer:
         return call
 
 
-def rows_named(names: Sequence[object], name: I64, test: Callable[[str], bool]) -> Bools:
-    """Return which rows, shape ``[n]``, have a name that passes *test*; *name* holds the index of each in *names*."""
-    return np.array([test(str(text)) for text in names], bool)[name]
-
-
 def _names(getter: Callable[[object], str], events: list[object]) -> list[str]:
     """Return the name of each event, equal ones as one object."""
     try:
         return list(map(sys.intern, map(getter, events)))
     except UnicodeDecodeError:
-        return readable(getter, events, _unreadable_name)
+        return readable(getter, events, unreadable_name)
 
 
 def _give_memory_back() -> None:
@@ -291,31 +196,6 @@ def _threads(getter: Callable[[object], int], events: list[object]) -> I64:
 
 def _pick(values: list[V], rows: I64) -> list[V]:
     return values if len(rows) == len(values) else [values[row] for row in rows.tolist()]
-
-
-def readable(getter: Callable[[E], V], events: Sequence[E], instead: Callable[[bytes], V]) -> list[V]:
-    """
-    Return the value of *getter* for each event, or that of *instead* for bytes that are not UTF-8.
-
-    Kineto keeps pointers to the function names of Python frames. Code that is gone when the recording ends, such as a
-    module's body once it is imported, leaves arbitrary bytes in that place.
-    """
-    try:
-        return list(map(getter, events))
-    except UnicodeDecodeError:
-        return [_read_one(getter, event, instead) for event in events]
-
-
-def _read_one(getter: Callable[[E], V], event: E, instead: Callable[[bytes], V]) -> V:
-    try:
-        return getter(event)
-    except UnicodeDecodeError as error:
-        return instead(error.object)
-
-
-def _unreadable_name(text: bytes) -> str:
-    place, found, _ = text.partition(b"): ")  # file(line): function
-    return f"{place.decode(errors='replace')}): <unknown>" if found else "<unknown>"
 
 
 def _memory(kind: Any, events: list[object], kept: Bools, result: Any) -> dict[str, Any]:

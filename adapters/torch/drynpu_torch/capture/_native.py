@@ -10,7 +10,7 @@ from attrs import frozen
 from drynpu.arrays import I64, Bools
 from drynpu.device import inherit
 from drynpu.kernels import Placement
-from drynpu_torch.capture._kineto import rows_named
+from drynpu_torch.capture._chunk import rows_named
 
 _TO_DEVICE, _TO_HOST = "drynpu::to_device", "drynpu::to_host"
 COPY_RANGES = (_TO_DEVICE, _TO_HOST)
@@ -38,18 +38,19 @@ def place_native(
     thread: I64,
     parent: I64,
     depth: I64,
+    on_device: Bools,
     marks: Marks,
 ) -> None:
     """
     Change the *placement* of operators, ``[n]`` indices into *placements*, to where they ran.
 
-    An operator is the device's if it was marked, or lies inside one that was, or around one. Ranges that stand for the
-    kernels of recurrent layers are the device's by their names. Copies have the direction of the range inside them;
-    what converts and copies at once (``aten::_to_copy``) has that of its copy.
+    An operator is the device's if it says so (*on_device*) or was marked, or lies inside one that was, or around one.
+    Ranges that stand for the kernels of recurrent layers are the device's by their names. Copies have the direction of
+    the range inside them; what converts and copies at once (``aten::_to_copy``) has that of its copy.
     """
-    marked = _marked(name, start_ns, thread, marks) | rows_named(names, name, _LAYERS.__contains__)
-    on_device = marked | inherit(depth, parent, marked) | around(parent, marked)
-    placement[~on_device] = placements.index(Placement.HOST)
+    marked = on_device | _marked(name, start_ns, thread, marks) | rows_named(names, name, _LAYERS.__contains__)
+    placed = marked | inherit(depth, parent, marked) | around(parent, marked)
+    placement[~placed] = placements.index(Placement.HOST)
     for range_name, place in ((_TO_DEVICE, Placement.TO_DEVICE), (_TO_HOST, Placement.TO_HOST)):
         copies = parent[np.flatnonzero(rows_named(names, name, range_name.__eq__))]
         copies = copies[copies >= 0]

@@ -16,7 +16,7 @@ import drynpu
 from drynpu.arrays import I64, Bools
 from drynpu.device import nest
 from drynpu.simulate import PythonFrames
-from drynpu_torch.capture._kineto import rows_named
+from drynpu_torch.capture._chunk import rows_named
 
 _FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?P<function>.*)")
 _ADAPTER = Path(__file__).parents[1]

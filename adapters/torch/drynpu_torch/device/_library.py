@@ -12,6 +12,7 @@ import torch
 from attrs import define, field
 
 from drynpu.arrays import I64
+from drynpu_torch.device._recorded import RecordedOperators, read_recording
 
 _SNAPSHOT_COLUMNS = 8
 _CALL_COLUMNS = 5
@@ -48,6 +49,7 @@ class Library:
         functions.drynpu_max_split_size.restype = ctypes.c_int64
         functions.drynpu_take_marks.restype = ctypes.c_int64
         functions.drynpu_operator_name.restype = ctypes.c_char_p
+        functions.drynpu_type_name.restype = ctypes.c_char_p
         self._functions = functions
 
     def configure(self, devices: int, memory_bytes: int, *, only_warn: bool) -> None:
@@ -186,6 +188,28 @@ class Library:
             tables.append(table[table[:, 0] >= 0])
         names = map(self._functions.drynpu_operator_name, map(ctypes.c_int64, itertools.count()))
         return np.concatenate(tables), [name.decode() for name in itertools.takewhile(bool, names)]
+
+    def start_recording(self, *, memory: bool = False) -> bool:
+        """
+        Begin to record the operators of all threads; return whether that was possible: there is one recorder.
+
+        With *memory* it records what they allocate and release on the device, too.
+        """
+        return bool(self._functions.drynpu_start_recording(int(memory)))
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether the recorder records."""
+        return bool(self._functions.drynpu_is_recording())
+
+    def stop_recording(self) -> RecordedOperators:
+        """End the recording and return the operators since its begin."""
+        return read_recording(self._functions)
+
+    def type_name(self, number: int) -> str:
+        """Return the C++ name of an element type by PyTorch's number, as Kineto shows it."""
+        name: bytes = self._functions.drynpu_type_name(number)
+        return name.decode()
 
     def note_calls(self, *, wanted: bool) -> None:
         """Begin or end to keep the calls of streams and events that PyTorch makes itself; drops those kept before."""

@@ -144,7 +144,7 @@ class ProfInterface:
                 "PyTorch's own profiler was started during this recording and took it over: operators are missing. "
                 "Use one of the two at a time."
             )
-        if self.flag("profile_memory") and any(enabled for *_, enabled in PROCESS.child_threads):
+        if not self._result.follows_threads and any(enabled for *_, enabled in PROCESS.child_threads):
             print_warning("drynpu records child threads only without profile_memory; they are not in this recording.")
 
     def finalize_trace(self) -> None:

@@ -20,7 +20,7 @@ from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder import METADATA_FILE, Outcome, RankRendezvous, Recorder, framework_plan, rank_number, with_end_info
 from drynpu.simulate import Mark, Recording
 from drynpu_torch import device
-from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer, RecordedThreads, without_collections
+from drynpu_torch.capture import Capture, CapturedTorch, RecordedThreads, new_tracer, without_collections
 from drynpu_torch.distributed import rendezvous
 from drynpu_torch.profiler._flops import flop_formulas
 from drynpu_torch.profiler._messages import print_warning
@@ -134,7 +134,7 @@ class Result:
     def _new_capture(self, *, records_marks: bool) -> Capture:
         switches = self.request.switches
         frames = switches.with_stack or switches.with_modules
-        tracer = KinetoTracer(
+        tracer = new_tracer(
             memory=switches.profile_memory,
             stack=switches.with_stack,
             frames=frames,
@@ -175,6 +175,11 @@ class Result:
         return self._captured is not None and self._captured.taken_over
 
     @property
+    def follows_threads(self) -> bool:
+        """Whether threads that Python started are in this recording, which is not written yet."""
+        return self._captured is None or self._captured.follows_threads
+
+    @property
     def operators(self) -> int:
         """Number of operators recorded and not written yet."""
         return 0 if self._captured is None else len(self._captured.operators.start_ns)
@@ -189,7 +194,7 @@ class Result:
             If another profiler is active; the result directory is removed again.
         """
         self._must_be_alone()
-        tracer = KinetoTracer()
+        tracer = new_tracer()
         tracer.start()
         tracer.stop()
 

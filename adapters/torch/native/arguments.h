@@ -1,0 +1,104 @@
+// The arguments of a call as words of 64 bits: what Kineto keeps of them, which is shapes, types and numbers.
+// drynpu_torch/capture/_calls.py reads them.
+#pragma once
+
+#include <bit>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <c10/util/SmallVector.h>
+
+namespace torch::profiler::impl {
+TORCH_API bool get_record_concrete_inputs_enabled();
+}
+
+namespace npu {
+
+using Words = c10::SmallVector<int64_t, 64>;
+
+// The lowest byte of an argument's first word; a tensor's type stands in the next byte, lengths from bit 16 on.
+enum class Argument : int64_t { OTHER, TENSOR, TENSORS, NUMBER, NUMBERS };
+enum class Number : int64_t { UNKNOWN, INTEGER, REAL, TRUTH, COMPLEX };
+
+constexpr size_t LONGEST_NUMBERS = 30;  // as Kineto's SCALAR_LIST_LENGTH_LIMIT
+
+inline int64_t first_word(Argument kind, size_t length = 0, int64_t type = 0) {
+  return static_cast<int64_t>(kind) | type << 8 | static_cast<int64_t>(length) << 16;
+}
+
+inline void add_number(Words& words, const c10::IValue& value) {
+  const auto add = [&](Number kind, int64_t bits) {
+    words.push_back(static_cast<int64_t>(kind));
+    words.push_back(bits);
+  };
+  if (value.isInt()) {
+    add(Number::INTEGER, value.toInt());
+  } else if (value.isDouble()) {
+    add(Number::REAL, std::bit_cast<int64_t>(value.toDouble()));
+  } else if (value.isBool()) {
+    add(Number::TRUTH, value.toBool());
+  } else if (value.isComplexDouble()) {
+    const auto number = value.toComplexDouble();
+    add(Number::COMPLEX, std::bit_cast<int64_t>(number.real()));
+    words.push_back(std::bit_cast<int64_t>(number.imag()));
+  } else {
+    words.push_back(static_cast<int64_t>(Number::UNKNOWN));  // a symbol
+  }
+}
+
+// Kineto leaves these out, too: their sizes are no plain numbers.
+inline bool has_plain_sizes(const at::Tensor& tensor) {
+  return tensor.defined() && !tensor.is_nested() && !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+}
+
+inline void add_tensors(Words& words, const c10::IValue& value) {
+  const auto list = value.toListRef();
+  const size_t begin = words.size();
+  words.push_back(first_word(Argument::TENSORS, list.size()));
+  for (const auto& item : list) {
+    const auto& tensor = item.toTensor();
+    if (!has_plain_sizes(tensor)) {
+      words.resize(begin);
+      words.push_back(first_word(Argument::OTHER));
+      return;
+    }
+    const auto sizes = tensor.sizes();
+    words.push_back(static_cast<int64_t>(sizes.size()));
+    words.append(sizes.begin(), sizes.end());
+  }
+}
+
+inline void add_list(Words& words, const c10::IValue& value) {
+  const auto list = value.toListRef();
+  const bool kept = list.empty() || (list[0].isScalar() && list.size() <= LONGEST_NUMBERS);
+  if (!kept || !torch::profiler::impl::get_record_concrete_inputs_enabled()) {
+    words.push_back(first_word(Argument::OTHER));
+    return;
+  }
+  words.push_back(first_word(Argument::NUMBERS, list.size()));
+  for (const auto& item : list) add_number(words, item);
+}
+
+inline void add_argument(Words& words, const c10::IValue& value) {
+  if (value.isTensor()) {
+    const auto& tensor = value.toTensor();
+    if (!has_plain_sizes(tensor)) {
+      words.push_back(first_word(Argument::OTHER));
+      return;
+    }
+    const auto sizes = tensor.sizes();
+    words.push_back(first_word(Argument::TENSOR, sizes.size(), static_cast<int64_t>(tensor.scalar_type())));
+    words.append(sizes.begin(), sizes.end());
+  } else if (value.isScalar()) {
+    words.push_back(first_word(Argument::NUMBER));
+    add_number(words, value);
+  } else if (value.isTensorList()) {
+    add_tensors(words, value);
+  } else if (value.isList()) {
+    add_list(words, value);
+  } else {
+    words.push_back(first_word(Argument::OTHER));
+  }
+}
+
+}  // namespace npu

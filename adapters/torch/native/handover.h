@@ -1,0 +1,99 @@
+// Handing over what the recorder kept: the rows of all threads in one table, with names and calls numbered alike.
+#pragma once
+
+#include "recorder.h"
+
+namespace npu {
+
+struct Table {
+  std::vector<Recorded> threads;
+  std::vector<std::vector<int32_t>> name_of, call_of;  // of each thread: the numbers here by the numbers there
+  Interned names, calls;
+  std::function<c10::time_t(c10::approx_time_t)> clock;
+  int64_t end = 0;
+  size_t rows = 0, allocations = 0;
+};
+
+inline std::unique_ptr<Table> handover;  // guarded by the recorder's lock
+
+inline void renumber(Table& table, const Recorded& recorded) {
+  auto& names = table.name_of.emplace_back();
+  auto& calls = table.call_of.emplace_back();
+  for (size_t i = 0; i < recorded.names.size(); ++i)
+    names.push_back(table.names.number(recorded.names[static_cast<int32_t>(i)]));
+  std::string call;
+  for (size_t i = 0; i < recorded.calls.size(); ++i) {
+    call = recorded.calls[static_cast<int32_t>(i)];
+    int64_t name;
+    std::memcpy(&name, call.data(), sizeof(name));
+    name = names[static_cast<size_t>(name)];
+    std::memcpy(call.data(), &name, sizeof(name));
+    calls.push_back(table.calls.number(call));
+  }
+}
+
+// Ends the recording, and fills how many rows, names, bytes of names, calls, words of calls and allocations there are.
+inline void stop_recording(int64_t* sizes) {
+  std::lock_guard<std::mutex> all(recorder->mutex);
+  auto table = std::make_unique<Table>();
+  recording_memory = false;
+  if (recording.exchange(false)) {
+    at::removeCallback(observer);
+    observer = at::INVALID_CALLBACK_HANDLE;
+    for (auto* buffer : recorder->buffers) {
+      std::lock_guard<std::mutex> lock(buffer->mutex);
+      ++buffer->period;
+      buffer->last = nullptr;
+      if (!buffer->recorded.rows.count() && !buffer->recorded.allocations.count()) continue;
+      table->threads.push_back(std::exchange(buffer->recorded, {}));
+    }
+    table->end = static_cast<int64_t>(c10::getApproximateTime());
+    table->clock = recorder->clock->makeConverter();
+  }
+  for (const auto& recorded : table->threads) {
+    table->rows += recorded.rows.count();
+    table->allocations += recorded.allocations.count();
+    renumber(*table, recorded);
+  }
+  sizes[0] = static_cast<int64_t>(table->rows);
+  sizes[1] = static_cast<int64_t>(table->names.size());
+  sizes[2] = static_cast<int64_t>(table->names.bytes().size());
+  sizes[3] = static_cast<int64_t>(table->calls.size());
+  sizes[4] = static_cast<int64_t>(table->calls.bytes().size() / sizeof(int64_t));
+  sizes[5] = static_cast<int64_t>(table->allocations);
+  handover = std::move(table);
+}
+
+inline void copy(const Interned& interned, void* bytes, int64_t* ends) {
+  std::memcpy(bytes, interned.bytes().data(), interned.bytes().size());
+  std::copy(interned.ends().begin(), interned.ends().end(), ends);
+}
+
+// Fills what stop_recording() counted, ends of names and of calls in bytes, and forgets it.
+inline void read_recording(
+    Row* rows, char* names, int64_t* name_ends, int64_t* calls, int64_t* call_ends, Allocated* allocations) {
+  std::unique_ptr<Table> table;
+  {
+    std::lock_guard<std::mutex> all(recorder->mutex);
+    table = std::move(handover);
+  }
+  if (!table) return;
+  copy(table->names, names, name_ends);
+  copy(table->calls, calls, call_ends);
+  for (size_t i = 0; i < table->threads.size(); ++i) {
+    auto* end = table->threads[i].rows.drain(rows);
+    close_open(rows, end, table->end);
+    for (; rows != end; ++rows) {
+      rows->start = table->clock(static_cast<c10::approx_time_t>(rows->start));
+      rows->end = table->clock(static_cast<c10::approx_time_t>(rows->end));
+      if (rows->sequence < 0) rows->forward_thread = 0;  // as Kineto
+      rows->name = table->name_of[i][static_cast<size_t>(rows->name)];
+      if (rows->call >= 0) rows->call = table->call_of[i][static_cast<size_t>(rows->call)];
+    }
+    auto* last = table->threads[i].allocations.drain(allocations);
+    for (; allocations != last; ++allocations)
+      allocations->time = table->clock(static_cast<c10::approx_time_t>(allocations->time));
+  }
+}
+
+}  // namespace npu

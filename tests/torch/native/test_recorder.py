@@ -1,0 +1,87 @@
+"""The device's recorder keeps what Kineto reports of the same work, row by row, and disturbs nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("recorder.py")
+
+
+@pytest.mark.parametrize(
+    ("work", "threads", "rows", "names"),
+    [
+        ("gpt", 2, 2000, {"Optimizer.step#AdamW.step", "aten::_foreach_addcdiv_", "AddmmBackward0"}),
+        (
+            "convolutions",
+            2,
+            400,
+            {"enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", "drynpu::to_device"},
+        ),
+        ("nested_autograd", 2, 150, {"PowBackward0", "CheckpointFunctionBackward", "ExpBackward0"}),
+        ("threads", 5, 2000, {"worker 0", "worker 3", "MmBackward0"}),
+        ("arguments", 1, 150, {"aten::_foreach_add", "aten::quantize_per_tensor", "scripted", "fast", "x"}),
+        ("compiled", 2, 200, {"CompiledFunctionBackward", "aten::relu"}),
+    ],
+)
+def test_rows_are_those_of_kineto(run: Any, work: str, threads: int, rows: int, names: set[str]) -> None:
+    found = run(SCRIPT, work)
+    assert found["different"] == []
+    assert found["counts"]
+    assert found["depths"], "operators lie inside the same ones"
+    assert found["threads"] >= threads
+    assert found["rows"] > rows
+    assert names <= set(found["names"])
+    assert found["apart_us"] < 20, "both read the clock at each operator, one after the other"
+
+
+@pytest.mark.parametrize("work", ["gpt", "convolutions", "nested_autograd"])
+def test_operators_work_in_the_same_places(run: Any, work: str) -> None:
+    found, expected, different = run(SCRIPT, f"placed {work}")
+    assert found == expected > 100
+    assert different == []
+
+
+def test_allocations_are_those_of_kineto(run: Any) -> None:
+    is_equal, count, sizes, without = run(SCRIPT, "memory")
+    assert is_equal
+    assert count > 100
+    assert sizes == [4000], "that of the recording thread, not that of the other one"
+    assert without == 0
+
+
+def test_open_ranges_end_with_what_they_lie_in_or_with_the_recording(run: Any) -> None:
+    rows, ends_with_outer, ends_last, after = run(SCRIPT, "open_ends")
+    assert rows == ["aten::neg", "outer", "inner", "aten::exp", "late", "aten::sin"], "not what began before"
+    assert ends_with_outer
+    assert ends_last
+    assert after == ["aten::cos"], "an end in the next recording is of no row there"
+
+
+def test_threads_that_end_leave_their_rows(run: Any) -> None:
+    assert run(SCRIPT, "ended_threads") == [50, 50, 50]
+
+
+def test_recordings_begin_and_end_while_threads_compute(run: Any) -> None:
+    wrong, has_rows_of_threads, is_bounded = run(SCRIPT, "stressed")
+    assert wrong == []
+    assert has_rows_of_threads
+    assert is_bounded
+
+
+def test_a_profiler_of_pytorch_runs_inside_a_recording(run: Any) -> None:
+    rows, seen, (inside_theirs, inside_ours) = run(SCRIPT, "beside_torch_profiler")
+    assert rows == ["aten::sin", "aten::cos", "aten::exp", "aten::tan"]
+    assert seen == ["aten::cos", "aten::exp"]
+    assert inside_theirs.startswith("CaptureError: PyTorch's own profiler is already recording")
+    assert inside_ours.startswith("CaptureError: another recording is already running")
+
+
+def test_a_forked_child_does_not_go_on_recording(run: Any) -> None:
+    status, (child_records, child_rows), rows = run(SCRIPT, "forked")
+    assert status == 0
+    assert not child_records
+    assert child_rows == ["aten::ones", "aten::empty", "aten::fill_", "aten::exp2"], "each once"
+    assert rows == ["aten::sin", "aten::cos"]
