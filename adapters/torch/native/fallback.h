@@ -269,12 +269,15 @@ inline void run_on_host(
     for (size_t i = first; i < stack->size(); ++i) (*stack)[i] = widening.result((*stack)[i]);
   };
   if (known.computes_wide && has_half(arguments)) types.push_back(c10::kFloat);
+  std::exception_ptr first_error;
   while (true) {
     try {
       return types.empty() ? op.redispatchBoxed(keys, stack) : run_wider();
     } catch (const c10::Error& error) {
+      if (!first_error) first_error = std::current_exception();
       const auto wider = wider_type(error.what_without_backtrace());
-      if (!wider || std::find(types.begin(), types.end(), *wider) != types.end()) throw;
+      // What the script gave is what is refused.
+      if (!wider || std::find(types.begin(), types.end(), *wider) != types.end()) std::rethrow_exception(first_error);
       types.push_back(*wider);
     }
   }

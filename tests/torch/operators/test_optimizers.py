@@ -56,3 +56,9 @@ def test_misuse() -> None:
         step(*args, False, False)
     with pytest.raises(RuntimeError, match="if amsgrad is true, max_grad_norm input must be entered"):
         step(*args, True, False, out=(x, x.clone(), x.clone()))
+
+
+def test_powers_of_one_divide_by_zero_as_on_a_device() -> None:
+    var, m, v = (torch.ones(2) for _ in range(3))
+    exported()["npu_apply_adam"](1.0, 0.5, 0.1, 0.9, 0.99, 1e-6, torch.ones(2), False, False, out=(var, m, v))
+    assert var.tolist() == [float("-inf")] * 2

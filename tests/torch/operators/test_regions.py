@@ -14,7 +14,7 @@ Check = Callable[..., Any]
 
 
 def test_regions_by_samples(check: Check) -> None:
-    """The numbers of op-plugin's test_roi_align.py and torch_npu's test_roi_align.py."""
+    """The numbers of op-plugin's test_roi_align.py and test_roi_align_backward.py, and those of torch_npu's test."""
     maps, rois = torch.arange(1.0, 37).reshape(1, 1, 6, 6), torch.tensor([[0, -2.0, -2, 22, 22]])
     legacy = torch.tensor([[[[4.5, 6.5, 8.5], [16.5, 18.5, 20.5], [28.5, 30.5, 32.5]]]])
     (kernel,) = check("npu_roi_align", (maps, rois, 0.25, 3, 3, 2, 0), legacy)
@@ -26,8 +26,20 @@ def test_regions_by_samples(check: Check) -> None:
     )
     args = (torch.ones(1, 1, 3, 3), rois, [1, 1, 6, 6], 3, 3, 0.25, 2, 3)
     check("npu_roi_alignbk", args, grad.reshape(1, 1, 6, 6))
-    with pytest.raises(RuntimeError, match="roi_end_mode 0 and 3, not 1"):
-        npu.npu_roi_align(maps, rois, 0.25, 3, 3, 2, 1)
+    with_end = torch.tensor(
+        [
+            [1.0786, 1.0557, 1.4942, 1.5248, 1.9226, 2.4709],
+            [1.0557, 1.0332, 1.4625, 1.4924, 1.8817, 2.4183],
+            [3.6872, 3.6087, 4.0380, 4.0679, 4.4572, 5.6097],
+            [3.8708, 3.7884, 4.2177, 4.2476, 4.6369, 5.8324],
+            [6.2575, 6.1243, 6.5536, 6.5835, 6.9729, 8.7269],
+            [8.2847, 8.1084, 8.6403, 8.6774, 9.1598, 11.4575],
+        ]
+    )
+    expected = with_end.reshape(1, 1, 6, 6)
+    check("npu_roi_alignbk", (legacy, rois, [1, 1, 6, 6], 3, 3, 0.25, 2), expected, tolerance=1e-4)
+    with pytest.raises(RuntimeError, match="roi_end_mode 0, 1 and 3, not 2"):
+        npu.npu_roi_align(maps, rois, 0.25, 3, 3, 2, 2)
 
 
 def test_as_many_samples_as_pixels_in_a_bin(check: Check) -> None:

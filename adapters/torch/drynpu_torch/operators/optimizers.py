@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
+import torch
 from torch import Tensor
 
 from drynpu_torch.operators import errors
@@ -86,7 +87,8 @@ def _adam(
     slope = wide(grad)
     first = wide(m) * beta1 + (1 - beta1) * slope
     second = wide(v) * beta2 + (1 - beta2) * slope.square()
-    rate = lr * (1 - beta2_power) ** 0.5 / (1 - beta1_power)
+    # As on a device, powers of 1 divide by zero: the step is infinite, or not a number.
+    rate = lr * (1 - beta2_power) ** 0.5 / slope.new_tensor(1 - beta1_power, dtype=torch.float64)
     ahead = first * beta1 + (1 - beta1) * slope if use_nesterov else first
     var.copy_(wide(var) - rate * ahead / (second.sqrt() + epsilon))
     return var, m.copy_(first), v.copy_(second)

@@ -27,8 +27,12 @@ npu_ps_roi_pooling_backward(Tensor output_grad, Tensor rois, float spatial_scale
     SymInt[] input_size) -> Tensor
 """
 
-_LEGACY, _ALIGNED = 0, 3
-"""Values of ``roi_end_mode``: boxes of at least one pixel, or shifted by half a pixel (contrib/module/roi_align.py)."""
+_LEGACY, _WITH_END, _ALIGNED = 0, 1, 3
+"""
+Values of ``roi_end_mode``: boxes of at least one pixel, those that include the pixel at their end, or shifted by half a
+pixel. 0 and 3 are those of contrib/module/roi_align.py; 1 follows from the numbers of op-plugin's
+test_roi_align_backward.py, which leaves the mode out.
+"""
 
 
 def _steps(start: Tensor, length: Tensor, bins: int, samples: int) -> Tensor:
@@ -40,8 +44,9 @@ def _steps(start: Tensor, length: Tensor, bins: int, samples: int) -> Tensor:
 
 def _aligned_region(maps: Tensor, box: Tensor, call: Call) -> Tensor:
     """Return [channels, pooled height, pooled width] of one box, the mean of samples in every bin."""
-    mode = call["roi_end_mode"] or _LEGACY
-    corners = box * call["spatial_scale"] - (0.5 if mode == _ALIGNED else 0.0)
+    mode = _mode(call)
+    end = torch.tensor([0.0, 0.0, 1.0, 1.0]) if mode == _WITH_END else 0.0
+    corners = (box + end) * call["spatial_scale"] - (0.5 if mode == _ALIGNED else 0.0)
     size = corners[2:] - corners[:2]
     size = size if mode == _ALIGNED else size.clamp(min=1)
     bins = (call["pooled_height"], call["pooled_width"])
@@ -55,13 +60,19 @@ def _aligned_region(maps: Tensor, box: Tensor, call: Call) -> Tensor:
     return (values * (near[0][:, :, None, None] & near[1])).mean((2, 4))
 
 
-def _check_mode(mode: int | None) -> None:
-    text = f"drynpu computes roi_end_mode 0 and 3, not {mode}; the vendor's pages do not say what 1 and 2 do"
-    errors.require(mode in (None, _LEGACY, _ALIGNED), text, errors.NOT_SUPPORTED)
+def _mode(call: Call) -> int:
+    given: int | None = call["roi_end_mode"]
+    return _WITH_END if given is None else given
+
+
+def _check_mode(call: Call) -> None:
+    mode = _mode(call)
+    text = f"drynpu computes roi_end_mode 0, 1 and 3, not {mode}; the vendor's pages do not say what it does"
+    errors.require(mode in (_LEGACY, _WITH_END, _ALIGNED), text, errors.NOT_SUPPORTED)
 
 
 def _roi_align(call: Call) -> Tensor:
-    _check_mode(call["roi_end_mode"])
+    _check_mode(call)
     maps, rois = wide(call["self"]), wide(call["rois"])
     found = [_aligned_region(maps[int(roi[0])], roi[1:], call) for roi in rois]
     return (torch.stack(found) if found else _roi_align_shapes(call)).to(call["self"].dtype)
@@ -74,7 +85,7 @@ def _roi_align_shapes(call: Call) -> Tensor:
 
 
 def _roi_align_backward(call: Call) -> Tensor:
-    _check_mode(call["roi_end_mode"])
+    _check_mode(call)
     grad = wide(call["self"])
     maps = grad.new_zeros(tuple(call["xdiff_shape"]))
 
