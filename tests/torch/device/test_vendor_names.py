@@ -243,3 +243,21 @@ def test_memory_of_tensors_is_counted_in_elements() -> None:
     assert torch_npu.get_storage_size(torch.zeros(4, 4, device="npu")[0]) == 16
     strided = torch_npu._C._empty_strided_npu((2, 3), (1, 2), torch.int32)
     assert (strided.stride(), strided.dtype) == ((1, 2), torch.int32)
+
+
+def test_hf32_of_convolutions_is_switched_inside_a_block() -> None:
+    before = torch.npu.conv.allow_hf32
+    with torch.npu.aclnn.flags(allow_hf32=False):
+        assert not torch.npu.conv.allow_hf32
+        assert torch_npu._C._npu_getOption("ALLOW_CONV_HF32") == b"disable"
+    assert torch.npu.conv.allow_hf32 == before
+    assert torch_npu._C._npu_getOption("NO_SUCH_OPTION") is None
+    with pytest.warns(UserWarning, match="torch.npu.aclnn.version isn't implemented!"):
+        assert torch.npu.aclnn.version() is None
+
+
+def test_a_fraction_of_memory_is_checked_with_the_vendors_tag() -> None:
+    with pytest.raises(TypeError, match=r"must be `float`\n.*ERR00002"):
+        torch.npu.set_per_process_memory_fraction(1)
+    with pytest.raises(ValueError, match=r"Allowed range: 0~1\n.*ERR00003"):
+        torch.npu.set_per_process_memory_fraction(1.5)

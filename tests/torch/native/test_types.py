@@ -26,6 +26,9 @@ def test_operators_take_halves_and_int32_as_on_a_device(run: Any) -> None:
     (halves, integers), single = found.pop("filled")
     assert [str(number) for number in halves] == ["nan"] * 2
     assert (integers, single) == ([2**31 - 1] * 2, [True] * 2)
+    title, failures = found.pop("summary")  # the lines of Ascend/pytorch, test/npu/test_npu.py
+    assert title == f"|{'':18}PyTorch NPU memory summary, device ID {0:<18d} |"
+    assert failures == f"|{'':12}NPU OOMs: {0:<13d} | {'':7}npuMalloc retries: {0:<9d}  |"
     assert found.pop("swapped") == [0, 2 << 20]
     assert found.pop("most") == "NPU out of memory. Tried to allocate more than 1EB memory."
     assert len(found) == 12

@@ -76,6 +76,7 @@ found["filled"] = [
     torch.empty_strided((2,), (1,), device="npu").isnan().tolist(),
 ]
 torch.use_deterministic_algorithms(False)
+found["summary"] = torch.npu.memory_summary().splitlines()[1:4:2]
 before = torch.npu.memory_allocated()
 swapped = torch_npu.empty_with_swapped_memory([1 << 20], dtype=torch.float32, device="npu")
 found["swapped"] = [torch.npu.memory_allocated() - before, swapped.fill_(2).sum().item()]

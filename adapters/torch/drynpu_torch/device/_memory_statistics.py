@@ -70,12 +70,13 @@ def statistics(library: Library, device: int) -> dict[str, Any]:
 
 def summary(found: Mapping[str, Any], device: int, *, abbreviated: bool) -> str:
     """Return the vendor's table of :func:`statistics`, 75 columns wide."""
-    failures, retries = f"NPU OOMs: {found['num_ooms']}", f"npuMalloc retries: {found['num_alloc_retries']}"
+    failures = f"{'':9} NPU OOMs: {found['num_ooms']:<13d}"
+    retries = f"{'':6} npuMalloc retries: {found['num_alloc_retries']:<9d}"
     lines = [
         "=" * _WIDTH,
-        f" {f'PyTorch NPU memory summary, device ID {device:<18d}':<{_WIDTH - 2}} ",
+        f" {'':16} PyTorch NPU memory summary, device ID {device:<18d} ",
         "-" * _WIDTH,
-        f"  {failures:<23}|{retries:>46}   ",
+        f"  {failures} | {retries}  ",
         "=" * _WIDTH,
         "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ",
     ]

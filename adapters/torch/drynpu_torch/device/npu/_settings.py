@@ -6,7 +6,9 @@ They change how a real device compiles and computes. Here the CPU computes, so n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import warnings
+from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
@@ -61,6 +63,19 @@ class _Convolution:
 
     __slots__ = ()
     allow_hf32 = _Switch("ALLOW_CONV_HF32", default=True)
+
+    @contextlib.contextmanager
+    def flags(self, allow_hf32: bool = True) -> Iterator[None]:
+        """Set the switch inside a ``with`` block."""
+        before, self.allow_hf32 = self.allow_hf32, allow_hf32
+        try:
+            yield
+        finally:
+            self.allow_hf32 = before
+
+    def version(self) -> None:
+        """Warn that the version of the operators' library is not known, as the vendor's function does."""
+        warnings.warn("torch.npu.aclnn.version isn't implemented!", stacklevel=2)
 
 
 class _MatrixProduct:
@@ -122,3 +137,9 @@ def _get(option: str, *, default: bool) -> bool:
 
 def _set(option: str, value: bool) -> None:
     state().options[option] = _ON if value else _OFF
+
+
+def option_bytes(name: str) -> bytes | None:
+    """Return the value of an option as the vendor's module of C++ does, or None where it was not set."""
+    value = state().options.get(name)
+    return None if value is None else value.encode()

@@ -26,7 +26,7 @@ from attrs import define, frozen
 from torch._utils import _augment_memory_snapshot_stack_traces
 
 from drynpu.device import account
-from drynpu_torch.device._errors import tagged
+from drynpu_torch.device._errors import ErrCode, pta_error, tagged
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._memory_history import CONTEXTS, read_history, snapshot
 from drynpu_torch.device._memory_statistics import statistics, summary
@@ -189,9 +189,9 @@ def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) 
         *fraction* is not from 0 to 1.
     """
     if not isinstance(fraction, float):
-        raise TypeError("Invalid type for fraction argument, must be `float`")
+        raise TypeError("Invalid type for fraction argument, must be `float`" + pta_error(ErrCode.TYPE))
     if not 0 <= fraction <= 1:
-        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1" + pta_error(ErrCode.VALUE))
     index, library = state().device_index(device), state().library
     state().options[f"{_FRACTION}:{index}"] = str(fraction)
     if library is not None:
