@@ -21,7 +21,7 @@ QUIET := PYTHONDONTWRITEBYTECODE= TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TO
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native demo pictures mutants torture fuzz monotonicity calibration test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-packages check compare-vendor bench clean distclean
+.PHONY: help venv native demo pictures mutants torture fuzz monotonicity calibration sanitize test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-packages check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -35,6 +35,7 @@ help:
 	@echo "make torture  kill and starve profiled runs at their file calls, and count what is lost (hours; CALLS=60 TIMES=20)"
 	@echo "make test-browser    every page of every kind of run in a browser (ten minutes; make test looks at a part)"
 	@echo "make fuzz     the tests of properties and damage, with many examples of each (EXAMPLES=500)"
+	@echo "make sanitize the npu device under sanitizers for threads and for memory (five minutes; needs g++)"
 	@echo "make monotonicity    100 000 random kernels on every chip: more is never faster, no rate beats its limit"
 	@echo "make calibration DATA=DIR    fit the cost model to measured kernels and print its errors (ten minutes)"
 	@echo "make test-packages   transformers, accelerate, peft, trl, diffusers, DeepSpeed and others on the NPU (an install of 3 GB)"
@@ -183,6 +184,10 @@ EXAMPLES ?= 500
 
 fuzz: $(STAMP)
 	HYPOTHESIS_PROFILE=fuzz DRYNPU_EXAMPLES=$(EXAMPLES) $(PYTEST) -m hypothesis tests/core
+
+sanitize: $(STAMP)
+	$(BIN)/python tests/torch/native/sanitize.py thread
+	$(BIN)/python tests/torch/native/sanitize.py address
 
 monotonicity: $(STAMP)
 	$(QUIET) MONOTONICITY_KERNELS=100000 $(BIN)/python -m pytest -q tests/core/kernels/test_monotonicity.py

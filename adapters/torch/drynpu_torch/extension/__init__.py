@@ -7,6 +7,6 @@ command ``drynpu native`` (``extension.command``).
 
 from __future__ import annotations
 
-from drynpu_torch.extension._build import Build, build, find_build, find_compiler
+from drynpu_torch.extension._build import Build, build, compile_device, find_build, find_compiler
 
-__all__ = ["Build", "build", "find_build", "find_compiler"]
+__all__ = ["Build", "build", "compile_device", "find_build", "find_compiler"]

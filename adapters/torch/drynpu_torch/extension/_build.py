@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata, util
 from pathlib import Path
 
@@ -85,12 +85,24 @@ def build(*, again: bool = False, environ: Mapping[str, str] = os.environ) -> Bu
     wanted.path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=wanted.path.parent) as folder:
         output = Path(folder) / wanted.path.name
-        done = subprocess.run([compiler, *_arguments(output)], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise CommandError(f"{compiler} could not compile the native device:\n{done.stderr[:_LONGEST_MESSAGE]}")
+        compile_device(compiler, output)
         _try(output)
         output.replace(wanted.path)  # in one step, because several processes may build at once
     return wanted
+
+
+def compile_device(compiler: str, output: Path, flags: Sequence[str] = ()) -> None:
+    """
+    Compile the device into the file *output*, with further *flags* of the compiler.
+
+    Raises
+    ------
+    CommandError
+        The compiler fails; the message has its output.
+    """
+    done = subprocess.run([compiler, *_arguments(output), *flags], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CommandError(f"{compiler} could not compile the native device:\n{done.stderr[:_LONGEST_MESSAGE]}")
 
 
 def find_compiler(environ: Mapping[str, str] = os.environ) -> str | None:
