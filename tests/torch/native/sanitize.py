@@ -38,6 +38,27 @@ from unittest.mock import MagicMock
 for name in ("", ".selectors", ".exceptions", ".datatypes"):
     sys.modules["polars" + name] = MagicMock()
 """
+# Recordings begin and end while the threads of the stress compute.
+RECORDED = """
+import time, torch, torch_npu, threading
+from drynpu_torch.capture import ColumnTracer
+
+def record():
+    while not over.is_set():
+        tracer = ColumnTracer()
+        tracer.start()
+        time.sleep(0.02)
+        rows.append(len(tracer.stop().name))
+
+over, rows = threading.Event(), []
+recorder = threading.Thread(target=record)
+recorder.start()
+"""
+RECORDED_ALL = """
+over.set()
+recorder.join()
+assert sum(rows) > 1000, rows
+"""
 RACE = """
 #include <thread>
 static int counter;
@@ -116,7 +137,7 @@ def _script(kind: str) -> list[str]:
         return [str(HERE / "acceptance.py")]
     script = re.search(r'^SCRIPT = """\n(.*?)^"""', (HERE / "test_threads.py").read_text(), re.DOTALL | re.MULTILINE)
     assert script is not None
-    return ["-c", WITHOUT_POLARS + script[1]]
+    return ["-c", "".join((WITHOUT_POLARS, RECORDED, script[1], RECORDED_ALL))]
 
 
 def _report(kind: str, done: subprocess.CompletedProcess[str]) -> int:
