@@ -3,7 +3,8 @@ Operators of a graph: what is known of a node beside its inputs, and kernels tha
 
 A signature made here carries what the node returns, its name, and its attributes by name. Attributes that begin with an
 underscore are notes of whoever compiled the graph: ``_tail``, the names of nodes fused into this one; ``_before`` and
-``_after``, changes of the format around it as ``(number, from, to)``.
+``_after``, changes of the format around it as ``(number, from, to)``; ``_casts_before`` and
+``_casts_after``, changes of the type.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from drynpu.kernels._types import KernelPlan, KernelSpec, Placement, Signature, 
 _PLAIN = (bool, int, float, str)
 # Names of fused nodes join those of all their parts; longer ones are cut.
 _LONGEST_NAME = 512
+_AROUND = frozenset({"_before", "_after", "_casts_before", "_casts_after"})
 
 
 def node_signature(
@@ -116,17 +118,27 @@ class NodeCall(OperatorCall):
 
 
 def framed(rule: Rule) -> Rule:
-    """Return *rule* with the kernels that the graph engine puts before and behind a node's to change formats."""
+    """Return *rule* with the kernels that the graph engine puts around a node's to change formats and types."""
 
     def around(signature: Signature) -> KernelPlan | None:
         found = rule(signature)
         attrs = NodeCall(signature).attrs if found is not None else {}
-        if found is None or not ("_before" in attrs or "_after" in attrs):
+        if found is None or attrs.keys().isdisjoint(_AROUND):
             return found
         before, after = _format_changes(attrs.get("_before")), _format_changes(attrs.get("_after"))
-        return evolve(found, kernels=(*before, *found.kernels, *after))
+        first, last = (_casts(signature, attrs.get(name)) for name in ("_casts_before", "_casts_after"))
+        return evolve(found, kernels=(*first, *before, *found.kernels, *after, *last))
 
     return around
+
+
+def _casts(signature: Signature, casts: object) -> list[KernelSpec]:
+    """Return kernels that change types; the graph engine numbers them through a graph."""
+    call = NodeCall(signature)
+    return [
+        evolve(call.kernel("Cast", [source], [result]), name=f"trans_Cast_{number}")
+        for number, source, result in (casts if isinstance(casts, tuple) else ())
+    ]
 
 
 def _format_changes(changes: object) -> list[KernelSpec]:

@@ -18,7 +18,7 @@ from drynpu_tf.capture._functions import FunctionGraphs
 from drynpu_tf.capture._nodes import BACKWARD_FUNCTION, FUNCTION, Node, is_backward, node_call, written_operator
 from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.capture._runs import Runs
-from drynpu_tf.rules import GraphNode, compile_graph, tensor_desc
+from drynpu_tf.rules import GraphNode, Precision, compile_graph, tensor_desc
 
 _TENSOR = re.compile(r"([a-z_0-9]*)\[([0-9, ]*)\]")
 _Tensors = tuple[TensorDesc | None, ...]
@@ -96,6 +96,7 @@ class FunctionRuns:
 
     graphs: FunctionGraphs
     split: bool = True
+    precision: Precision | None = None
     _variants: dict[tuple[str, frozenset[_Call]], _Variant] = field(factory=dict)
 
     def tables(self, planes: Planes, runs: Runs, threads: dict[int, int], default_thread: int) -> list[FunctionRun]:
@@ -162,6 +163,7 @@ class FunctionRuns:
                 for name, node in nodes.items()
             ],
             split=self.split,
+            precision=self.precision,
         )
         found = (
             compiled.signatures[name] if name in compiled.signatures and signature is first[name] else signature

@@ -15,7 +15,7 @@ from drynpu.kernels import Placement, Signature, TensorDesc
 from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, ITERATORS
 from drynpu_tf.capture._nodes import BACKWARD_FUNCTION, FUNCTION, Node, is_backward, node_call, read_node
-from drynpu_tf.rules import GraphNode, compile_graph, dtype_name, tensor_desc
+from drynpu_tf.rules import GraphNode, Precision, compile_graph, dtype_name, tensor_desc
 
 _Shapes: TypeAlias = dict[tuple[str, int], tuple[int, tuple[int, ...]]]
 """Node and slot -> number of the dtype and dims."""
@@ -40,6 +40,7 @@ class SessionGraph:
 
     ``scope`` says of every node whether it computes gradients. ``watched`` are nodes whose shapes the script's graph
     leaves open. ``sources`` maps the number of every node that takes data from the device's queue to its iterator.
+    ``precision`` is how the graph engine reduces it.
     """
 
     nodes: tuple[Node, ...]
@@ -48,11 +49,14 @@ class SessionGraph:
     scope: U8
     watched: frozenset[str]
     sources: Mapping[int, str]
+    precision: Precision | None = None
     _variants: dict[_Spelled, GraphVariant] = field(factory=dict)
     _loops: dict[tuple[int, ...], tuple[Signature, ...]] = field(factory=dict)
 
     @classmethod
-    def read(cls, partitions: Iterable[Any], static: Any, *, sinks_data: bool = False) -> SessionGraph:
+    def read(
+        cls, partitions: Iterable[Any], static: Any, *, sinks_data: bool = False, precision: Precision | None = None
+    ) -> SessionGraph:
         """
         Read the partition graphs of a run.
 
@@ -73,6 +77,7 @@ class SessionGraph:
             scope=np.array([BACKWARD_FUNCTION if is_backward(name) else FUNCTION for name in names], np.uint8),
             watched=frozenset(name for name in names if not _shape_is_known(name, static)),
             sources=sources,
+            precision=precision,
         )
 
     def variants(self, names: Sequence[str], stats: Sequence[Any], *, split: bool) -> list[GraphVariant]:
@@ -115,7 +120,9 @@ class SessionGraph:
     def _compile(self, stats: Sequence[Any], *, split: bool) -> GraphVariant:
         calls = _signatures(self.names, self.nodes, _shapes(stats))
         places = zip(self.names, self.nodes, calls, strict=True)
-        compiled = compile_graph([GraphNode(name, node.inputs, call) for name, node, call in places], split=split)
+        compiled = compile_graph(
+            [GraphNode(name, node.inputs, call) for name, node, call in places], split=split, precision=self.precision
+        )
         signatures = tuple(compiled.signatures[name] for name in self.names)
         return GraphVariant(signatures, compiled.fusions, compiled.points, compiled.consumers)
 

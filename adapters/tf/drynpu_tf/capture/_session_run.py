@@ -23,6 +23,7 @@ from drynpu.kernels import Operators, occurrences
 from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.capture._dataset_reads import DatasetRead
 from drynpu_tf.capture._session_graph import GraphVariant, SessionGraph
+from drynpu_tf.rules import Precision
 
 RunKey: TypeAlias = tuple[object, ...]
 """What makes two runs the same to the runtime: the version of the graph, fetches, feeds."""
@@ -65,11 +66,12 @@ class SessionCapture:
     A run is made with the options of :meth:`prepare`, its metadata go through :meth:`take`, and :meth:`read` returns
     what it executed. ``split`` says whether the chip has cube and vector cores apart; the
     graph engine fuses more for others. ``sinks_data`` says whether graphs take their data from a queue on the device
-    (``enable_data_pre_proc``).
+    (``enable_data_pre_proc``), ``precision`` how graphs are reduced to 16 bits.
     """
 
     split: bool = True
     sinks_data: bool = False
+    precision: Precision | None = None
     _graphs: dict[RunKey, SessionGraph] = field(factory=dict)
     _options: dict[bool, Any] = field(factory=dict)
 
@@ -115,7 +117,9 @@ class SessionCapture:
         from tensorflow.core.protobuf import config_pb2
 
         metadata = config_pb2.RunMetadata.FromString(content)
-        self._graphs[key] = SessionGraph.read(metadata.partition_graphs, static, sinks_data=self.sinks_data)
+        self._graphs[key] = SessionGraph.read(
+            metadata.partition_graphs, static, sinks_data=self.sinks_data, precision=self.precision
+        )
         stripped: bytes = config_pb2.RunMetadata(step_stats=metadata.step_stats).SerializeToString()
         return stripped
 

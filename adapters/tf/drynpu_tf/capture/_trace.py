@@ -19,6 +19,7 @@ from drynpu_tf.capture._function_runs import FunctionRun, FunctionRuns
 from drynpu_tf.capture._functions import FunctionGraphs
 from drynpu_tf.capture._runs import function_runs
 from drynpu_tf.capture._xplane import XplaneTracer
+from drynpu_tf.rules import Precision
 
 _EVENTS_IN_STRETCH = 200_000
 _FIRST_STRETCH_CPU_NS = 1_000_000_000
@@ -42,10 +43,11 @@ class TraceCapture:
 
     ``traced`` is False while another profiler holds TensorFlow's tracer: functions are then missing, and operators
     that run one by one have the times of their callbacks. ``split`` says whether the chip has cube and vector cores
-    apart; the graph engine fuses more for others.
+    apart; the graph engine fuses more for others. ``precision`` is how it reduces graphs to 16 bits.
     """
 
     split: bool = True
+    precision: Precision | None = None
     graphs: FunctionGraphs = field(factory=FunctionGraphs)
     eager: EagerOperators = field(factory=EagerOperators)
     traced: bool = False
@@ -58,7 +60,7 @@ class TraceCapture:
 
     @_runs.default
     def _default_runs(self) -> FunctionRuns:
-        return FunctionRuns(self.graphs, self.split)
+        return FunctionRuns(self.graphs, self.split, self.precision)
 
     def start(self) -> str | None:
         """Start recording; return the reason if TensorFlow's tracer cannot be used."""

@@ -17,7 +17,7 @@ from drynpu_tf.capture import TraceCapture
 from drynpu_tf.device2._device_capture import DeviceCapture
 from drynpu_tf.device2._hooks import install
 from drynpu_tf.device2.options import NpuConfig
-from drynpu_tf.options import NpuOptions, resolve_profiling, say_notices
+from drynpu_tf.options import PRECISION_NOTE, NpuOptions, precision_of, resolve_profiling, say_notices
 from drynpu_tf.ranks import rank_number
 from drynpu_tf.recording import PROCESS
 
@@ -141,7 +141,10 @@ class Devices:
         recorder = PROCESS.join(id(handle), start.parsed.request, device_id)
         # After the recording's own, so before it: what is left has to be handed over while it is open.
         atexit.register(self.close)
-        return DeviceCapture(user=id(handle), capture=TraceCapture(split=recorder.split_cores))
+        precision = precision_of(options.get)
+        if precision is not None:
+            recorder.remark(PRECISION_NOTE)
+        return DeviceCapture(user=id(handle), capture=TraceCapture(split=recorder.split_cores, precision=precision))
 
     def _npu_options(self, options: dict[str, str]) -> NpuOptions:
         """Return the options as sessions have theirs; a switch that nobody set leaves it to the environment."""

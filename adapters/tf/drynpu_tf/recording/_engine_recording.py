@@ -35,6 +35,7 @@ class EngineRecording:
     _recorder: Recorder
     _parts: list[Part] = field(factory=list)
     _sources: list[Callable[[], None]] = field(factory=list)
+    _remarks: list[str] = field(factory=list)
     _saved: int = 0
     _saved_ns: int = field(factory=time.time_ns)
     _progress: Progress = field(factory=Progress)
@@ -72,6 +73,11 @@ class EngineRecording:
     def add(self, operators: Operators, execution: GraphExecution | None = None) -> None:
         """Take over captured operators: those of one *execution* of a graph, or without one launched one by one."""
         self._parts.append(Part(operators, execution))
+
+    def remark(self, note: str) -> None:
+        """Have readers of the profile told something, once."""
+        if note not in self._remarks:
+            self._remarks.append(note)
 
     def save(self) -> None:
         """Have what was captured since the last time saved for the case of a kill; at most every half second."""
@@ -148,7 +154,7 @@ class EngineRecording:
         left_out = [
             f"{count} {name} of unknown size left out of the profile" for name, count in timeline.left_out.items()
         ]
-        recorder.outcome = evolve(outcome, notes=(*outcome.notes, *others.notes, *left_out))
+        recorder.outcome = evolve(outcome, notes=(*outcome.notes, *self._remarks, *others.notes, *left_out))
 
 
 def _fields() -> dict[str, Any]:

@@ -16,17 +16,20 @@ from drynpu.kernels import Rule, bind, framed, join_rules, ops
 from drynpu_tf.rules._call import TfCall, unary_chain
 from drynpu_tf.rules._graph import GraphNode, compile_graph
 from drynpu_tf.rules._placement import is_call, pattern_rule, placement_rules
+from drynpu_tf.rules._precision import Precision, read_precision
 from drynpu_tf.rules._signature import attributes_of, dtype_name, tensor_desc
 
 __all__ = [
     "FALLBACKS",
     "RULES",
     "GraphNode",
+    "Precision",
     "attributes_of",
     "build_rules",
     "compile_graph",
     "dtype_name",
     "is_call",
+    "read_precision",
     "tensor_desc",
 ]
 

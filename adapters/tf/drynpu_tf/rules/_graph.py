@@ -19,6 +19,7 @@ from drynpu_tf.rules._formats import lay_out
 from drynpu_tf.rules._fusion import fuse_graph
 from drynpu_tf.rules._placement import folded
 from drynpu_tf.rules._points import find_consumers, find_points
+from drynpu_tf.rules._precision import Precision, reduce_precision
 
 _PASSES: Final = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape"})
 _SILENT: Final = "NoOp"
@@ -66,7 +67,9 @@ class CompiledGraph:
     consumers: Mapping[str, frozenset[str]]
 
 
-def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> CompiledGraph:
+def compile_graph(
+    nodes: Sequence[GraphNode], *, split: bool = True, precision: Precision | None = None
+) -> CompiledGraph:
     """
     Return what the graph engine makes of the executed nodes of a graph.
 
@@ -76,6 +79,8 @@ def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> Compiled
         With the ``_Arg`` and ``_Retval`` nodes of the run, since what is fetched is not fused away.
     split:
         Whether the chip has cube and vector cores apart (``Chip.split``); others fuse more.
+    precision:
+        How operators are reduced to 16 bits; None: they keep their types.
     """
     passing = {n.name: n.inputs[0] for n in nodes if n.signature.name in _PASSES and n.inputs}
     originals = [
@@ -98,6 +103,8 @@ def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> Compiled
     records = tuple(_record(op, nodes, constants) for op in made_of_several)
     points = find_points(joined, known, {node.name: number for number, node in enumerate(nodes)})
     consumers = find_consumers(joined, known)
+    if precision is not None:
+        reduce_precision(joined, known, precision)
     lay_out(joined, known)
     standing = {op.name: op.signature for op in joined}
     signatures = {n.name: _silent(n.signature) for n in nodes if n.name not in standing} | standing

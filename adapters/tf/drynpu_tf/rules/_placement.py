@@ -156,6 +156,11 @@ def is_host(op_type: str) -> bool:
     return op_type in _HOST_TYPES or is_input_pipeline(op_type) or _ANY_HOST.match(op_type) is not None
 
 
+def runs_on_ai_cpu(op_type: str) -> bool:
+    """Return whether the graph engine's AI CPU runs an operator."""
+    return op_type in _AI_CPU_TYPES
+
+
 def launches_kernels(op_type: str) -> bool:
     """Return whether an operator of a graph has work for the device, as far as its type says."""
     return op_type not in _NOTHING_TYPES and not is_host(op_type) and not is_call(op_type)

@@ -117,14 +117,14 @@ def find_consumers(operators: Sequence[GraphOperator], known: frozenset[str]) ->
     found = [operator for operator in operators if operator.op_type in NODE_TYPES]
     if not found:
         return {}
-    place = _sorted_by_inputs(operators)
+    place = sorted_by_inputs(operators)
     reduces = sorted(found, key=lambda op: place[op.name])
     makers = {place: op for op in operators for place in op.outputs}
     graph = _Graph(operators, known, {}, takers_of(operators), makers)
     return {op.name: frozenset[str]().union(*map(graph.consumers, op.outputs)) for op in reduces}
 
 
-def _sorted_by_inputs(operators: Sequence[GraphOperator]) -> dict[str, int]:
+def sorted_by_inputs(operators: Sequence[GraphOperator]) -> dict[str, int]:
     """
     Return the place of every operator in an order in which each comes after its inputs.
 
@@ -171,7 +171,7 @@ def _ends(graph: _Graph) -> list[Place]:
     """Return the inputs of the last all-reduce, or what the graph returns and what nobody takes."""
     reduces = [op for op in graph.operators if op.op_type in _ALL_REDUCES]
     if reduces:
-        place = _sorted_by_inputs(graph.operators)
+        place = sorted_by_inputs(graph.operators)
         return list(max(reduces, key=lambda op: place[op.name]).inputs)
     outside = [place for op in graph.operators if not graph.inside(op) for place in op.inputs]
     leaves = (

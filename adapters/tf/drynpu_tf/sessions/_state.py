@@ -13,7 +13,15 @@ from attrs import define, field
 from drynpu import say_once
 from drynpu.options.profiling_options import ProfilingMode
 from drynpu_tf.capture import RunContent, RunKey, SessionCapture
-from drynpu_tf.options import NpuOptions, npu_options_of, read_number, resolve_profiling, say_notices
+from drynpu_tf.options import (
+    PRECISION_NOTE,
+    NpuOptions,
+    npu_options_of,
+    precision_of,
+    read_number,
+    resolve_profiling,
+    say_notices,
+)
 from drynpu_tf.recording import PROCESS, EngineRecording, GraphExecution
 from drynpu_tf.sessions._fetches import fetched_names, loops_on_device
 from drynpu_tf.sessions._pending import PendingRun, PendingRuns
@@ -47,7 +55,8 @@ class DeviceSession:
 
     @capture.default
     def _default_capture(self) -> SessionCapture:
-        return SessionCapture(sinks_data=self.options.enable_data_pre_proc)
+        precision = precision_of(self.options.parameters.get)
+        return SessionCapture(sinks_data=self.options.enable_data_pre_proc, precision=precision)
 
     def run(
         self, recorder: EngineRecording | None, key: RunKey, options: Any, metadata: Any, call: Callable[[Any, Any], T]
@@ -92,6 +101,8 @@ class DeviceSession:
         if recorder is None:
             return call(options, metadata)
         self.capture.split = recorder.split_cores
+        if self.capture.precision is not None:
+            recorder.remark(PRECISION_NOTE)
         traced_options, traced = self.capture.prepare(options, key), RunContent()
         begin_ns = time.time_ns()
         result = call(traced_options, traced)
