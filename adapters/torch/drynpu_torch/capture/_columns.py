@@ -103,7 +103,7 @@ class ColumnTracer(Tracer):
 def new_tracer(**options: Any) -> Tracer:
     """Return the tracer that serves these options of :class:`Tracer`: the recorder where that has all they ask for."""
     kineto = KinetoTracer(**options)
-    if kineto.library is None or kineto.memory or kineto.stack or kineto.frames or kineto.keep_results:
+    if kineto.library is None or kineto.stack or kineto.frames or kineto.keep_results:
         return kineto
     return ColumnTracer(**options)
 
