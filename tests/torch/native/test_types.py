@@ -31,6 +31,9 @@ def test_operators_take_halves_and_int32_as_on_a_device(run: Any) -> None:
     assert failures == f"|{'':12}NPU OOMs: {0:<13d} | {'':7}npuMalloc retries: {0:<9d}  |"
     assert found.pop("swapped") == [0, 2 << 20]
     assert found.pop("most") == "NPU out of memory. Tried to allocate more than 1EB memory."
+    differences, same_again = found.pop("seeded dropout")
+    assert max(differences) < 2 * LAST_PLACE["float16"]
+    assert same_again == [False, False]
     assert len(found) == 12
     for label, (dtype, is_shape, errors) in found.items():
         name, kind = label.split()

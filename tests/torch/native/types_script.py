@@ -84,4 +84,22 @@ try:
     torch.empty(1 << 60, dtype=torch.int8, device="npu")
 except torch.OutOfMemoryError as error:
     found["most"] = str(error).splitlines()[0]
+query = torch.randn(1, 64, 32).half()
+outputs, expected = [], []
+for attend in (torch_npu.npu_fusion_attention, torch_npu.npu_fusion_attention_v2):
+    torch.npu.manual_seed(2)
+    packed = torch_npu._npu_dropout_gen_mask(query.npu(), [1, 2, 64, 64], p=1 - 0.9, seed=2, offset=0)
+    torch.manual_seed(5)  # the host's generator is another one
+    torch.npu.manual_seed(2)
+    given = [query.npu()] * 3
+    outputs += [attend(*given, head_num=2, input_layout="BSH", scale=0.1, keep_prob=0.9)[0].cpu() for _ in range(2)]
+    bits = (packed.cpu().unsqueeze(-1) >> torch.arange(8, dtype=torch.uint8)) & 1
+    kept = bits.flatten()[: 2 * 64 * 64].reshape(1, 2, 64, 64).double() / 0.9
+    heads = query.double().unflatten(2, (2, 16)).transpose(1, 2)
+    shares = (heads @ heads.transpose(2, 3) * 0.1).softmax(-1) * kept
+    expected.append((shares @ heads).transpose(1, 2).flatten(2))
+found["seeded dropout"] = [
+    [float((outputs[2 * i].double() - expected[i]).abs().max()) for i in range(2)],
+    [torch.equal(outputs[2 * i], outputs[2 * i + 1]) for i in range(2)],
+]
 print(json.dumps(found))

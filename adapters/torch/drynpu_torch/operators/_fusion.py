@@ -14,10 +14,8 @@ from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._heads import DENSE, PACKED, Stack, bounds, stacks, widths, with_heads
 from drynpu_torch.operators._masks import Mask
 from drynpu_torch.operators._numbers import wide
+from drynpu_torch.operators._seeds import next_seed
 from drynpu_torch.operators._softmax import Scoring
-
-_OFFSET_STEP = 10
-"""How far an attention with dropout moves the generator's philox offset."""
 
 
 @frozen(eq=False, kw_only=True)
@@ -112,14 +110,14 @@ class Fusion:
         """
         Return the factors of all scores, None without dropout, with seed, offset and the number of scores.
 
-        The seed is drawn from the default generator, unless the mask is given.
+        The seed is that of the device's default generator, unless the mask is given.
         """
         keep, given = call["keep_prob"], call["dropout_mask"]
         if not 0 < keep < 1:
             return None, 0, 0, self.numels
         if given is not None:
             return self._factors(given, keep), 0, 0, self.numels
-        seed, offset = int(torch.randint(2**31 - 1, (), device="cpu")), _OFFSET_STEP
+        seed, offset = next_seed()
         return self._drawn(seed, offset, keep), seed, offset, self.numels
 
     def replayed(self, call: Call) -> Tensor | None:
@@ -129,7 +127,8 @@ class Fusion:
 
     def _drawn(self, seed: int, offset: int, keep: float) -> Tensor:
         generator = torch.Generator(device="cpu").manual_seed(seed + offset)
-        kept = torch.rand(self.numels, generator=generator, device="cpu") < keep
+        # The bits of _npu_dropout_gen_mask.
+        kept = torch.rand(self.numels, generator=generator, device="cpu") >= 1 - keep
         return kept.to(wide(self.query).dtype).to(self.query.device) / keep
 
     def _factors(self, mask: Tensor, keep: float) -> Tensor:
