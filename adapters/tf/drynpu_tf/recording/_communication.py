@@ -78,7 +78,8 @@ class Communication:
             collective = Collective(
                 kind=hcom.kind,
                 start_ns=start_ns,
-                end_ns=until_ns,
+                # Its event is recorded as it ends, which has to come before the wait for it.
+                end_ns=until_ns - 1,
                 thread=thread,
                 group=hcom.group,
                 ranks=hcom.ranks,
@@ -108,7 +109,8 @@ def _in_order(operators: Operators, rows: Sequence[int], names: Sequence[str]) -
     Return *rows* in the order of the compiled graph, of which *names* has the operators, and how much later each is.
 
     TensorFlow begins what is ready, on each rank in an order of its own. A group's operators have one order on all
-    ranks. So one that began too early is moved behind the one that comes before it.
+    ranks. So one that began too late is moved before the one that comes after it, which never puts it behind what takes
+    its result; it may stand before the last kernels of its own inputs then.
     """
     place = {name: number for number, name in enumerate(names)}
     turns: Counter[str] = Counter()
@@ -117,12 +119,12 @@ def _in_order(operators: Operators, rows: Sequence[int], names: Sequence[str]) -
         name = operators.names[int(operators.name[row])]
         turns[name] += 1
         keys.append((turns[name], place.get(name, len(place)), row))
-    found, last_ns = [], 0
-    for _, _, row in sorted(keys):
-        start_ns = max(int(operators.start_ns[row]), last_ns + 1)
-        found.append((row, start_ns - int(operators.start_ns[row])))
-        last_ns = start_ns
-    return found
+    found, next_ns = [], None
+    for _, _, row in sorted(keys, reverse=True):
+        own_ns = int(operators.start_ns[row])
+        next_ns = own_ns if next_ns is None else min(own_ns, next_ns - 1)
+        found.append((row, next_ns - own_ns))
+    return found[::-1]
 
 
 def _moved(signature: Signature, hcom: Hcom) -> list[TensorDesc]:
