@@ -187,7 +187,7 @@ def record_twice(dialogue: Dialogue) -> None:
         if number == 1:
             dialogue.type("start")
             dialogue.wait_for("already started")
-        time.sleep(0.3)
+        time.sleep(1)  # a busy machine may let the script wait for half a second
         dialogue.type("stop")
         dialogue.wait_for("stop success", number)
     dialogue.type("stop")
@@ -200,7 +200,7 @@ def record_twice(dialogue: Dialogue) -> None:
 
 def test_recordings_are_started_and_stopped_by_hand(tmp_path: Path) -> None:
     script(tmp_path, LOOP)
-    dialogue = Dialogue(tmp_path, f"--output={tmp_path / 'out'}", "train.py", "6")
+    dialogue = Dialogue(tmp_path, f"--output={tmp_path / 'out'}", "train.py", "10")
     dialogue.wait_for("> ")
     record_twice(dialogue)
     assert dialogue.end() == 0, dialogue.said
