@@ -169,9 +169,12 @@ def _mixed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
         waits = _cube_engine_ns(way, moved, tuning, factors) + reformed
         return _vector_side(2 * way.blocks, vec / (2 * way.blocks), through, tuning, factors, at_least_ns=waits)
 
-    # Rows are dealt out, of an attention its queries, however wide they are.
+    # Rows are dealt out, of an attention its queries, however wide they are. Of a kernel without a result nobody knows
+    # the rows: it has all cores, because rows that were made of its operations would let more of them take less time.
     edges = edges_of(spec)
     blocks = min(edges.batch * -(-edges.rows // _LEAST_ROWS), cores)
+    if not any(tensor.elements for tensor in spec.outputs):
+        blocks = cores
     ways = [evolve(way, blocks=blocks) for way in _cut_all(spec, chip, tuning)]
     cut = min(ways, key=lambda way: float(vector(way)["aiv_time_ns"]))
     side = vector(cut)

@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 from drynpu._errors import RawFormatError
 from drynpu.arrays import Array
 from drynpu.deliverables.marks.facts import MarkKind
-from drynpu.device import DispatchKind
+from drynpu.device import DispatchKind, LaunchMode
 from drynpu.kernels import (
     Allocations,
     Copy,
@@ -71,7 +71,7 @@ _CLASSES: tuple[type[Any], ...] = (
     StaticMemory,
     TensorDesc,
 )
-_ENUMS: tuple[type[enum.Enum], ...] = (Copy, DispatchKind, MarkKind, Placement, TaskType)
+_ENUMS: tuple[type[enum.Enum], ...] = (Copy, DispatchKind, LaunchMode, MarkKind, Placement, TaskType)
 _BY_NAME = {kind.__name__: kind for kind in (*_CLASSES, *_ENUMS)}
 _DOCUMENT = "document"
 """Name of the array that holds the JSON text."""
