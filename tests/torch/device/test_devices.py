@@ -36,7 +36,14 @@ def test_a_device_out_of_range_is_named_with_the_range(device: int | str) -> Non
     assert torch.npu.current_device() == 0
 
 
-@pytest.mark.parametrize(("device", "message"), [("cuda:0", "'cuda:0'"), ("cpu", "'cpu'"), ("first", "'first'")])
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("cuda:0", "Expected a npu device, but got: cuda:0"),
+        ("cpu", "Expected a npu device, but got: cpu"),
+        ("first", "'first'"),
+    ],
+)
 def test_a_device_of_another_type_is_refused(device: str, message: str) -> None:
     with pytest.raises(ValueError, match=rf"{message}.*'npu', 'npu:N' or a number"):
         torch.npu.set_device(device)
