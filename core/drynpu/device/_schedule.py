@@ -39,13 +39,13 @@ class _HandOver:
     """
     What each dispatch takes until its kernels are launched, ns, shape ``[n]``.
 
-    ``ahead_ns`` and ``enqueue_ns`` are of the calling thread, ``busy_ns`` of the launching one, in which ``asks_ns``
-    asks for a workspace and ``api_ns`` launches.
+    ``ahead_ns`` and ``enqueue_ns`` are of the calling thread, ``busy_ns`` of the launching one, which asks for
+    a workspace in ``workspace_ns`` of it and launches in ``api_ns``.
     """
 
     ahead_ns: I64
     enqueue_ns: I64
-    asks_ns: I64
+    workspace_ns: I64
     api_ns: I64
     busy_ns: I64
 
@@ -54,14 +54,14 @@ class _HandOver:
         """Split the costs of each dispatch between the threads; *node_total_ns* is what all its launches take."""
         alone = ~dispatches.in_graph
         workspace = np.where(dispatches.workspace, costs.workspace_ns, 0)
-        asks = workspace if mode is LaunchMode.QUEUE_WITH_WORKSPACE else np.zeros_like(workspace)
+        later = workspace if mode is LaunchMode.QUEUE_WITH_WORKSPACE else np.zeros_like(workspace)
         api = costs.api_ns * alone + np.where(dispatches.compiles, costs.compile_ns, 0) + node_total_ns
         return cls(
-            ahead_ns=costs.operator_ns * alone + workspace - asks,
+            ahead_ns=costs.operator_ns * alone + workspace - later,
             enqueue_ns=costs.enqueue_ns * alone,
-            asks_ns=asks,
+            workspace_ns=later,
             api_ns=api,
-            busy_ns=np.where(dispatches.launches > 0, costs.dequeue_ns * alone + asks + api, 0),
+            busy_ns=np.where(dispatches.launches > 0, costs.dequeue_ns * alone + later + api, 0),
         )
 
 
@@ -115,8 +115,8 @@ class _Scheduler:
         rows = slice(first, last + 1)
         d, c, work = self.dispatches, self.costs, self.hand_over
         alone = ~d.in_graph[rows]
-        ahead, enqueue, asks, api, busy = (
-            column[rows] for column in (work.ahead_ns, work.enqueue_ns, work.asks_ns, work.api_ns, work.busy_ns)
+        ahead, enqueue, workspace, api, busy = (
+            column[rows] for column in (work.ahead_ns, work.enqueue_ns, work.workspace_ns, work.api_ns, work.busy_ns)
         )
         # On the clock ``wall`` a dispatch may be shorter than its modelled parts, which then shrink alike.
         fits = np.minimum(1.0, self.cost_ns[rows] / np.maximum(ahead + enqueue, 1))
@@ -128,12 +128,12 @@ class _Scheduler:
         if len(launching):
             self.state.dequeue_free_ns = int(dequeue[launching[-1]] + busy[launching[-1]])
         # The ACL call lies in the middle of the dequeue, what asks for its workspace before it.
-        asks_start = dequeue + c.dequeue_ns // 2 * alone
-        api_start = asks_start + asks
-        asked_before = start + (c.operator_ns * alone * fits).astype(np.int64)
+        inside = dequeue + c.dequeue_ns // 2 * alone
+        api_start = inside + workspace
+        before = start + (c.operator_ns * alone * fits).astype(np.int64)
         with_workspace = self.mode is LaunchMode.QUEUE_WITH_WORKSPACE
         for name, value in (
-            ("workspace_start_ns", asks_start if with_workspace else asked_before),
+            ("workspace_start_ns", inside if with_workspace else before),
             ("workspace_end_ns", api_start if with_workspace else enqueue_start),
             ("enqueue_start_ns", enqueue_start),
             # The vendor's analysis finds the operator of an entry only if the operator ends after it.

@@ -76,10 +76,10 @@ def one_by_one(
         a, b = int(d.start_ns[i]), int(d.end_ns[i])
         start = a if host is None or clock is Clock.WALL else host + (a - measured_end)
         waits = d.kind[i] in (DispatchKind.WAIT_DEVICE, DispatchKind.WAIT_STREAM, DispatchKind.SYNCHRONIZE_EVENT)
-        asked = COSTS.workspace_ns if d.workspace[i] else 0
-        later = asked if mode is LaunchMode.QUEUE_WITH_WORKSPACE else 0
+        workspace = COSTS.workspace_ns if d.workspace[i] else 0
+        later = workspace if mode is LaunchMode.QUEUE_WITH_WORKSPACE else 0
         enqueue, dequeue_ns = (COSTS.enqueue_ns, COSTS.dequeue_ns) if mode.queued else (0, 0)
-        ahead = COSTS.operator_ns + asked - later + enqueue
+        ahead = COSTS.operator_ns + workspace - later + enqueue
         busy = dequeue_ns + later + COSTS.api_ns + int(d.launches[i]) * COSTS.node_ns
         cost = (ahead if mode.queued else ahead + busy) if d.launches[i] else 0
         cost += COSTS.synchronize_ns if waits else 0
@@ -150,13 +150,13 @@ def test_queue_and_api_times_nest_and_follow_each_other(
 ) -> None:
     (r, d), mode = (run(case, *way), case[0]), way[1]
     rows = np.flatnonzero(d.launches > 0)
-    asked = ((r.workspace_end_ns, r.enqueue_start_ns), (r.start_ns, r.workspace_start_ns))
+    workspace = ((r.workspace_end_ns, r.enqueue_start_ns), (r.start_ns, r.workspace_start_ns))
     if mode is LaunchMode.QUEUE_WITH_WORKSPACE:
-        asked = ((r.dequeue_start_ns, r.workspace_start_ns), (r.workspace_end_ns, r.api_start_ns))
+        workspace = ((r.dequeue_start_ns, r.workspace_start_ns), (r.workspace_end_ns, r.api_start_ns))
     if not mode.queued:
-        asked = (*asked, (r.api_end_ns, r.end_ns))
+        workspace = (*workspace, (r.api_end_ns, r.end_ns))
     for earlier, later in (
-        *asked,
+        *workspace,
         (r.workspace_start_ns, r.workspace_end_ns),
         (r.enqueue_start_ns, r.enqueue_end_ns),
         (r.enqueue_end_ns, r.end_ns),
