@@ -129,6 +129,7 @@ def _events(records: TlvRecords, to_unix: ToUnix, notes: list[str]) -> pl.DataFr
             "is_flow": shown["name"] == FLOW,
             "is_stack": fixed["is_stack"],
             "custom_info": _text(records, MsOpRangeField.CUSTOM_INFO),
+            "position": np.arange(len(fixed), dtype=np.int64),
         },
     )
     begun = pl.Series(fixed["start"] != 0)

@@ -21,6 +21,15 @@ def test_averages_of_the_data_pipeline_are_rounded_as_the_vendor_s(session: Any)
     ]
 
 
+def test_stages_stand_in_the_order_of_the_file_where_they_begin_at_once(export: Any, hand: Any) -> None:
+    """The second call of the pipeline begins with the third, which lasts longer; the file has the shorter first."""
+    events = hand.own_events()
+    events.records["start"][-3] = events.records["start"][-4]
+    session = export(events=events, communication=False)
+    rows = [tuple(row.values())[-3:] for row in session.rows("dataset.csv")]
+    assert rows == [("1", "76.81", ""), ("1", "0.03", "{}"), ("2", "70.01", "{'a': '1', 'b': '2'}")]
+
+
 def test_python_calls_are_on_their_thread_by_their_own_name(session: Any, hand: Any) -> None:
     calls = [event for event in session.document("trace_view.json") if event.get("cat") == "python_function"]
     assert [(call["name"], call["tid"], call["dur"]) for call in calls] == [
