@@ -1,4 +1,5 @@
-// The arguments of a call as words of 64 bits: what Kineto keeps of them, which is shapes, types and numbers.
+// The arguments of a call as words of 64 bits: what Kineto keeps of them, which is shapes, types and numbers, and the
+// indices of index and index_put, which Kineto leaves out and which their time depends on.
 // drynpu_torch/capture/_calls.py reads them.
 #pragma once
 
@@ -17,7 +18,7 @@ namespace npu {
 using Words = c10::SmallVector<int64_t, 64>;
 
 // The lowest byte of an argument's first word; a tensor's type stands in the next byte, lengths from bit 16 on.
-enum class Argument : int64_t { OTHER, TENSOR, TENSORS, NUMBER, NUMBERS };
+enum class Argument : int64_t { OTHER, TENSOR, TENSORS, NUMBER, NUMBERS, OPTIONALS };
 enum class Number : int64_t { UNKNOWN, INTEGER, REAL, TRUTH, COMPLEX };
 
 constexpr size_t LONGEST_NUMBERS = 30;  // as Kineto's SCALAR_LIST_LENGTH_LIMIT
@@ -68,8 +69,42 @@ inline void add_tensors(Words& words, const c10::IValue& value) {
   }
 }
 
+// PyTorch writes an optional tensor that is not there either way.
+inline bool is_absent(const c10::IValue& item) {
+  return item.isNone() || (item.isTensor() && !item.toTensor().defined());
+}
+
+inline bool are_optional_tensors(c10::ArrayRef<c10::IValue> list) {
+  bool found = false;
+  for (const auto& item : list) {
+    if (is_absent(item)) continue;
+    if (!item.isTensor() || !has_plain_sizes(item.toTensor())) return false;
+    found = true;
+  }
+  return found;
+}
+
+// Of each tensor its first word and sizes, -1 where there is none.
+inline void add_optional_tensors(Words& words, c10::ArrayRef<c10::IValue> list) {
+  words.push_back(first_word(Argument::OPTIONALS, list.size()));
+  for (const auto& item : list) {
+    if (is_absent(item)) {
+      words.push_back(-1);
+      continue;
+    }
+    const auto& tensor = item.toTensor();
+    const auto sizes = tensor.sizes();
+    words.push_back(first_word(Argument::TENSOR, sizes.size(), static_cast<int64_t>(tensor.scalar_type())));
+    words.append(sizes.begin(), sizes.end());
+  }
+}
+
 inline void add_list(Words& words, const c10::IValue& value) {
   const auto list = value.toListRef();
+  if (are_optional_tensors(list)) {
+    add_optional_tensors(words, list);
+    return;
+  }
   const bool kept = list.empty() || (list[0].isScalar() && list.size() <= LONGEST_NUMBERS);
   if (!kept || !torch::profiler::impl::get_record_concrete_inputs_enabled()) {
     words.push_back(first_word(Argument::OTHER));

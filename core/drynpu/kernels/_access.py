@@ -15,6 +15,8 @@ from drynpu.kernels._families import family_of
 from drynpu.kernels._types import DTYPES, KernelSpec, TensorDesc
 
 _INDEX: Final = frozenset({"INT32", "INT64", "UINT32", "UINT64"})
+_INDEX_FIRST: Final = frozenset({"ScatterNd"})
+"""Kernels whose first input is the index; the data stand first everywhere else."""
 _ROW_NS: Final = 290.0
 _ROW_NS_UNIFIED: Final = 100.0
 """First generation: 468 000 rows of 320 bytes are summed in 1.6 ms."""
@@ -72,7 +74,9 @@ def _rows(spec: KernelSpec) -> float:
 
 def _indexed_rows(spec: KernelSpec) -> float:
     """Return how many rows are found by an index: each index names one, or one of its coordinates."""
-    tensors = [t for t in spec.inputs if t.dtype in _INDEX and t.elements]
+    # The data may be whole numbers like their index.
+    behind_data = spec.inputs if spec.op_type in _INDEX_FIRST else spec.inputs[1:]
+    tensors = [t for t in behind_data if t.dtype in _INDEX and t.elements]
     indices = max((t.elements for t in tensors), default=0)
     moved = max((t.elements for t in spec.outputs), default=0) or indices
     return float(min(indices, moved)) if indices else float(moved) / 256

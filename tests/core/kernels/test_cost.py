@@ -308,3 +308,23 @@ def test_blocks_of_a_vector_kernel_round_up() -> None:
     assert vector_blocks(evolve(scalar, vector_ops=2 * ops), 48, tuning) == 2
     assert vector_blocks(evolve(scalar, vector_ops=ops, cube_flops=ops + 1), 48, tuning) == 3
     assert vector_blocks(evolve(scalar, vector_ops=100 * ops), 48, tuning) == 48
+
+
+@pytest.mark.parametrize("op_type", ["Index", "GatherV2", "ScatterElements", "InplaceIndexAdd"])
+def test_whole_numbers_take_the_time_of_other_data_that_an_index_finds(op_type: str) -> None:
+    """The data are not an index, whatever their type: the times differ by the few more bytes alone."""
+    times = []
+    for dtype in ("FLOAT", "INT32"):
+        data, index = TensorDesc((4096, 2048), dtype), TensorDesc((7,), "INT64")
+        result = TensorDesc((7, 2048), dtype)
+        kernel = KernelSpec(
+            name=op_type,
+            op_type=op_type,
+            task_type=TaskType.AI_VECTOR_CORE,
+            inputs=(data, index),
+            outputs=(result,),
+            bytes_read=result.size_bytes,
+            bytes_written=result.size_bytes,
+        )
+        times.append(cost(kernel, load_chip("Ascend910B2")).duration_ns)
+    assert times[0] == times[1] < 100_000

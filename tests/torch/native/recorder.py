@@ -318,6 +318,20 @@ def open_ends() -> object:
     ]
 
 
+def indices() -> object:
+    """Index by tensors and by a mask, and write to indices; return what each call keeps of its indices."""
+    x, mask = torch.zeros(5, 6, 7, device="npu"), torch.ones(5, dtype=torch.bool).npu()
+    row, column = torch.zeros(4, dtype=torch.int64).npu(), torch.zeros(4, 1, dtype=torch.int64).npu()
+    tracer = ColumnTracer()
+    tracer.start()
+    for key in ((row,), (slice(None), row, row), (column, slice(None), row), (mask,)):
+        x[key]
+    x[row, row] = 1.0
+    recorded(tracer)
+    calls = [call for call in tracer.examples.values() if call[0] in {"aten::index", "aten::_index_put_impl_"}]
+    return [(name.removeprefix("aten::"), shapes[1], types[1], values[1]) for name, shapes, types, values in calls]
+
+
 def ended_threads() -> object:
     """Many threads that end, one after another: their rows are there, and their buffers serve again."""
     tracer, counts, identities = ColumnTracer(), [], set()
@@ -420,10 +434,11 @@ def forked() -> object:
 
 
 WORK = (gpt, convolutions, nested_autograd, threads, arguments, compiled)
+_ALONE = (memory, open_ends, indices, ended_threads, stressed, beside_torch_profiler, forked)
 CASES: dict[str, Callable[[], object]] = {
     **{work.__name__: functools.partial(lambda make: compared(make()), work) for work in WORK},
     **{f"placed {work.__name__}": functools.partial(placed, work) for work in WORK[:3]},
-    **{case.__name__: case for case in (memory, open_ends, ended_threads, stressed, beside_torch_profiler, forked)},
+    **{case.__name__: case for case in _ALONE},
 }
 
 

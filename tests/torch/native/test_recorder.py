@@ -60,6 +60,18 @@ def test_open_ranges_end_with_what_they_lie_in_or_with_the_recording(run: Any) -
     assert after == ["aten::cos"], "an end in the next recording is of no row there"
 
 
+def test_indices_are_kept_though_kineto_leaves_them_out(run: Any) -> None:
+    row, column = ["long int", [4]], ["long int", [4, 1]]
+    nothing: tuple[list[int], str] = ([], "")
+    assert [tuple(call) for call in run(SCRIPT, "indices")] == [
+        ("index", *nothing, [row]),
+        ("index", *nothing, [None, row, row]),
+        ("index", *nothing, [column, None, row]),
+        ("index", *nothing, [["bool", [5]]]),
+        ("_index_put_impl_", *nothing, [row, row]),
+    ]
+
+
 def test_threads_that_end_leave_their_rows(run: Any) -> None:
     assert run(SCRIPT, "ended_threads") == [50, 50, 50]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,6 +53,39 @@ def test_gathers_read_what_they_output() -> None:
     (kernel,) = plan("aten::embedding", table, index).kernels
     assert kernel.bytes_written == 4096 * 1024 * 2
     assert kernel.bytes_read == kernel.bytes_written + 4096 * 8
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ((4,),),
+        (None, (4, 1)),
+        (None, (4, 1), (3,)),
+        ((3,), None, (4, 1)),
+        ((), (2,)),
+        (None, None, (1,), (5,)),
+        (None, (2, 3), None, ()),
+    ],
+)
+def test_the_result_of_an_index_is_that_of_pytorch(key: tuple[tuple[int, ...] | None, ...]) -> None:
+    x = torch.zeros(5, 6, 7, 8, dtype=torch.int64)
+    where = [None if dims is None else torch.zeros(dims, dtype=torch.int64) for dims in key]
+    recorded = tuple(None if dims is None else ("long int", dims) for dims in key)
+    attributes = (None, recorded)
+    (kernel,) = plan("aten::index", tensor(*x.shape, dtype="INT64"), None, attributes=attributes).kernels
+    result = torch.ops.aten.index(x, where)
+    assert [t.shape for t in kernel.outputs] == [tuple(result.shape)]
+    assert kernel.bytes_written == 8 * result.numel()
+    places = [dims for dims in key if dims is not None]
+    assert [t.shape for t in kernel.inputs] == [x.shape, (4,), (1,), *places], "a genuine Index lists them so"
+    assert kernel.bytes_read == kernel.bytes_written + 8 * sum(math.prod(dims) for dims in places)
+
+
+@pytest.mark.parametrize("recorded", [None, (("bool", (5, 6)),), (("long int", (4,)), ("long int", (3,)))])
+def test_what_an_index_selects_is_unknown_without_plain_indices(recorded: object) -> None:
+    (kernel,) = plan("aten::index", tensor(5, 6), None, attributes=(None, recorded)).kernels
+    assert kernel.outputs == ()
+    assert kernel.bytes_read == kernel.bytes_written == 5 * 6 * 4
 
 
 def test_fills_read_nothing() -> None:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-_, _TENSOR, _TENSORS, _NUMBER, _NUMBERS = range(5)
+_, _TENSOR, _TENSORS, _NUMBER, _NUMBERS, _OPTIONALS = range(6)
 """Kinds of arguments, in the order of `Argument` in arguments.h."""
 _, _INTEGER, _REAL, _TRUTH, _COMPLEX = range(5)
 """Kinds of numbers, in the order of `Number` there."""
@@ -14,7 +14,11 @@ _, _INTEGER, _REAL, _TRUTH, _COMPLEX = range(5)
 _INTEGER_NUMBER, _REAL_NUMBER = struct.Struct("q"), struct.Struct("d")
 
 Arguments = tuple[list[Any], list[str], list[Any]]
-"""Of each argument the shape, the type and the value, as Kineto's getters return them."""
+"""
+Of each argument the shape, the type and the value, as Kineto's getters return them.
+
+A list of optional tensors has no shape and no type, as with Kineto; its value has type and dims of each, or ``None``.
+"""
 
 
 def read_arguments(words: bytes, type_name: Callable[[int], str]) -> Arguments:
@@ -46,10 +50,26 @@ def read_arguments(words: bytes, type_name: Callable[[int], str]) -> Arguments:
             for _ in range(length):
                 item, at = _number(numbers, at)
                 value.append(item)
+        elif kind == _OPTIONALS:
+            value = ()
+            for _ in range(length):
+                item, at = _optional_tensor(numbers, at, type_name)
+                value += (item,)
         shapes.append(shape)
         types.append(text)
         values.append(value)
     return shapes, types, values
+
+
+def _optional_tensor(
+    numbers: Sequence[int], at: int, type_name: Callable[[int], str]
+) -> tuple[tuple[str, tuple[int, ...]] | None, int]:
+    """Return type and dims of the tensor that begins at that place, ``None`` where none is, and the place behind it."""
+    first, at = numbers[at], at + 1
+    if first < 0:
+        return None, at
+    end = at + (first >> 16)
+    return (type_name(first >> 8 & 0xFF), tuple(numbers[at:end])), end
 
 
 def _number(numbers: Sequence[int], at: int) -> tuple[int | float | complex | None, int]:

@@ -10,16 +10,17 @@ from typing import Final
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, TaskType, TensorDesc, tensor_like
+from drynpu.kernels import KernelPlan, TaskType, TensorDesc, broadcast_shape, tensor_like
 from drynpu.kernels.ops import cast_kernel, clear_kernel, concatenated, gather_kernel, padded, replaced, stacked, tiled
 from drynpu_torch.rules._call import AtenCall, copy_on_device, scalar
+from drynpu_torch.rules._dtypes import ge_dtype
 
 TABLE: Final = """
 embedding (x! index!) | embedding=Embedding:GatherV2
 embedding_gradient (dy! index! rows) | embedding_dense_backward=EmbeddingDenseBackward:EmbeddingDenseGradV2
 select (x! axis index!) | index_select=IndexSelect:GatherV3
 gather (x! axis index!) | gather=Gather:GatherElementsV2
-index (x!) | index=Index
+index (x! indices) | index=Index
 put (x! indices values!) | _index_put_impl_=IndexPutImpl:IndexPutV2
 scatter (x! axis index! source) | scatter=Scatter:ScatterElements scatter_=InplaceScatter:ScatterElements
     scatter_add=ScatterAdd:ScatterElements scatter_add_=InplaceScatterAdd:ScatterElements
@@ -36,6 +37,7 @@ pad (x! pads) | constant_pad_nd=ConstantPadNd:PadV3
 """
 _INDEX = "INT64"
 _ONE: Final = TensorDesc((1,), _INDEX)
+_MASKS: Final = frozenset({"BOOL", "UINT8"})
 
 
 def embedding(call: AtenCall) -> KernelPlan | None:
@@ -83,12 +85,18 @@ def index(call: AtenCall) -> KernelPlan | None:
     """
     Return the plan of indexing by tensors.
 
-    Kineto records nothing of the list of optional indices, so the shape of the result is not known. The plan states no
-    output, and as bytes the upper bound of a selection, all of ``x``.
+    Kineto records nothing of the list of optional indices, and a mask does not say how many elements it selects. Where
+    the shape of the result is not known, the plan states no output, and as bytes the upper bound of a selection, all
+    of ``x``.
     """
     (x,) = call.tensors("x")
-    inputs, size = [x, _sizes(x), _ONE], x.size_bytes
-    plan = call.plan(call.main_kernel(inputs, [], cost=0, read=size, written=size))
+    places = _indices(call)
+    out = _indexed(call, x, places)
+    inputs = [x, _sizes(x), _ONE, *(place for place in places if place is not None)]
+    if out is not None:
+        size = out.size_bytes + sum(place.size_bytes for place in places if place is not None)
+        return call.plan(call.main_kernel(inputs, [out], cost=0, read=size, written=out.size_bytes))
+    plan = call.plan(call.main_kernel(inputs, [], cost=0, read=x.size_bytes, written=x.size_bytes))
     # A mask is turned into positions first, here and on an NPU: PyTorch calls nonzero inside, which has its own rule.
     return evolve(plan, claims=False)
 
@@ -96,8 +104,36 @@ def index(call: AtenCall) -> KernelPlan | None:
 def put(call: AtenCall) -> KernelPlan | None:
     """Return the plan of writing values to indices: as many elements change as there are values."""
     x, values = call.tensors("x", "values")
-    inputs, size = [x, values, _sizes(x), _sizes(x)], values.size_bytes
+    places = [place for place in _indices(call) if place is not None]
+    inputs, size = [x, values, _sizes(x), _sizes(x), *places], values.size_bytes
     return call.plan(call.main_kernel(inputs, [x], over=values.elements, read=size, written=size))
+
+
+def _indices(call: AtenCall) -> list[TensorDesc | None]:
+    """Return the index of each axis, ``None`` for axes taken whole; an empty list where none is recorded."""
+    recorded = call.attribute("indices")
+    if not isinstance(recorded, tuple):
+        return []
+    return [entry and call.tensor_of(entry[1], ge_dtype(entry[0]) or "UNDEFINED") for entry in recorded]
+
+
+def _indexed(call: AtenCall, x: TensorDesc, places: list[TensorDesc | None]) -> TensorDesc | None:
+    """
+    Return the result of indexing *x*, ``None`` where it is not known.
+
+    Indices are broadcast together. Their dims take the place of the indexed axes where those lie side by side, and
+    stand first otherwise, as NumPy's advanced indexing has it.
+    """
+    axes = [axis for axis, place in enumerate(places) if place is not None]
+    if not axes or len(places) > len(x.shape) or any(place and place.dtype in _MASKS for place in places):
+        return None
+    shape = broadcast_shape(place.shape for place in places if place is not None)
+    if shape is None:
+        return None
+    side_by_side = axes[-1] - axes[0] == len(axes) - 1
+    first = axes[0] if side_by_side else 0
+    whole = [size for axis, size in enumerate(x.shape) if axis not in axes]
+    return call.tensor_of((*whole[:first], *shape, *whole[first:]), x.dtype)
 
 
 def scatter(call: AtenCall) -> KernelPlan | None:
