@@ -28,6 +28,10 @@ def load() -> None:
 
             install()
             defer_operators()
+            if os.environ.get("TORCH_TRANSFER_TO_NPU") == "1":
+                from drynpu_torch.transfer import transfer
+
+                transfer()
             if os.environ.get(COLLECT_VARIABLE):
                 from drynpu_torch.profiler import start_collection
 

@@ -79,6 +79,23 @@ torch.save({"w": tensor}, file)
 for place in ("cuda:0", torch.device("cuda"), {"cpu": "cuda:0"}):
     file.seek(0)
     said[f"load {place}"] = bool((torch.load(file, map_location=place)["w"].cpu() == tensor).all())
+with torch.device("cuda"):
+    said["made in a context"] = torch.tensor(1).is_npu
+with torch.device("meta"):
+    said["another context"] = torch.nn.Linear(2, 2).weight.is_meta
+event = torch.Event("cuda:0", enable_timing=True)
+said["event"] = event.device.type == "npu" and isinstance(event, torch.Event)
+said["device module"] = torch.get_device_module("cuda:0") is torch.npu
+said["amp modules"] = torch.cuda.amp.autocast_mode is torch.npu.amp.autocast_mode
+said["frequencies"] = torch.fft.fftfreq(5, device="cuda:0").is_npu
+said["kernel"] = torch.autograd.profiler_util.Kernel("k", "cuda", 11).device == "npu"
+said["generators"] = torch.cuda.default_generators == torch.npu.default_generators
+said["group class"] = torch.distributed.ProcessGroupNCCL is torch.distributed.ProcessGroupHCCL
+said["double"] = torch.cuda.DoubleTensor is torch.npu.FloatTensor
+address = torch.cuda.caching_allocator_alloc(1024, torch.device("cuda:0"))
+said["raw memory"] = torch.cuda.memory_allocated() >= 1024 if torch.npu._raw_memory._held() else False
+torch.cuda.caching_allocator_delete(address)
+said["given back"] = not torch.npu._raw_memory._held()
 try:
     torch.cuda.set_device("cuda:99")
 except RuntimeError as error:
@@ -124,3 +141,17 @@ def test_cuda_names_mean_the_npu(scripts: Any) -> None:
 def test_without_the_import_cuda_stays_cuda(scripts: Any) -> None:
     ended = scripts("import torch, torch_npu\nprint(torch.cuda.is_available(), torch.cuda.device_count())")
     assert ended.stdout.splitlines()[-1] == "False 0"
+
+
+@pytest.mark.parametrize("imported", ["import torch, torch_npu", "import torch"])
+def test_the_environment_transfers_scripts_without_a_line_of_their_own(scripts: Any, imported: str) -> None:
+    environment = {"TORCH_TRANSFER_TO_NPU": "1", "DRYNPU_AUTOLOAD": "1"}
+    ended = scripts(f"{imported}\nprint(torch.randn(2, device='cuda').is_npu)", environment=environment)
+    assert ended.stdout.splitlines()[-1] == "True"
+
+
+def test_another_value_of_the_variable_is_an_error(scripts: Any) -> None:
+    script = "try:\n    import torch_npu\nexcept ValueError as error:\n    print(error)"
+    ended = scripts(script, environment={"TORCH_TRANSFER_TO_NPU": "yes"})
+    expected = "Invalid value for TORCH_TRANSFER_TO_NPU: yes. Only '0' or '1' is supported."
+    assert ended.stdout.splitlines()[-1] == expected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu_torch.device.npu.utils import get_cann_version
-from drynpu_torch.services._environment import describe_environment
+from drynpu_torch.services._environment import describe_environment, is_transfer_wanted
 from drynpu_torch.services._files import save_async
 from drynpu_torch.services._flops import FlopsCounter
 from drynpu_torch.services._tensors import (
@@ -25,6 +25,7 @@ __all__ = [
     "empty_with_swapped_memory",
     "get_cann_version",
     "get_storage_size",
+    "is_transfer_wanted",
     "reset_thread_affinity",
     "save_async",
     "set_thread_affinity",

@@ -6,6 +6,15 @@ Importing this package changes nothing; :func:`transfer` patches PyTorch, once p
 
 from __future__ import annotations
 
-from drynpu_torch.transfer._patches import TRANSFERRED, transfer
+from drynpu_torch.transfer._devices import to_npu, with_hccl_backend, with_npu_devices
+from drynpu_torch.transfer._patches import TRANSFERRED, forget_nccl, transfer, without_cuda_config
 
-__all__ = ["TRANSFERRED", "transfer"]
+__all__ = [
+    "TRANSFERRED",
+    "forget_nccl",
+    "to_npu",
+    "transfer",
+    "with_hccl_backend",
+    "with_npu_devices",
+    "without_cuda_config",
+]

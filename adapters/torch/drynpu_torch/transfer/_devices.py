@@ -12,6 +12,8 @@ from drynpu_torch.device import DEVICE_TYPE
 
 _CUDA, _NCCL, _HCCL = "cuda", "nccl", "hccl"
 _DEVICE_KEYWORDS = ("device", "device_type", "map_location", "device_id", "pin_memory_device")
+_SEVERAL = "device_ids"
+"""The keyword of functions that take several devices."""
 
 
 def to_npu(value: Any, *, indices: bool = False) -> Any:
@@ -44,6 +46,9 @@ def with_npu_devices(function: Callable[..., Any], *, indices: bool = False) -> 
         for name in _DEVICE_KEYWORDS:
             if kwargs.get(name) is not None:
                 kwargs[name] = to_npu(kwargs[name], indices=True)
+        several = kwargs.get(_SEVERAL)
+        if isinstance(several, (list, tuple)):
+            kwargs[_SEVERAL] = type(several)([to_npu(value) for value in several])
         return function(*[_positional(value, indices) for value in args], **kwargs)
 
     return wrapper

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NoReturn
 
 from drynpu import facade_version, require
@@ -32,10 +33,13 @@ from drynpu_torch.services import (  # noqa: E402
     empty_with_format,
     empty_with_swapped_memory,
     get_storage_size,
+    is_transfer_wanted,
     unsupported_dtype,
 )
 
 profiler._NonIntrusiveProfile.init()
+if is_transfer_wanted(os.environ):
+    from torch_npu.contrib import transfer_to_npu as transfer_to_npu
 
 __version__ = facade_version(torch.__version__)
 

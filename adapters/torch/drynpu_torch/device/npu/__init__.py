@@ -6,12 +6,25 @@ All documented names exist; using one that drynpu does not provide raises an err
 
 from __future__ import annotations
 
-from drynpu_torch.device.npu import _control, _devices, _settings, amp, backends, graphs, memory, random, streams, utils
+from drynpu_torch.device.npu import (
+    _control,
+    _devices,
+    _raw_memory,
+    _settings,
+    amp,
+    backends,
+    graphs,
+    memory,
+    random,
+    streams,
+    utils,
+)
 from drynpu_torch.device.npu._control import *
 from drynpu_torch.device.npu._control import lazy_call as _lazy_call  # noqa: F401 - a name that PyTorch's device modules have
 from drynpu_torch.device.npu._devices import *
 from drynpu_torch.device.npu._graphed import make_graphed_callables
 from drynpu_torch.device.npu._npugraph_handlers import NpuGraphOpHandler, register_npu_graph_handler
+from drynpu_torch.device.npu._raw_memory import *
 from drynpu_torch.device.npu._refused import ALLOCATORS, REFUSED
 from drynpu_torch.device.npu._settings import *
 from drynpu_torch.device.npu._versions import get_soc_version as get_soc_version
@@ -43,6 +56,7 @@ __all__ = [
 __all__ += ["NpuGraphOpHandler", "make_graphed_callables", "register_npu_graph_handler"]
 __all__ += _control.__all__
 __all__ += _devices.__all__
+__all__ += _raw_memory.__all__
 __all__ += _settings.__all__
 __all__ += backends.__all__
 __all__ += graphs.__all__

@@ -15,8 +15,6 @@ _CLASSES: Final = {
     "SyncLaunchStream": "streams that launch at once do not exist here; make one with torch.npu.Stream",
 }
 _FUNCTIONS: Final = {
-    "caching_allocator_alloc": _ALLOCATOR,
-    "caching_allocator_delete": _ALLOCATOR,
     "change_current_allocator": _ALLOCATOR,
     "finalize_dump": _DUMP,
     "host_memory_stats": "pinned memory is not counted",

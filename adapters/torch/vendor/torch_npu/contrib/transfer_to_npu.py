@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from drynpu_torch.transfer import forget_nccl as _del_nccl_device_backend_map  # noqa: F401
+from drynpu_torch.transfer import to_npu as _replace_cuda_to_npu_in_dict  # noqa: F401
 from drynpu_torch.transfer import transfer
+from drynpu_torch.transfer import with_hccl_backend as _wrapper_hccl  # noqa: F401
+from drynpu_torch.transfer import with_npu_devices as _wrapper_cuda  # noqa: F401
+from drynpu_torch.transfer import without_cuda_config as _wrapper_profiler  # noqa: F401
 
 transfer()
