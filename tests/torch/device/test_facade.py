@@ -43,7 +43,7 @@ def test_the_device_is_there_after_the_import() -> None:
         print(torch_npu.npu.amp is torch.npu.amp is amp)
         print(synchronize is torch.npu.synchronize, Stream is torch.npu.Stream)
         x = torch.ones(2, 3).npu()
-        print(x.is_npu, torch_npu.npu_format_cast(x, 29) is x)
+        print(x.is_npu, torch_npu.npu_format_cast(x, 0) is x)
         print([torch_npu.get_npu_format(torch.ones((1,) * n)) for n in (2, 4, 5)])
         """
     )

@@ -45,3 +45,10 @@ def test_casts(check: Check) -> None:
     assert y.grad is not None
     with pytest.raises(RuntimeError, match="does not cast to or from the type number 296"):
         npu.npu_dtype_cast(x, 296)
+
+
+def test_a_cast_to_a_private_format_copies(check: Check) -> None:
+    x = torch.randn(4, 5)
+    (kernel,) = check("_npu_format_cast", (x, 29), x.double())
+    assert kernel.op_type == "TransData"
+    assert torch.autograd.gradcheck(lambda x: npu._npu_format_cast(x, 29), (x.double().requires_grad_(),))

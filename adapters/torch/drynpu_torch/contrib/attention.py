@@ -208,7 +208,7 @@ def check_fused(
 ) -> None:
     """Raise RuntimeError unless the shapes are those of fused attention."""
     failed = "fused attention check compatibility failed, "
-    # Formats are not compared: tensors of a simulated device keep their base format when they are cast.
+    # Formats are not compared: they change no value here.
     del query_bias, key_bias, value_bias, gamma, beta
     weights = (query_kernel, key_kernel, value_kernel)
     rows, mask = hidden_states.shape, attention_mask.shape

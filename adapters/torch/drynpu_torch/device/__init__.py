@@ -12,6 +12,15 @@ Importing this package changes nothing; :func:`install` changes PyTorch, once pe
 from __future__ import annotations
 
 from drynpu_torch.device._errors import ErrCode, dist_error, graph_error, ops_error, prof_error, pta_error
+from drynpu_torch.device._formats import (
+    Format,
+    change_data_ptr,
+    get_npu_format,
+    mark_format,
+    npu_format_cast,
+    npu_format_cast_,
+    storage_elements,
+)
 from drynpu_torch.device._graph_program import GRAPH_CAPTURE, GRAPH_KEEPING, GRAPH_REPLAY
 from drynpu_torch.device._install import alias_modules, install
 from drynpu_torch.device._launching import launch_mode
@@ -21,7 +30,7 @@ from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._sink import known_device
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, state
 from drynpu_torch.device._streams import Event, Stream
-from drynpu_torch.device._tensor import COPY_TO_HOST, get_npu_format, npu_format_cast, npu_format_cast_
+from drynpu_torch.device._tensor import COPY_TO_HOST
 
 __all__ = [
     "COPY_TO_HOST",
@@ -33,21 +42,25 @@ __all__ = [
     "DeviceState",
     "ErrCode",
     "Event",
+    "Format",
     "Library",
     "RecordedOperators",
     "ScriptMarks",
     "Stream",
     "alias_modules",
+    "change_data_ptr",
     "dist_error",
     "get_npu_format",
     "graph_error",
     "install",
     "known_device",
     "launch_mode",
+    "mark_format",
     "npu_format_cast",
     "npu_format_cast_",
     "ops_error",
     "prof_error",
     "pta_error",
     "state",
+    "storage_elements",
 ]

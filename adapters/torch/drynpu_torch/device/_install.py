@@ -11,6 +11,7 @@ import torch
 from drynpu import CaptureError, cann_release
 from drynpu.options import Settings, TorchDevice
 from drynpu_torch.device import npu
+from drynpu_torch.device._formats import keep_formats_of_copies
 from drynpu_torch.device._framework import patch_framework
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._native import load_native, register_native
@@ -51,6 +52,7 @@ def _register() -> tuple[torch.library.Library, ...]:
         libraries = _register_sink(settings)
     else:
         register_native(library, state(), settings)
+    keep_formats_of_copies()
     alias_modules(f"torch.{DEVICE_TYPE}")
     torch.version.cann = cann_release()  # type: ignore[attr-defined] # as torch_npu/utils/collect_env.py
     # Imported late, because drynpu_torch.distributed imports this package.

@@ -1,4 +1,4 @@
-"""``torch.Tensor`` on the device: copies between host and device, formats, and methods that PyTorch cannot answer."""
+"""``torch.Tensor`` on the device: copies between host and device, and methods that PyTorch cannot answer."""
 
 from __future__ import annotations
 
@@ -101,24 +101,3 @@ def _make_record_stream(original: Callable[..., None]) -> Callable[..., None]:
 
     record_stream.__doc__ = original.__doc__
     return record_stream
-
-
-# Ids of ``aclFormat`` (acl_base.h).
-_ND, _NCHW, _NCDHW = 2, 0, 30
-_BASE_FORMATS = {4: _NCHW, 5: _NCDHW}
-"""Base format by number of dimensions; a tensor of any other number is plain ND."""
-
-
-def get_npu_format(tensor: torch.Tensor) -> int:
-    """Return the ``aclFormat`` id of a tensor that was never cast: 0 (NCHW), 30 (NCDHW) or 2 (ND)."""
-    return _BASE_FORMATS.get(tensor.dim(), _ND)
-
-
-def npu_format_cast(tensor: torch.Tensor, acl_format: int | torch.Tensor) -> torch.Tensor:  # noqa: ARG001
-    """Return *tensor* unchanged: a format changes where elements lie on the device, not their values."""
-    return tensor
-
-
-def npu_format_cast_(tensor: torch.Tensor, acl_format: int | torch.Tensor) -> torch.Tensor:  # noqa: ARG001
-    """Return *tensor* unchanged, as :func:`npu_format_cast` does."""
-    return tensor

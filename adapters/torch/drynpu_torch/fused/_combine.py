@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 import torch
 
-from drynpu_torch.device import DEVICE_TYPE, known_device
+from drynpu_torch.device import DEVICE_TYPE, change_data_ptr, known_device, state, storage_elements
+
+_SHARING = (torch.float32, torch.float16, torch.bfloat16)
+"""Types whose tensors the vendor lets lie in the memory of others."""
 
 
 def combine(tensors: Sequence[torch.Tensor | None], require_copy_value: bool = True) -> torch.Tensor | None:
@@ -43,10 +46,7 @@ def combine(tensors: Sequence[torch.Tensor | None], require_copy_value: bool = T
     buffer = torch.zeros(count, dtype=parts[0].dtype, device=_device(parts[0]))
     start = 0
     for tensor in parts:
-        part = buffer[start : start + tensor.numel()].view(tensor.shape)
-        if require_copy_value:
-            part.copy_(tensor.detach())
-        tensor.data = part
+        _move(tensor, buffer, start, copy=require_copy_value)
         start += tensor.numel()
     return buffer
 
@@ -71,6 +71,17 @@ def is_combined(buffer: torch.Tensor | None, tensors: Sequence[torch.Tensor | No
     first = buffer.data_ptr()
     end = first + buffer.numel() * buffer.element_size()
     return all(tensor is not None and first <= tensor.data_ptr() < end and tensor.is_contiguous() for tensor in tensors)
+
+
+def _move(tensor: torch.Tensor, buffer: torch.Tensor, start: int, *, copy: bool) -> None:
+    """Let *tensor* lie in *buffer* from element *start* on, with a storage of its own where there are values."""
+    part = buffer[start : start + tensor.numel()].view(tensor.shape)
+    if copy:
+        part.copy_(tensor.detach())
+    if state().computes and storage_elements(tensor) == tensor.numel() and tensor.dtype in _SHARING:
+        change_data_ptr(tensor, buffer, start)
+    else:
+        tensor.data = part
 
 
 def _check(tensor: torch.Tensor, dtype: torch.dtype) -> None:

@@ -21,6 +21,7 @@ npu_dtype_cast(Tensor self, int dtype, int? input_dtype=None) -> Tensor
 one_(Tensor(a!) self) -> Tensor(a!)
 npu_one_hot(Tensor self, int num_classes=-1, int depth=1, Scalar on_value=1, Scalar off_value=0) -> Tensor
 npu_broadcast(Tensor self, int[] size) -> Tensor
+_npu_format_cast(Tensor self, int acl_format) -> Tensor
 """
 
 _CARRIED = (285, 290, 293, 296, 297)
@@ -77,6 +78,16 @@ def _broadcast(self: Tensor, size: Sequence[int]) -> Tensor:
     return self.expand(tuple(size)).clone(memory_format=torch.contiguous_format)
 
 
+def _format_cast(self: Tensor) -> Tensor:
+    """Return the same values in memory of their own; drynpu_torch.device keeps the number of the format."""
+    return self.clone()
+
+
+def _format_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | None]:
+    del call
+    return {"self": grad}
+
+
 OPERATORS: Mapping[str, NpuOperator] = {
     "npu_transpose": NpuOperator(compute=_transpose, kernels=vector("Transpose", "aclnnPermute", cost=0)),
     "npu_confusion_transpose": NpuOperator(
@@ -94,5 +105,10 @@ OPERATORS: Mapping[str, NpuOperator] = {
     ),
     "one_": NpuOperator(compute=_one, kernels=vector("OnesLike", "aclnnInplaceOne", cost=0, written=("self",))),
     "npu_one_hot": NpuOperator(compute=_one_hot, kernels=vector("OneHot", "aclnnOneHot"), dtypes="int32, int64"),
+    "_npu_format_cast": NpuOperator(
+        compute=_format_cast,
+        kernels=vector("TransData", "aclnnNpuFormatCast", cost=0),
+        gradient=Gradient(compute=_format_gradient, keeps=()),
+    ),
     "npu_broadcast": NpuOperator(compute=_broadcast, kernels=vector("BroadcastTo", "aclnnExpand", cost=0)),
 }

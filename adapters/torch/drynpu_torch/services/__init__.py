@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from drynpu_torch.device import Format
 from drynpu_torch.device.npu.utils import get_cann_version
 from drynpu_torch.services._environment import describe_environment, is_transfer_wanted
 from drynpu_torch.services._files import save_async
 from drynpu_torch.services._flops import FlopsCounter
 from drynpu_torch.services._tensors import (
-    Format,
     copy_memory_,
     empty_with_format,
     empty_with_swapped_memory,

@@ -3,38 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import IntEnum
 from typing import Any
 
 import torch
 
-from drynpu_torch.device import DEVICE_TYPE, state
-
-
-class Format(IntEnum):
-    """Where the elements of a tensor lie on the device: ``torch_npu/npu/_format.py``, the numbers are ``aclFormat``."""
-
-    UNDEFINED = -1
-    NCHW = 0
-    NHWC = 1
-    ND = 2
-    NC1HWC0 = 3
-    FRACTAL_Z = 4
-    NC1HWC0_C04 = 12
-    HWCN = 16
-    NDHWC = 27
-    FRACTAL_NZ = 29
-    NCDHW = 30
-    NDC1HWC0 = 32
-    FRACTAL_Z_3D = 33
-    NC = 35
-    NCL = 47
-    FRACTAL_NZ_C0_16 = 50
-    FRACTAL_NZ_C0_32 = 51
-    FRACTAL_NZ_C0_2 = 52
-    FRACTAL_NZ_C0_4 = 53
-    FRACTAL_NZ_C0_8 = 54
-
+from drynpu_torch.device import DEVICE_TYPE, Format, mark_format, state, storage_elements
 
 unsupported_dtype = [torch.quint8, torch.quint4x2, torch.quint2x4, torch.qint32, torch.qint8]
 """Types of PyTorch that the device does not have (torch_npu/_init/registry/backend.py)."""
@@ -55,14 +28,14 @@ def copy_memory_(destination: torch.Tensor, source: torch.Tensor, non_blocking: 
 
 
 def empty_with_format(size: Sequence[int], *, acl_format: int = Format.ND, **options: Any) -> torch.Tensor:
-    """Return a tensor without values, as ``torch.empty`` does on the device; the format changes no value."""
-    Format(acl_format)
-    return torch.empty(tuple(size), **({"device": DEVICE_TYPE} | options))
+    """Return a tensor without values in that format, as ``torch.empty`` does on the device."""
+    made = torch.empty(tuple(size), **({"device": DEVICE_TYPE} | options))
+    return made if acl_format == Format.ND else mark_format(made, acl_format)
 
 
 def get_storage_size(self: torch.Tensor) -> int:
-    """Return how many elements of the tensor's dtype its storage has room for."""
-    return self.untyped_storage().nbytes() // self.element_size()
+    """Return how many elements of the tensor's dtype its storage has room for on the device."""
+    return storage_elements(self)
 
 
 def empty_with_swapped_memory(

@@ -9,7 +9,7 @@ import torch
 from drynpu_torch.transfer._devices import with_npu_devices
 
 
-def event_class(original: type[torch.Event]) -> type[torch.Event]:
+def event_class(original: type[torch.Event]) -> Any:
     """Return a class that makes events as *original* does; every event is an instance of it."""
 
     class _Kind(type):

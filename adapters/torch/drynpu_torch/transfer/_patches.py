@@ -89,9 +89,9 @@ def _patch_cuda() -> None:
         setattr(torch.cuda.memory, name, with_npu_devices(getattr(npu.memory, name)))
     for name in ("autocast_mode", "common", "grad_scaler"):
         setattr(torch.cuda.amp, name, getattr(npu.amp, name))
-    torch.cuda.default_generators = npu.random.generators_by_device()
-    torch.cuda.CUDAGraph = npu.NPUGraph  # type: ignore[assignment, misc]
-    torch.cuda.DoubleTensor = npu.FloatTensor  # type: ignore[assignment, misc, attr-defined] # as the vendor's tool
+    torch.cuda.default_generators = npu.random.generators_by_device()  # type: ignore[assignment]
+    torch.cuda.CUDAGraph = npu.NPUGraph  # type: ignore[misc, assignment]
+    torch.cuda.DoubleTensor = npu.FloatTensor  # type: ignore[attr-defined] # as the vendor's tool
     torch._C._host_emptyCache = npu.host_empty_cache
     torch.cuda.device = _device_context  # type: ignore[assignment, misc]
     torch.cuda._lazy_init = lambda: None

@@ -17,6 +17,7 @@ from drynpu_torch.device import (  # noqa: E402
     npu_format_cast,
     npu_format_cast_,
 )
+from drynpu_torch.device import change_data_ptr as npu_change_data_ptr  # noqa: E402
 from drynpu_torch.device import npu as npu  # noqa: E402
 from drynpu_torch.operators import TYPE_NUMBERS, exported  # noqa: E402
 
@@ -47,6 +48,7 @@ __all__ = ["_C", "Format", "contrib", "copy_memory_", "distributed", "empty_with
 __all__ += [
     "empty_with_swapped_memory",
     "get_storage_size",
+    "npu_change_data_ptr",
     "npu_format_cast",
     "npu_format_cast_",
     "optim",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import torch
 
@@ -19,7 +20,7 @@ def _held() -> dict[int, torch.Tensor]:
     return {}
 
 
-def caching_allocator_alloc(size: int, device: DeviceLike = None, stream: Stream | int | None = None) -> int:
+def caching_allocator_alloc(size: int, device: DeviceLike = None, stream: Any = None) -> int:
     """
     Allocate *size* bytes on *device* and return their address.
 
