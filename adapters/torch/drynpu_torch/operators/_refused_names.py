@@ -17,7 +17,7 @@ _NAMES: Final = {
     "use torch.nn.LSTM or torch.nn.GRU": "npu_gru npu_lstm npu_lstm_cell npu_lstm_data",
     "use torch.nn.functional.scaled_dot_product_attention, or npu_fusion_attention": """
         npu_fused_attention_layernorm_qkv_fwd npu_fused_attention_qkv_grad npu_fused_floyd_attention
-        npu_quant_fusion_attention npu_block_sparse_attention npu_nsa_compress npu_nsa_compress_attention
+        npu_quant_fusion_attention npu_nsa_compress npu_nsa_compress_attention
         npu_nsa_compress_attention_infer npu_nsa_compress_infer npu_nsa_select_attention
         npu_nsa_select_attention_infer npu_sparse_attention_score npu_masked_softmax_with_rel_pos_bias
         npu_kv_quant_sparse_flash_attention npu_multi_head_latent_attention npu_ring_mla
@@ -82,7 +82,7 @@ _NAMES: Final = {
         npu_layernorm_grad npu_lstm_backward npu_lstm_cell_backward npu_lstm_data_backward npu_gru_backward
         npu_conv2d_backward npu_conv3d_backward npu_conv_transpose2d_backward npu_conv_transpose3d_backward
         npu_convolution_backward npu_convolution_transpose_backward npu_nsa_compress_grad
-        npu_nsa_select_attention_grad npu_block_sparse_attention_backward npu_mhc_post_backward npu_mhc_pre_backward
+        npu_nsa_select_attention_grad npu_mhc_post_backward npu_mhc_pre_backward
         npu_mhc_sinkhorn_backward npu_masked_causal_conv1d_backward npu_fused_floyd_attention_backward
         npu_quant_fusion_attention_backward npu_gather_sparse_index_backward npu_swiglu_group_quant_backward
         npu_binary_cross_entropy_with_logits_backward

@@ -14,6 +14,7 @@ from drynpu_torch.operators import (
     activations,
     attention,
     attention_third,
+    block_sparse,
     boxes,
     caches,
     communication,
@@ -57,7 +58,7 @@ from drynpu_torch.operators._registry import NAMESPACE, register_operator, schem
 
 FAMILIES: Final[tuple[ModuleType, ...]] = (
     *(attention, attention_third, norms, layer_norms, rotary, activations, dropout, losses, vocabulary),
-    *(inference, paged, indexer, sparse_attention, latent, latent_cache, delta_rule, caches, sampling),
+    *(inference, paged, indexer, sparse_attention, block_sparse, latent, latent_cache, delta_rule, caches, sampling),
     *(grouped, fused_experts, ffn, matmul, communication, quantisation, mx_quantisation, dequantisation),
     *(moe, expert_maps, expert_exchange, optimizers, layouts, tensors),
     *(projected_attention, boxes, regions, deformable, suppression),

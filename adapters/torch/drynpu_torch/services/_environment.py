@@ -29,6 +29,8 @@ def is_transfer_wanted(environment: Mapping[str, str]) -> bool:
         The variable is neither 0 nor 1.
     """
     value = environment.get(_TRANSFER, "0")
-    if value not in ("0", "1"):
+    if value == "1":
+        return True
+    if value != "0":
         raise ValueError(f"Invalid value for {_TRANSFER}: {value}. Only '0' or '1' is supported.")
-    return value == "1"
+    return False

@@ -29,8 +29,8 @@ def copy_memory_(destination: torch.Tensor, source: torch.Tensor, non_blocking: 
 
 def empty_with_format(size: Sequence[int], *, acl_format: int = Format.ND, **options: Any) -> torch.Tensor:
     """Return a tensor without values in that format, as ``torch.empty`` does on the device."""
-    made = torch.empty(tuple(size), **({"device": DEVICE_TYPE} | options))
-    return made if acl_format == Format.ND else mark_format(made, acl_format)
+    tensor = torch.empty(tuple(size), **({"device": DEVICE_TYPE} | options))
+    return tensor if acl_format == Format.ND else mark_format(tensor, acl_format)
 
 
 def get_storage_size(self: torch.Tensor) -> int:
