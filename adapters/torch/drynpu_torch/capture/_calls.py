@@ -53,8 +53,8 @@ def read_arguments(words: bytes, type_name: Callable[[int], str]) -> Arguments:
         elif kind == _OPTIONALS:
             value = ()
             for _ in range(length):
-                item, at = _optional_tensor(numbers, at, type_name)
-                value += (item,)
+                optional, at = _optional_tensor(numbers, at, type_name)
+                value += (optional,)
         shapes.append(shape)
         types.append(text)
         values.append(value)
