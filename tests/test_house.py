@@ -29,6 +29,7 @@ ROOMS = (
     "products",
     "recorder",
     "exporters",
+    "cluster",
     "views",
     "cli",
 )

@@ -12,127 +12,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Clock, ExportType, Level, ProfilingRequest
-from drynpu.platforms import load_chip
-from drynpu.products import export_msprof, export_torch, load_profile
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Collective, Destination, Recording
+from drynpu.options import ExportType
+from drynpu.products import export_torch, load_profile
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
-BEGIN_NS = 1_736_408_883_000_000_000
-PID = 4321
 RANKS = (0, 1, 2, 3)
-STEPS = 2
-TENSOR = TensorDesc((1 << 20,), "FLOAT")
-
-
-def plan(signature: Signature) -> KernelPlan:
-    spec = KernelSpec(
-        name="aclnnAdd_AddAiCore_Add",
-        op_type="Add",
-        task_type=TaskType.AI_VECTOR_CORE,
-        inputs=signature.tensors(),
-        outputs=(TENSOR,),
-        vector_ops=TENSOR.elements,
-        bytes_read=TENSOR.size_bytes,
-        bytes_written=TENSOR.size_bytes,
-    )
-    return KernelPlan(api="aclnnAdd", kernels=(spec,))
-
-
-def operators() -> Operators:
-    rows = []
-    for step in range(STEPS):
-        start = BEGIN_NS + 1_000_000 * (1 + 2 * step)
-        rows.append((1 + step, start, start + 1_900_000, -1))
-        rows.append((0, start + 100_000, start + 120_000, 0))
-        rows.append((0, start + 600_000, start + 620_000, 0))
-    name, start, end, signature = np.array(rows, np.int64).T
-    return Operators(
-        names=("aten::add", *(f"ProfilerStep#{step}" for step in range(STEPS))),
-        name=name.astype(np.int32),
-        start_ns=start,
-        end_ns=end,
-        thread=np.full(len(rows), PID),
-        fwd_thread=np.zeros(len(rows), np.int64),
-        sequence=np.full(len(rows), -1),
-        scope=np.zeros(len(rows), np.uint8),
-        signature=signature.astype(np.int32),
-        signatures=(Signature("aten::add", (TENSOR, TENSOR)),),
-        texts=(("float;float", "1048576;1048576"),),
-    )
-
-
-def collectives(rank: int) -> tuple[Collective, ...]:
-    """Return, per step, an allReduce of all for which rank 3 comes last, and a message within each pair."""
-    pair = (rank & ~1, rank | 1)
-    common: dict[str, Any] = {"thread": PID, "rank": rank, "dtype": "FLOAT", "count": 1 << 20, "size_bytes": 1 << 22}
-    found = []
-    for step in range(STEPS):
-        start = BEGIN_NS + 1_000_000 * (1 + 2 * step)
-        late = 10_000 * (3 - rank)
-        found.append(
-            Collective(kind="allReduce", start_ns=start + 300_000, group="dp", ranks=RANKS, wait_ns=late, **common)
-        )
-        kind = "receive" if rank % 2 else "send"
-        group = f"pp{pair[0]}"
-        found.append(Collective(kind=kind, start_ns=start + 700_000, group=group, ranks=pair, peer=rank ^ 1, **common))
-    return tuple(found)
-
-
-def record(directory: Path, rank: int) -> None:
-    directory.mkdir(parents=True)
-    write_recording(
-        Recording(
-            operators=operators(),
-            allocations=Allocations(
-                time_ns=np.empty(0, np.int64),
-                thread=np.empty(0, np.int64),
-                address=np.empty(0, np.uint64),
-                size_bytes=np.empty(0, np.int64),
-            ),
-            begin_ns=BEGIN_NS,
-            end_ns=BEGIN_NS + 6_000_000,
-            collectives=collectives(rank),
-        ),
-        Destination(directory=directory, framework="torch", pid=PID + rank, device_id=rank, rank_id=rank),
-        Setup(
-            request=ProfilingRequest(level=Level.L1),
-            chip=load_chip("Ascend910B2"),
-            clock=Clock.PROJECTED,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=50_000_000,
-            ),
-            plan=plan,
-        ),
-    )
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four directories as torch's profiler leaves them, with the toolkit's own files below."""
-    folder = tmp_path_factory.mktemp("run")
-    for rank in RANKS:
-        directory = folder / f"host_{PID + rank}_{20260101000000000 + rank}_ascend_pt"
-        record(directory, rank)
-        (directory / f"profiler_info_{rank}.json").write_text(json.dumps({"rank_id": rank}))
-        groups = {"dp": {"group_name": "dp", "global_ranks": list(RANKS)}}
-        (directory / "profiler_metadata.json").write_text(json.dumps({"parallel_group_info": groups}))
-        profile = load_profile(directory)
-        export_torch(profile)
-        export_msprof(profile)
-    return folder
+def run(four_ranks: Path) -> Path:
+    return four_ranks
 
 
 def analysed(msprof_analyze: Tool, source: Path, out: Path) -> Path:

@@ -20,6 +20,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "msprof": "The vendor's msprof: record an application; export, query and analyze PROF directories.",
         "dashboard": "Look at profiles in a browser.",
         "advise": "Say what costs time in a run, and what to do about it.",
+        "cluster": "Analyse the ranks of a run together, as msprof-analyze cluster does.",
         "compare": "Say what changed from one run to another.",
         "export": "Write a run as other tools read it: Chrome trace, MindInsight, Parquet.",
         "report": "Write the pages of a run to one HTML file.",

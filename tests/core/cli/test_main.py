@@ -149,7 +149,7 @@ def test_the_shell_is_told_verbs_and_options(process: Callable[..., Any]) -> Non
     # The variable's name follows the program's, which python -m spells differently; the script sets it by name.
     ended = process(environment=words)
     assert sorted(line.split(",")[1] for line in ended.out.split()) == [
-        *("calibrate", "check", "chips", "compare", "completion"),
+        *("calibrate", "check", "chips", "cluster", "compare", "completion"),
     ]
     words |= {"COMP_CWORD": "2", "COMP_WORDS": "drynpu analyze --n"}
     assert "--no-export" in process(environment=words).out

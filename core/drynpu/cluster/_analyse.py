@@ -1,0 +1,157 @@
+"""From the directories of the ranks to the files of the vendor's cluster analysis, and what they say."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+from attrs import evolve, frozen
+
+from drynpu.cluster import _db_output, _text_output
+from drynpu.cluster._find import ClusterSource, Form
+from drynpu.cluster._groups import Group, find_groups
+from drynpu.cluster._overview import Overview, db_overview, text_overview
+from drynpu.cluster._rank import RankRead, read_rank
+from drynpu.cluster._spread import spread
+from drynpu.writers._files import make_directory
+from drynpu.writers.db import new_database
+
+FOLDER = "cluster_analysis_output"
+
+SMALL_BYTES = 32 << 20
+"""Less than this is read faster here than by processes that have to be started first (1 s)."""
+
+
+@frozen
+class ClusterResult:
+    """
+    A finished analysis.
+
+    Attributes
+    ----------
+    files:
+        What was written; empty if nothing was to be.
+    """
+
+    source: ClusterSource
+    overview: Overview
+    files: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def analyse_cluster(
+    source: ClusterSource,
+    output: Path | None,
+    *,
+    workers: int | None = None,
+    scheduler: str = "",
+    work: Path | None = None,
+) -> ClusterResult:
+    """
+    Read all ranks, each in a process, and reduce what they leave.
+
+    Parameters
+    ----------
+    output:
+        Where the folder ``cluster_analysis_output`` is made; ``None`` writes nothing.
+    workers, scheduler:
+        Who does the work, as in `spread`. By default little is done here, more on all cores.
+    work:
+        Folder for the tables of the ranks, which stay there; a temporary one otherwise. All workers of a
+        *scheduler* have to see it.
+
+    Raises
+    ------
+    OutputError
+        A rank cannot be read, or a file not be written.
+    """
+    if work is not None:
+        return _analyse(source, output, make_directory(work), workers, scheduler)
+    # Workers elsewhere see the folder of the results rather than the temporary folder of this machine.
+    shared = make_directory(output) if scheduler and output is not None else None
+    with tempfile.TemporaryDirectory(prefix=".drynpu-cluster-", dir=shared) as folder:
+        return _analyse(source, output, Path(folder), workers, scheduler)
+
+
+def _analyse(
+    source: ClusterSource, output: Path | None, work: Path, workers: int | None, scheduler: str
+) -> ClusterResult:
+    read = functools.partial(read_rank, folder=work)
+    if workers is None and sum(rank.size_bytes for rank in source.ranks) < SMALL_BYTES:
+        workers = 1
+    reads = tuple(spread(read, source.ranks, workers=workers, scheduler=scheduler))
+    folder = None if output is None else make_directory(output / FOLDER)
+    reduce = _reduce_db if source.form is Form.DB else _reduce_text
+    result = reduce(reads, folder)
+    notes = (*source.notes, *(note for each in reads for note in each.notes), *result[2])
+    return ClusterResult(source, evolve(result[0], form=source.form.value), tuple(result[1]), notes)
+
+
+def stacked(reads: Sequence[RankRead], name: str) -> pl.DataFrame:
+    """Return a table of all ranks with their ``rank``; without columns where no rank has it."""
+    tables = [
+        table.with_columns(pl.lit(read.source.rank, dtype=pl.Int64).alias("rank"))
+        for read in reads
+        if (table := read.table(name)).height
+    ]
+    return pl.concat(tables, how="diagonal") if tables else pl.DataFrame()
+
+
+_Reduced = tuple[Overview, Sequence[Path], tuple[str, ...]]
+
+
+def _reduce_text(reads: Sequence[RankRead], folder: Path | None) -> _Reduced:
+    operations, totals, matrix = (stacked(reads, name) for name in ("operations", "totals", "matrix"))
+    groups = find_groups(_text_output.group_pairs([operations, matrix]), reads)
+    links, sums = pl.DataFrame(), pl.DataFrame()
+    notes: tuple[str, ...] = ()
+    if matrix.height:
+        links, sums, notes = _text_output.link_tables(matrix, groups)
+    files: list[Path | None] = []
+    if folder is not None:
+        files = [
+            _text_output.write_steps(folder, reads, groups),
+            _text_output.write_times(folder, operations, totals, groups),
+            _text_output.write_matrix(folder, links, sums),
+            _text_output.write_groups(folder, groups),
+        ]
+    overview = text_overview(stacked(reads, "steps"), operations, sums, groups)
+    return overview, [file for file in files if file is not None], notes
+
+
+def _reduce_db(reads: Sequence[RankRead], folder: Path | None) -> _Reduced:
+    operations, rates, matrix = (stacked(reads, name) for name in ("operations", "rates", "matrix"))
+    pairs = operations
+    if operations.height:
+        pairs = operations.select(
+            _db_output.kind_of(pl.col("hccl_op_name")).alias("type"), pl.col("group_name").alias("group"), "rank"
+        )
+    groups: tuple[Group, ...] = ()
+    if pairs.height:
+        groups = find_groups(pairs.unique(maintain_order=True).sort("type", "group", maintain_order=True), reads)
+    tables: dict[str, pl.DataFrame] = {"CommunicationGroupMapping": _db_output.group_rows(groups)}
+    notes: tuple[str, ...] = ()
+    # Without a group the vendor's analysis has no operators either.
+    if groups:
+        tables["ClusterCommunicationTime"] = _db_output.time_rows(operations)
+    if groups and rates.height:
+        tables["ClusterCommunicationBandwidth"] = _db_output.rate_rows(rates)
+    if matrix.height:
+        tables["ClusterCommunicationMatrix"], notes = _db_output.matrix_rows(matrix, reads)
+    tables["HostInfo"], tables["RankDeviceMap"] = _db_output.host_rows(reads)
+    tables["ClusterStepTraceTime"] = _db_output.step_rows(reads, groups)
+    tables["ClusterBaseInfo"] = _db_output.base_rows(reads)
+    files = [] if folder is None else [_write(folder, tables)]
+    links = tables.get("ClusterCommunicationMatrix", pl.DataFrame())
+    return db_overview(stacked(reads, "steps"), operations, links, groups), files, notes
+
+
+def _write(folder: Path, tables: Mapping[str, pl.DataFrame]) -> Path:
+    path = _db_output.database_file(folder)
+    with new_database(path, _db_output.TABLES) as writer:
+        for name, rows in tables.items():
+            writer.write(name, rows)
+    return path

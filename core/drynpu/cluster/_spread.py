@@ -1,0 +1,59 @@
+"""The same work for many ranks, on the cores of this machine or on a dask.distributed cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, TypeVar
+
+from drynpu._extras import require
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+CHUNKS = 4
+"""How many parts of the work each process gets, so that a slow one does not hold up the end."""
+
+
+def spread(
+    function: Callable[[Item], Result], items: Sequence[Item], *, workers: int | None = None, scheduler: str = ""
+) -> Iterator[Result]:
+    """
+    Yield ``function(item)`` of each item, in order.
+
+    Parameters
+    ----------
+    function:
+        Of the top level of a module, or a `functools.partial` of one: it and the items are sent to other processes.
+        It may be called again for an item whose worker died.
+    workers:
+        Processes on this machine; as many as it has cores by default. With one the work is done here.
+    scheduler:
+        Address of a dask scheduler that does the work in place of this machine.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        *scheduler* is given and dask.distributed is not installed.
+    """
+    if scheduler:
+        yield from _by_scheduler(function, items, scheduler)
+        return
+    count = min(workers or len(os.sched_getaffinity(0)), len(items))
+    if count <= 1:
+        yield from map(function, items)
+        return
+    # Not forked: the table engine's threads would be missing in the processes.
+    context = multiprocessing.get_context("spawn")
+    chunk = max(1, len(items) // (count * CHUNKS))
+    with ProcessPoolExecutor(count, mp_context=context) as pool:
+        yield from pool.map(function, items, chunksize=chunk)
+
+
+def _by_scheduler(function: Callable[[Item], Result], items: Iterable[Item], scheduler: str) -> Iterator[Result]:
+    distributed: Any = require("distributed", "cluster")
+    with distributed.Client(scheduler, set_as_default=False) as client:
+        futures = client.map(function, list(items), pure=False)
+        yield from client.gather(futures)
