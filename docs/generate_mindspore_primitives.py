@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -47,7 +48,8 @@ def page() -> str:
         if inspect.isclass(each) and issubclass(each, Primitive) and each.__module__ == gen_ops_prim.__name__
     )
     cases = [case for family in yaml.safe_load((DOCS / "mindspore-calls.yaml").read_text()).values() for case in family]
-    tested = {str(case["kernel"]) for case in cases if "kernel" in case}
+    tested = {str(case[key]) for case in cases for key in ("kernel", "gradient") if key in case}
+    tested |= {name for case in cases for name in re.findall(r"\bprim\.(\w+)\(", case["call"])}
     added = [name for name in declared if name in COMPOSITIONS and name not in own]
     groups = {
         "Added by drynpu, with a call in mindspore-calls.yaml": [name for name in added if name in tested],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import linalg as matrices
 from scipy import special
 
 
@@ -62,12 +63,21 @@ def scattered(x: Any, index: Any, source: Any) -> Any:
     return result
 
 
+def placed(x: Any, mask: Any, source: Any) -> Any:
+    """Return *x* with the first elements of *source*, one after the other, where *mask* is true."""
+    result = x.copy()
+    result[mask] = source.ravel()[: mask.sum()]
+    return result
+
+
 NAMES: dict[str, Any] = {
     **{name: getattr(np, name) for name in np.__all__},
+    "erfc": special.erfc,
     "erfinv": special.erfinv,
+    "expm": matrices.expm,
     "expit": special.expit,
     "ndtr": special.ndtr,
-    **{each.__name__: each for each in (attended, convolved, deconvolved, normalised, scattered, weighted)},
+    **{each.__name__: each for each in (attended, convolved, deconvolved, normalised, placed, scattered, weighted)},
     "np": np,
 }
 

@@ -24,5 +24,7 @@ def inputs() -> dict[str, Any]:
     arrays |= {"small": normal(2, 4, 3, 3), "lines": normal(2, 3, 8), "taps": normal(4, 3, 3)}
     arrays |= {"volume": normal(1, 2, 4, 5, 3), "blocks": normal(3, 2, 2, 3, 2)}
     whole = {"i": rng.integers(0, 4, (4, 6)), "j": rng.integers(0, 9, (4, 6)), "k": np.array([2, 0, 3, 2])}
+    whole |= {"u": np.array([2, 0, 3, 1]), "v": rng.permuted(np.tile(np.arange(4), (4, 1)), axis=1)}
+    whole |= {"places": rng.integers(0, 3, (2, 5, 4))}
     hidden = {"hidden": np.triu(np.ones((5, 5), bool), 2)}
     return {name: array.astype(np.float32) for name, array in arrays.items()} | whole | hidden

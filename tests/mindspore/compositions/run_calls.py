@@ -25,6 +25,7 @@ _HEAD = """
 import mindspore as ms
 import mindspore.mint.nn.functional as F
 from mindspore import mint, nn, ops
+from mindspore.ops.auto_generate import gen_ops_prim as prim
 """
 
 _CELL = """

@@ -76,6 +76,7 @@ def test_a_primitive_is_one_kernel(mode: str, family: str, families: Any) -> Non
     _, kernels, _ = families(mode, family)
     names = kernels["Name"].to_list()
     for case in FAMILIES[family]:
-        if "kernel" in case and mode in case.get("modes", MODES):
-            shown = re.compile(rf"(^|[/:]){case['kernel']}(-op\d+)?(/|$)")
-            assert any(map(shown.search, names)), case["kernel"]
+        if mode in case.get("modes", MODES) and mode in case.get("launched", MODES):
+            for kernel in (case[key] for key in ("kernel", "gradient") if key in case):
+                shown = re.compile(rf"(^|[/:]){kernel}(-op\d+)?(/|$)")
+                assert any(map(shown.search, names)), kernel

@@ -40,6 +40,11 @@ def _full(shape: Numbers, value: Any, dtype: Any = None) -> Any:
     return np.broadcast_to(value, tuple(shape))
 
 
+def _new_full(x: Any, shape: Numbers, value: Any, dtype: Any = None) -> Any:
+    del x
+    return _full(shape, value, dtype)
+
+
 def _arange(start: Any, end: Any, step: Any, dtype: Any = None) -> Any:
     del dtype
     return np.arange(start, end, step)
@@ -120,7 +125,7 @@ ELEMENTWISE: Final[Mapping[str, Any]] = MappingProxyType(
         "FullLike": _full_like,
         "FillScalar": _full,
         "FillTensor": _full,
-        "NewFull": lambda _, shape, value, *dtype: _full(shape, value, dtype),
+        "NewFull": _new_full,
         "NewOnes": _constant(1),
         "NewZeros": _constant(0),
         "OnesLikeExt": _constant(1),

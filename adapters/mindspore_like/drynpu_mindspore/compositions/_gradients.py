@@ -15,7 +15,7 @@ from typing import Final
 from drynpu_mindspore._native import WORD_BYTES, read_text, read_word, write_word
 from drynpu_mindspore.compositions._tensors import function
 
-KEPT: Final = ("CumminExt", "SortExt", "TopkExt")
+KEPT: Final = ("Cummax", "CumminExt", "SortExt", "TopkExt")
 """Primitives whose inputs are kept."""
 _FACTORY = "_ZN9mindspore8expander5bprop21BpropIRBuilderFactory8InstanceEv"
 # In words: of the table; of an entry, the last two being what copies and what calls the function that frees.

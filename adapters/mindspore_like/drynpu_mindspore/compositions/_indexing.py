@@ -91,6 +91,16 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     return result
 
 
+def _put(x: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
+    result = x.copy()
+    flat, places = result.reshape(-1), np.ravel(index)
+    if accumulate:
+        np.add.at(flat, places, np.ravel(source))
+    else:
+        flat[places] = np.ravel(source)
+    return result
+
+
 def _repeat(x: Any, repeats: Any, dim: Any = None, output_size: Any = None) -> Any:
     del output_size
     return np.repeat(x, np.ravel(repeats) if np.size(repeats) > 1 else int(np.ravel(repeats)[0]), _axis(dim))
@@ -105,7 +115,10 @@ def _repeat_gradient(dy: Any, repeats: Any, dim: Any) -> Any:
     counts = np.ravel(repeats)
     if len(counts) == 1:
         counts = np.repeat(counts, dy.shape[axis] // counts[0])
-    return np.add.reduceat(dy, np.cumsum([0, *counts[:-1]]), axis)
+    result = np.zeros((len(counts), *np.moveaxis(dy, axis, 0).shape[1:]), dy.dtype)
+    # An element that was repeated no times gets nothing.
+    np.add.at(result, np.repeat(np.arange(len(counts)), counts), np.moveaxis(dy, axis, 0))
+    return np.moveaxis(result, 0, axis)
 
 
 def _tiled(x: Any, repeats: Numbers) -> Any:
@@ -196,6 +209,7 @@ INDEXING: Final[Mapping[str, Any]] = MappingProxyType(
         "InplaceScatterValue": _scatter,
         "InplaceScatterValueReduce": _scatter,
         "InplaceMaskedScatter": _masked_scatter,
+        "InplacePut": _put,
         "RepeatInterleaveInt": _repeat,
         "RepeatInterleaveTensor": _repeat,
         "RepeatInterleaveGrad": _repeat_gradient,

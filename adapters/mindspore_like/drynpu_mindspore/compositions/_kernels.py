@@ -50,6 +50,8 @@ _PATTERN = "RaggedTensorToSparse"
 _INIT, _RESIZE, _LAUNCH, _SHORT_LAUNCH, _FUNCTIONS = 3, 4, 5, 24, 25
 _FIRST_PLAIN, _LAST_PLAIN = 6, 23
 _IN_PLACE = "Inplace"
+_CHANGED = {"InplaceMatmulAdd": 2}
+"""Place of the argument that changes in place, where it is not the first."""
 _NAME_AT = WORD_BYTES
 """Where a kernel keeps the name of its primitive."""
 _CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -130,8 +132,8 @@ class CompositionKernels:
         try:
             arguments = [self.tensors.read(tensor) for tensor in read_vector(inputs)]
             results = [self.tensors.read(tensor) for tensor in read_vector(outputs)]
-            # A primitive that works in place returns its first argument, which may be another piece of memory here.
-            changed = arguments[:1] if name.startswith(_IN_PLACE) else []
+            # A primitive that works in place returns an argument, which may be another piece of memory here.
+            changed = [arguments[_CHANGED.get(name, 0)]] if name.startswith(_IN_PLACE) else []
             compute(self._compositions[name], arguments, results, changed)
         except Exception:  # noqa: BLE001 - whatever it is, C++ gets to know
             sys.stderr.write(f"[drynpu] {name} cannot be computed:\n{traceback.format_exc()}")

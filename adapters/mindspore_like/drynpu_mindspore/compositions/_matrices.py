@@ -38,10 +38,6 @@ def _matrix_exp(a: Any) -> Any:
     return linalg.expm(a)
 
 
-def _einsum(equation: Any, *operands: Any) -> Any:
-    return np.einsum(str(equation), *operands)
-
-
 MATRICES: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "Mm": np.matmul,
@@ -58,7 +54,6 @@ MATRICES: Final[Mapping[str, Any]] = MappingProxyType(
         "MatrixInverseExt": np.linalg.inv,
         "LinalgQr": _qr,
         "MatrixExp": _matrix_exp,
-        "EinsumExt": _einsum,
     }
 )
 """By primitive, as MindSpore's documentation of the primitive or of its function defines it."""

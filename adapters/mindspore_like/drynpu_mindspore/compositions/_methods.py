@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mindspore import Tensor
 from mindspore.ops import auto_generate, tensor_method
 from mindspore.ops._primitive_cache import _get_cache_prim
 from mindspore.ops.auto_generate import gen_ops_prim
@@ -17,8 +18,16 @@ from mindspore.ops.auto_generate.gen_ops_prim import (
     conv1d_ext_op,
     conv3d_ext_op,
     dropout_ext_op,
+    index_add_ext_op,
+    inplace_bernoulli_scalar_op,
+    inplace_bernoulli_tensor_op,
+    kthvalue_op,
+    new_full_op,
+    repeat_op,
 )
 from mindspore.ops.function import nn_func
+
+from drynpu_mindspore.compositions._einsum import einsum
 
 
 def conv1d(
@@ -53,10 +62,42 @@ def func_dropout_ext(input: Any, p: Any, training: Any, inplace: Any, seed: Any,
     return dropout_ext_op(input, p, seed, offset)[0]
 
 
+def index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """Call the primitive, which takes an index of any whole numbers."""
+    return index_add_ext_op(input, dim, index, source, alpha)
+
+
+def kthvalue(input: Any, k: Any, dim: Any = -1, keepdim: Any = False) -> Any:
+    """Call the primitive."""
+    return kthvalue_op(input, k, dim, keepdim)
+
+
+def bernoulli_(input: Any, share: Any, seed: Any, offset: Any) -> Any:
+    """Call the primitive for shares in a tensor, or that for one number."""
+    if isinstance(share, Tensor):
+        return inplace_bernoulli_tensor_op(input, share, seed, offset)
+    return inplace_bernoulli_scalar_op(input, share, seed, offset)
+
+
+def new_full(input: Any, size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
+    """Call the primitive."""
+    return new_full_op(input, size, fill_value, dtype)
+
+
+def repeat(input: Any, *repeats: Any) -> Any:
+    """Call the primitive, for counts one by one or in a tuple."""
+    if len(repeats) == 1 and isinstance(repeats[0], (tuple, list)):
+        return repeat_op(input, repeats[0])
+    return repeat_op(input, repeats)
+
+
 def replace_methods() -> None:
     """Put the functions where MindSpore looks for them."""
     methods: Any = tensor_method
     methods.conv1d, methods.conv3d = conv1d, conv3d
+    methods.tensor_index_add, methods.tensor_kthvalue = index_add, kthvalue
+    methods.tensor_new_full, methods.tensor_repeat = new_full, repeat
+    methods.deprecated_einsum, methods.tensor_bernoulli_ = einsum, bernoulli_
     for name, function in (("func_max_pool2d_op", func_max_pool2d), ("func_dropout_ext_op", func_dropout_ext)):
         genuine = getattr(gen_ops_prim, name, None)
         modules: tuple[Any, ...] = (nn_func, auto_generate, gen_ops_prim)

@@ -48,7 +48,7 @@ def _layer_norm_v3(x: Any, weight: Any, bias: Any, begin: Any = 1, begin_params:
 
 
 def _layer_norm_v3_gradient(
-    x: Any, dy: Any, rstd: Any, mean: Any, weight: Any, begin: Any = 1, begin_params: Any = 1
+    dy: Any, x: Any, rstd: Any, mean: Any, weight: Any, begin: Any = 1, begin_params: Any = 1
 ) -> Any:
     del begin_params
     return _layer_norm_gradient(dy, x, np.array(x.shape[int(begin) % x.ndim :]), mean, rstd, weight, None)

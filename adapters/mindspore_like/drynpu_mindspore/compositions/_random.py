@@ -77,10 +77,6 @@ def _integers_in_place(x: Any, low: Any = 0, high: Any = None, seed: Any = 0, of
     return _integers(low, _ALL_INTEGERS if high is None else high, x.shape, seed, offset)
 
 
-def _exponential_in_place(x: Any, rate: Any, seed: Any, offset: Any) -> Any:
-    return _generator(seed, offset).exponential(1 / float(rate), x.shape)
-
-
 def _bernoulli(x: Any, seed: Any, offset: Any) -> Any:
     return _generator(seed, offset).random(x.shape) < x
 
@@ -153,7 +149,6 @@ RANDOM: Final[Mapping[str, Any]] = MappingProxyType(
         "InplaceNormal": _gaussian_in_place,
         "InplaceUniform": _uniform_in_place,
         "InplaceRandom": _integers_in_place,
-        "InplaceExponential": _exponential_in_place,
         "InplaceBernoulliScalar": _bernoulli_in_place,
         "InplaceBernoulliTensor": _bernoulli_in_place,
     }
