@@ -11,7 +11,7 @@ struct Table {
   Interned names, calls;
   std::function<c10::time_t(c10::approx_time_t)> clock;
   int64_t end = 0;
-  size_t rows = 0, allocations = 0;
+  size_t rows = 0, allocations = 0, delays = 0;
 };
 
 inline std::unique_ptr<Table> handover;  // guarded by the recorder's lock
@@ -32,7 +32,8 @@ inline void renumber(Table& table, const Recorded& recorded) {
   }
 }
 
-// Ends the recording, and fills how many rows, names, bytes of names, calls, words of calls and allocations there are.
+// Ends the recording, and fills how many rows, names, bytes of names, calls, words of calls, allocations and delays
+// there are.
 inline void stop_recording(int64_t* sizes) {
   std::lock_guard<std::mutex> all(recorder->mutex);
   auto table = std::make_unique<Table>();
@@ -53,6 +54,7 @@ inline void stop_recording(int64_t* sizes) {
   for (const auto& recorded : table->threads) {
     table->rows += recorded.rows.count();
     table->allocations += recorded.allocations.count();
+    table->delays += recorded.delays.count();
     renumber(*table, recorded);
   }
   sizes[0] = static_cast<int64_t>(table->rows);
@@ -61,6 +63,7 @@ inline void stop_recording(int64_t* sizes) {
   sizes[3] = static_cast<int64_t>(table->calls.size());
   sizes[4] = static_cast<int64_t>(table->calls.bytes().size() / sizeof(int64_t));
   sizes[5] = static_cast<int64_t>(table->allocations);
+  sizes[6] = static_cast<int64_t>(table->delays);
   handover = std::move(table);
 }
 
@@ -71,7 +74,8 @@ inline void copy(const Interned& interned, void* bytes, int64_t* ends) {
 
 // Fills what stop_recording() counted, ends of names and of calls in bytes, and forgets it.
 inline void read_recording(
-    Row* rows, char* names, int64_t* name_ends, int64_t* calls, int64_t* call_ends, Allocated* allocations) {
+    Row* rows, char* names, int64_t* name_ends, int64_t* calls, int64_t* call_ends, Allocated* allocations,
+    Delayed* delays) {
   std::unique_ptr<Table> table;
   {
     std::lock_guard<std::mutex> all(recorder->mutex);
@@ -93,6 +97,8 @@ inline void read_recording(
     auto* last = table->threads[i].allocations.drain(allocations);
     for (; allocations != last; ++allocations)
       allocations->time = table->clock(static_cast<c10::approx_time_t>(allocations->time));
+    auto* latest = table->threads[i].delays.drain(delays);
+    for (; delays != latest; ++delays) delays->time = table->clock(static_cast<c10::approx_time_t>(delays->time));
   }
 }
 

@@ -117,9 +117,11 @@ DRYNPU_EXPORT int drynpu_start_recording(int with_memory) { return npu::start_re
 DRYNPU_EXPORT int drynpu_is_recording() { return npu::recording; }
 DRYNPU_EXPORT void drynpu_stop_recording(int64_t* sizes) { npu::stop_recording(sizes); }
 DRYNPU_EXPORT void drynpu_read_recording(
-    void* rows, char* names, int64_t* name_ends, int64_t* calls, int64_t* call_ends, void* allocations) {
+    void* rows, char* names, int64_t* name_ends, int64_t* calls, int64_t* call_ends, void* allocations,
+    void* delays) {
   npu::read_recording(
-      static_cast<npu::Row*>(rows), names, name_ends, calls, call_ends, static_cast<npu::Allocated*>(allocations));
+      static_cast<npu::Row*>(rows), names, name_ends, calls, call_ends, static_cast<npu::Allocated*>(allocations),
+      static_cast<npu::Delayed*>(delays));
 }
 // Returns PyTorch's name of an element type as Kineto shows it, nullptr where there is no such type.
 DRYNPU_EXPORT const char* drynpu_type_name(int type) {

@@ -14,11 +14,12 @@
 
 #include "arguments.h"
 #include "calls.h"
+#include "delays.h"
 #include "interned.h"
 
 namespace npu {
 
-// The layout is that of _ROW in drynpu_torch/device/_recorded.py. Times are ticks of the processor until the rows are
+// The layout is that of ROW in drynpu_torch/device/_recorded.py. Times are ticks of the processor until the rows are
 // taken, Unix ns then; an end of 0 is one that has not come.
 struct Row {
   int64_t start, end, sequence;
@@ -27,12 +28,17 @@ struct Row {
   uint8_t scope, on_device;
 };
 
-// The layout is that of _ALLOCATION there. What is released has fewer than 0 bytes.
+// The layout is that of ALLOCATION there. What is released has fewer than 0 bytes.
 struct Allocated {
   int64_t time;
   uint64_t address;
   int64_t bytes;
   uint32_t thread;
+};
+
+// The layout is that of DELAY there. The thread waited so long for a processor since it looked the last time.
+struct Delayed {
+  int64_t time, waited_ns;
 };
 
 // Rows in blocks, which stay where they are: operators that are open write their end into them.
@@ -75,6 +81,7 @@ class Rows {
 struct Recorded {
   Rows<Row> rows;
   Rows<Allocated> allocations;
+  Rows<Delayed> delays;
   Interned names, calls;  // a call is the number of its name and the words of its arguments
 };
 
@@ -103,6 +110,7 @@ struct Recorder {
 };
 
 inline std::atomic<bool> recording{false}, recording_memory{false};
+inline std::atomic<int64_t> recordings{0};  // begun so far
 inline Recorder* recorder = new Recorder();
 inline at::CallbackHandle observer = at::INVALID_CALLBACK_HANDLE;
 
@@ -115,6 +123,7 @@ struct ThreadEnd {
     thread_ends = true;
     if (buffer_here) buffer_here->has_thread = false;
     buffer_here = nullptr;
+    forget_delays();
   }
 };
 
@@ -123,6 +132,7 @@ inline void forget_parent() {
   recording = recording_memory = false;
   recorder = new Recorder();
   buffer_here = nullptr;
+  forget_delays();
 }
 
 inline Buffer* new_buffer() {
@@ -157,9 +167,10 @@ inline std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& f
     for (const auto& value : fn.inputs()) add_argument(words, value);
   auto* buffer = buffer_here ? buffer_here : new_buffer();
   if (!buffer) return nullptr;
+  const int64_t waited_ns = new_delay(recordings.load(std::memory_order_relaxed));
   std::lock_guard<std::mutex> lock(buffer->mutex);
   if (!recording.load(std::memory_order_relaxed)) return nullptr;  // stopped meanwhile, and the rows are taken
-  auto& [rows, allocations, names, calls] = buffer->recorded;
+  auto& [rows, allocations, delays, names, calls] = buffer->recorded;
   const char* name = fn.name();
   const int32_t number = names.number(name);
   words[0] = number;
@@ -185,6 +196,7 @@ inline std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& f
   buffer->last_name = name;
   auto open = std::make_unique<Open>(*buffer, row);
   row.start = static_cast<int64_t>(c10::getApproximateTime());
+  if (waited_ns) delays.add() = {row.start, waited_ns};
   return open;
 }
 
@@ -192,8 +204,11 @@ inline void on_end(const at::RecordFunction&, at::ObserverContext* context) {
   const auto now = static_cast<int64_t>(c10::getApproximateTime());
   if (!context) return;
   auto& open = *static_cast<Open*>(context);
+  const int64_t waited_ns = buffer_here == &open.buffer ? new_delay(recordings.load(std::memory_order_relaxed)) : 0;
   std::lock_guard<std::mutex> lock(open.buffer.mutex);
-  if (open.period == open.buffer.period) open.row.end = now;
+  if (open.period != open.buffer.period) return;
+  open.row.end = now;
+  if (waited_ns) open.buffer.recorded.delays.add() = {now, waited_ns};
 }
 
 // Notes that the operator that began last in this thread runs on the device. Returns false where that was another one.
@@ -222,6 +237,7 @@ inline bool start_recording(bool with_memory) {
   if (recording) return false;
   if (observer != at::INVALID_CALLBACK_HANDLE) at::removeCallback(observer);  // that of the process that forked this one
   recorder->clock = std::make_unique<c10::ApproximateClockToUnixTimeConverter>();
+  ++recordings;
   recording = true;
   recording_memory = with_memory;
   observer = at::addGlobalCallback(at::RecordFunctionCallback(&on_begin, &on_end).needsInputs(true));

@@ -26,6 +26,7 @@ def join_recordings(parts: Sequence[Recording]) -> Recording:
     }
     samples = [part.host_samples for part in parts if part.host_samples is not None]
     totals = [part.memory_totals for part in parts if part.memory_totals is not None]
+    waits = [part.processor_waits for part in parts if part.processor_waits is not None]
     events = [part.framework_events for part in parts if part.framework_events is not None]
     return evolve(
         parts[0],
@@ -36,6 +37,7 @@ def join_recordings(parts: Sequence[Recording]) -> Recording:
         host_samples=HostSamples.join(samples),
         python_frames=_frames([part.python_frames for part in parts if part.python_frames is not None]),
         memory_totals=np.concatenate(totals) if totals else None,
+        processor_waits=np.concatenate(waits) if waits else None,
         framework_events=FrameworkEvents.join(events) if events else None,
         graphs=_graphs([graph for part in parts for graph in part.graphs]),
         calls=_calls([part.calls for part in parts if part.calls is not None]),

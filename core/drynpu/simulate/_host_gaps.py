@@ -5,7 +5,8 @@ How long this machine took there says more about its load than about the host of
 20 ms. So each call and each operator in a gap takes what it takes on that host (`HostCosts`). A gap that lasts longer
 by far holds something else: a file is read, the script sleeps, host tensors are worked on. Such a gap lasts as long as
 the shortest of its like, for a busy machine delays some of them and hardly all. Only one that is longer still than any
-such delay lasts as measured: a checkpoint is saved in one step of many, a batch comes late.
+such delay lasts as measured: a checkpoint is saved in one step of many, a batch comes late. Where the recorder knows
+how long threads were ready and waited for a processor, a gap is measured without that.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def model_gaps(work: PlannedWork, costs: HostCosts) -> I64:
     lowered, dispatches = work.ordered.lowered, work.dispatches
     recording = lowered.recording
     measured = np.append(dispatches.start_ns, recording.end_ns) - np.append(recording.begin_ns, dispatches.end_ns)
+    measured = np.maximum(measured - _processor_waits(recording, dispatches), 0)
     calls, nested = _count(lowered, dispatches)
     # A collective is a call of the script, whether or not the framework shows an operator for it.
     calls[:-1] = np.maximum(calls[:-1], _begins(work.ordered.collective))
@@ -71,6 +73,19 @@ def _data_waits(recording: Recording, dispatches: Dispatches) -> I64:
     gap = np.searchsorted(dispatches.start_ns, begin + length, side="left")
     since = np.maximum(begin, np.concatenate(([recording.begin_ns], dispatches.end_ns))[gap])
     np.add.at(waits, gap, np.maximum(begin + length - since, 0))
+    return waits
+
+
+def _processor_waits(recording: Recording, dispatches: Dispatches) -> I64:
+    """Return how long threads waited for a processor of this machine in each gap."""
+    waits = np.zeros(len(dispatches.start_ns) + 1, np.int64)
+    if recording.processor_waits is None:
+        return waits
+    time_ns, waited_ns = recording.processor_waits.T
+    gap = np.searchsorted(dispatches.start_ns, time_ns, side="left")
+    # What was noted while an operator was dispatched, or as it ended, lengthened that and not the gap.
+    inside = time_ns > np.concatenate(([recording.begin_ns], dispatches.end_ns))[gap]
+    np.add.at(waits, gap[inside], waited_ns[inside])
     return waits
 
 

@@ -73,6 +73,32 @@ def test_one_gap_among_many_that_is_longer_than_any_delay_stays(tools: Any) -> N
         assert set(np.delete(np.diff(start), 12).tolist()) == {usual}
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_what_a_thread_waited_for_a_processor_is_no_time_of_the_script(tools: Any, known: bool) -> None:
+    """Once a thread waits 280 ms in a gap without its like, and the script reads a file for 120 ms in another one."""
+    names = tuple(f"operator{number}" for number in range(8))
+    gaps = [20_000] * 8
+    gaps[2], gaps[5] = 120 * MS, 300 * MS
+    table = script(tools, gaps, names)
+    waits = np.array([[tools.begin_ns + sum(gaps[:6]) + 5 * 50_000, 280 * MS]])
+    start = tools.simulate(table, clock=Clock.MODELLED, processor_waits=waits if known else None).op_start_ns
+    usual = LAUNCH_NS + COSTS.call_ns
+    expected = [usual] * 7
+    expected[1] += 120 * MS
+    expected[4] += 0 if known else 300 * MS
+    assert np.diff(start).tolist() == pytest.approx(expected, abs=20_000)
+
+
+def test_a_wait_inside_an_operator_takes_nothing_from_the_gaps_around_it(tools: Any) -> None:
+    """The operator lasted longer for it, on a host that does not count: the file before it was read all the same."""
+    gaps = [20_000, 120 * MS, 120 * MS]
+    table = script(tools, gaps)
+    end_ns = tools.begin_ns + sum(gaps[:2]) + 2 * 50_000
+    waits = np.array([[end_ns - 10_000, 90 * MS], [end_ns, 90 * MS]])
+    start = tools.simulate(table, clock=Clock.MODELLED, processor_waits=waits).op_start_ns
+    assert np.diff(start) == pytest.approx([LAUNCH_NS + COSTS.call_ns + 120 * MS] * 2, abs=20_000)
+
+
 def test_a_sleep_in_every_step_stays(tools: Any) -> None:
     """Before the first of three operators the script sleeps for 30 ms, and now and then longer, as sleeps do."""
     gaps = [20_000] * 24

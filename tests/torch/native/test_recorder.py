@@ -72,6 +72,15 @@ def test_indices_are_kept_though_kineto_leaves_them_out(run: Any) -> None:
     ]
 
 
+@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count such waits")
+def test_waits_for_a_processor_are_known(run: Any) -> None:
+    """A second of work beside a process that is never idle, on one processor: about a second is waited."""
+    total_ns, least_ns, has_times_inside, lasted_ns = run(SCRIPT, "delayed")
+    assert has_times_inside
+    assert least_ns >= 200_000
+    assert 300_000_000 < total_ns < lasted_ns - 900_000_000
+
+
 def test_threads_that_end_leave_their_rows(run: Any) -> None:
     assert run(SCRIPT, "ended_threads") == [50, 50, 50]
 

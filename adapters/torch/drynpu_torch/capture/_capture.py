@@ -59,6 +59,8 @@ class CapturedTorch:
     """Whether another profiler was started meanwhile and got operators of this recording."""
     follows_threads: bool = True
     """Whether threads that Python started are in it, too."""
+    delays: I64 = field(factory=lambda: np.empty((0, 2), np.int64))
+    """A time and how long a thread had waited for a processor of this machine shortly before, in ns, ``[n, 2]``."""
     communication: Communication = field(factory=Communication)
 
 
@@ -285,6 +287,7 @@ def _join(
             end_ns=column("frame_end_ns"),
             thread=column("frame_thread"),
         ),
+        delays=column("delays"),
     )
 
 

@@ -43,6 +43,9 @@ class Chunk:
     ``on_device`` holds for operators that the native device says ran on it. Where it cannot say which one that was,
     marks ``[l]`` say when an operator of that name ran. The sink says neither.
 
+    ``delays``, shape ``[d, 2]``: a time and how long a thread had waited for a processor of this machine shortly
+    before. Only the native device's recorder notes them.
+
     ``call`` is an id in the tracer's ``calls``: (name, shapes, dtypes, values) as text, -1 for annotations.
     """
 
@@ -70,6 +73,7 @@ class Chunk:
     frame_start_ns: I64
     frame_end_ns: I64
     frame_thread: I64
+    delays: I64 = field(factory=lambda: np.empty((0, 2), np.int64))
 
 
 def rows_named(names: Sequence[object], name: I64, test: Callable[[str], bool]) -> Bools:

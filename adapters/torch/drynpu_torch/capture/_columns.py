@@ -80,6 +80,7 @@ class ColumnTracer(Tracer):
             frame_start_ns=nothing,
             frame_end_ns=nothing,
             frame_thread=nothing,
+            delays=np.column_stack([recorded.delays["time_ns"], recorded.delays["waited_ns"]]),
         )
 
     def _device(self) -> Library:

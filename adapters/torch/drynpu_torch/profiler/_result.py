@@ -332,6 +332,7 @@ class Result:
             collectives=captured.communication.collectives(marked=with_marks),
             python_frames=captured.frames,
             garbage_ns=captured.garbage_ns,
+            processor_waits=captured.delays,
             marks=marks,
             launch_mode=mode,
             notes=(*device.state().notes, *_notes(captured.operators), *problems),
