@@ -63,7 +63,9 @@ def test_accelerate_trains(plain: Any, simulated: Any) -> None:
 
 def test_accelerate_launches_two_processes(plain: Any, simulated: Any) -> None:
     """The collectives of the CPU run are gloo's, those of the other one hccl's."""
-    alone = plain("accelerate_loop.py", launcher=("accelerate", "launch", "--cpu", "--num_processes", "2"))
+    # Without MPI `accelerate launch --cpu` starts one process, whatever --num_processes says.
+    processes = ("torchrun", "--nproc_per_node", "2")
+    alone = plain("accelerate_loop.py", launcher=processes, ACCELERATE_USE_CPU="true")
     launcher = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2")
     both = simulated("accelerate_loop.py", launcher=launcher)
     assert both.result["processes"] == 2

@@ -63,6 +63,8 @@ inline TensorPointer make_alias(const c10::TensorImpl* tensor, bool outlined = f
   alias.get()->*Access::storage_place() = std::move(twin);
   alias.get()->*Access::keys() = host_keys(tensor->key_set(), outlined);
   alias.get()->*Access::device() = c10::Device(outlined ? c10::kMeta : c10::kCPU);
+  // One that was made in inference mode counts no versions, which views of a tensor that is not made there ask for.
+  if (!alias->is_inference() && !alias->version_counter().enabled()) alias->set_version_counter(c10::VariableVersion(0));
   return alias;
 }
 

@@ -281,8 +281,16 @@ inline void convolution_backward(const c10::OperatorHandle& op, torch::jit::Stac
 inline int64_t attention_choice(
     const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::optional<at::Tensor>& mask,
     double dropout, bool causal, std::optional<double> scale, bool grouped) {
+  // A compiler asks with tensors of its own, which are the device's by their name alone and have no memory.
+  const c10::DispatchKeySet of_compilers{
+      c10::DispatchKey::Python, c10::DispatchKey::PythonTLSSnapshot, c10::DispatchKey::Functionalize};
+  c10::impl::ExcludeDispatchKeyGuard plain(of_compilers);
   Aliases aliases;
-  const auto cpu = [&](const at::Tensor& tensor) {
+  const auto cpu = [&](const at::Tensor& tensor) -> at::Tensor {
+    if (tensor.key_set().has_any(of_compilers))
+      return at::detail::empty_strided_cpu(
+          C10_AS_INTARRAYREF_SLOW_ALLOC(tensor.sym_sizes()), C10_AS_INTARRAYREF_SLOW_ALLOC(tensor.sym_strides()),
+          tensor.scalar_type());
     if (!on_device(tensor.unsafeGetTensorImpl())) return tensor;
     // The choice reads sizes and types alone, so it is the CPU's also for tensors without values.
     return has_values(tensor) ? aliases.cpu(tensor, false) : at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(c10::kCPU));
@@ -307,8 +315,9 @@ inline void attention(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   for (const auto& each : {args[0], args[1], args[2], args[4], args[5], args[3], args[7]}) stack->push_back(each);
   static const auto instead = find_operator("aten::_scaled_dot_product_flash_attention_for_cpu");
   instead.callBoxed(stack);
-  const at::Tensor none;
-  // Offsets of packed sequences and the state of dropout have no values here: the CPU's kernel has neither.
+  // Offsets of packed sequences and the state of dropout have no values here: the CPU's kernel has neither. They are
+  // tensors nevertheless, for compiled graphs keep them for the backward pass.
+  const at::Tensor none = at::detail::empty_cpu({0}, c10::kLong);
   for (const c10::IValue& each : {c10::IValue(none), c10::IValue(none), c10::IValue(queries), c10::IValue(keys),
                                   c10::IValue(none), c10::IValue(none), c10::IValue(none)})
     stack->push_back(each);

@@ -448,11 +448,26 @@ torch.npu.set_per_process_memory_fraction(1.0)
 # Foreign memory and odd corners.
 check("checkpointing", equal(torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=False), host.sin()), True)
 check("compile", torch.compile(lambda t: t * 2, backend="eager")(x).tolist(), (host * 2).tolist())
+heads, causal = torch.randn(1, 2, 4, 8, device="npu"), torch.ones(1, 1, 4, 4, dtype=torch.bool, device="npu").tril()
+attention = torch.nn.functional.scaled_dot_product_attention
+gradients = []
+for function in (attention, torch.compile(attention, backend="aot_eager")):
+    wanted = heads.clone().requires_grad_()
+    function(wanted, heads, heads, attn_mask=causal).sum().backward()
+    gradients.append(wanted.grad.tolist())
+check("compiled attention", gradients[1], gradients[0])
 check("inference", str((lambda: (x * 2).device)()), "npu:0")
 with torch.inference_mode():
     kept = x * 2
     check("inference values", kept.tolist(), (host * 2).tolist())
     check("inference view", (str(kept.view(3, 2).device), kept.view(3, 2).is_inference()), ("npu:0", True))
+    chosen = torch.tensor([1, 0], device="npu")
+    check(
+        "inference index",
+        (x[chosen].tolist(), x[:, chosen].tolist()),
+        (host[[1, 0]].tolist(), host[:, [1, 0]].tolist()),
+    )
+    check("inference embedding", torch.nn.Embedding(3, 2).npu()(chosen).shape, (2, 2))
 check("item", (x.sum().item(), int(x[1, 2]), bool(x[0, 1] > 0)), (15.0, 5, True))
 check("iteration", [row.tolist() for row in x], host.tolist())
 check("equal", torch.equal(x, x.clone()), True)
