@@ -33,6 +33,7 @@ join (parts axis) | cat=Cat:ConcatD
 stack (parts axis) | stack=Stack:Pack
 rearrange (x!) | flip=Flip:ReverseV2 roll=Roll tril=Tril tril_=InplaceTril:Tril triu=Triu triu_=InplaceTriu:Triu
 repeat (x! times) | repeat=Repeat:Tile
+repeat_each (x! times axis length) | repeat_interleave=RepeatInterleave
 pad (x! pads) | constant_pad_nd=ConstantPadNd:PadV3
 """
 _INDEX = "INT64"
@@ -202,6 +203,34 @@ def repeat(call: AtenCall) -> KernelPlan | None:
         return None
     inputs = [x, TensorDesc((len(times),), _INDEX)]
     return call.plan(call.main_kernel(inputs, [call.tensor_of(shape, x.dtype)], cost=0))
+
+
+def repeat_each(call: AtenCall) -> KernelPlan | None:
+    """
+    Return the plan of repeating each slice of ``x``.
+
+    Numbers of repetitions in a tensor leave the length of the result unknown, unless the script gives it.
+    """
+    (x,), times, axis = call.tensors("x"), call.attribute("times"), call.attribute("axis")
+    counts = call.tensor("times")
+    form = evolve(call, binding=evolve(call.binding, api=_REPEATS[counts is None, isinstance(axis, int)]))
+    shape = x.shape if isinstance(axis, int) else (x.elements,)
+    axis = axis if isinstance(axis, int) else 0
+    length = shape[axis] * times if isinstance(times, int) and shape else call.attribute("length")
+    inputs = [x, counts or _ONE]
+    if not isinstance(length, int):
+        return call.plan(form.main_kernel(inputs, [], cost=0, read=x.size_bytes, written=x.size_bytes))
+    out = call.tensor_of(replaced(shape, axis, length), x.dtype)
+    return call.plan(form.main_kernel(inputs, [out], cost=0))
+
+
+_REPEATS: Final = {
+    (True, True): "aclnnRepeatInterleaveIntWithDim",
+    (True, False): "aclnnRepeatInterleaveInt",
+    (False, True): "aclnnRepeatInterleaveWithDim",
+    (False, False): "aclnnRepeatInterleave",
+}
+"""Interfaces by whether one number says how often, and whether an axis is given."""
 
 
 def pad(call: AtenCall) -> KernelPlan | None:
