@@ -52,3 +52,17 @@ def test_a_cast_to_a_private_format_copies(check: Check) -> None:
     (kernel,) = check("_npu_format_cast", (x, 29), x.double())
     assert kernel.op_type == "TransData"
     assert torch.autograd.gradcheck(lambda x: npu._npu_format_cast(x, 29), (x.double().requires_grad_(),))
+
+
+def test_ranges_are_filled(check: Check) -> None:
+    x, value = torch.randn(2, 3, 7), torch.tensor([9.0, -9.0])
+    start, end = torch.tensor([[1, 2], [4, 6]]), torch.tensor([[3, 5], [5, 7]])
+    expected = x.double()
+    for number in range(2):
+        for batch in range(2):
+            expected[batch, :, start[number, batch] : end[number, batch]] = value[number].double()
+    (kernel,) = check("npu_masked_fill_range", (x, start, end, value), expected)
+    assert kernel.op_type == "MaskedFillRange"
+    rows = x.double()
+    rows[1:2] = 9
+    check("npu_masked_fill_range", (x, torch.tensor([[1]]), torch.tensor([[2]]), value[:1], 0), rows)

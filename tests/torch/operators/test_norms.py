@@ -66,10 +66,11 @@ def test_gamma_over_two_axes(check: Check) -> None:
     torch.testing.assert_close(backward[1].double(), (x * rstd).sum(0))
 
 
-def test_the_sum_and_the_norm_replace_the_operands() -> None:
+def test_the_sum_and_the_norm_replace_the_operands(check: Check) -> None:
     x, other, gamma, _ = _case()
     unit, rstd = _rms(x.double() + other.double())
     total = x + other
+    check("npu_add_rms_norm_v2_functional", (x, other, gamma, EPSILON), (rstd, unit * gamma, total.double()))
     found = npu.npu_add_rms_norm_v2(x, other, gamma, EPSILON)
     torch.testing.assert_close(x.double(), unit * gamma, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(other, total)

@@ -19,7 +19,7 @@ _NAMES: Final = {
         npu_fused_attention_layernorm_qkv_fwd npu_fused_attention_qkv_grad npu_fused_floyd_attention
         npu_quant_fusion_attention npu_nsa_compress npu_nsa_compress_attention
         npu_nsa_compress_attention_infer npu_nsa_compress_infer npu_nsa_select_attention
-        npu_nsa_select_attention_infer npu_sparse_attention_score npu_masked_softmax_with_rel_pos_bias
+        npu_nsa_select_attention_infer npu_sparse_attention_score
         npu_kv_quant_sparse_flash_attention npu_multi_head_latent_attention npu_ring_mla
     """,
     "compute the scores with matmul and relu, and choose with torch.topk": """
@@ -44,7 +44,7 @@ _NAMES: Final = {
     """,
     "use npu_dtype_cast, npu_dynamic_quant or npu_dynamic_mx_quant, and npu_quant_matmul": """
         npu_add_quant_gmm npu_add_quant_gmm_ npu_add_quant_matmul npu_add_quant_matmul_ npu_anti_mx_quant
-        npu_dual_level_quant_matmul npu_dynamic_dual_level_mx_quant npu_gelu_quant npu_group_quant
+        npu_dual_level_quant_matmul npu_dynamic_dual_level_mx_quant npu_gelu_quant
         npu_grouped_dynamic_block_quant npu_matmul_compress_dequant npu_quant_matmul_gelu npu_quant_matmul_reduce_sum
         npu_quant_max npu_rms_norm_quant_v2 npu_rotate_quant npu_swiglu_group_quant npu_swiglu_mx_quant
         npu_swiglu_mx_quant_with_dual_axis npu_transpose_quant_batchmatmul npu_weight_quant_preprocess npu_ifmr
@@ -54,8 +54,8 @@ _NAMES: Final = {
         npu_moe_init_routing_quant npu_moe_update_expert
     """,
     "use indexing, torch.gather, torch.scatter or torch.as_strided": """
-        npu_masked_fill_range npu_scatter_list npu_scatter_list_ npu_stride_copy npu_view_copy npu_quant_scatter
-        npu_quant_scatter_ npu_advance_step_flashattn npu_scatter npu_paged_cache_load
+        npu_scatter_list npu_scatter_list_ npu_stride_copy npu_view_copy
+        npu_advance_step_flashattn npu_scatter npu_paged_cache_load
     """,
     "use torch.multinomial on the probabilities of npu_top_k_top_p": "npu_top_k_top_p_sample",
     "use Tensor.exponential_": "npu_sim_exponential_",
@@ -63,12 +63,11 @@ _NAMES: Final = {
         obfuscation_calculate obfuscation_finalize obfuscation_initialize _npu_silent_check _npu_silent_check_v2
         _npu_silent_check_v3
     """,
-    "use torch.nn.functional.batch_norm": "batch_norm_gather_stats_update batch_norm_reduce",
     "use npu_fused_infer_attention_score with block_table": "npu_self_attention_prefix_encoder",
     "use npu_grouped_matmul, npu_swiglu and npu_dynamic_quant one after the other": "npu_grouped_matmul_add",
     "use npu_rms_norm, npu_interleave_rope and Tensor.index_put_": """
         npu_qkv_rms_norm_rope_cache_functional npu_scatter_pa_cache npu_scatter_pa_kv_cache_functional
-        npu_gather_pa_kv_cache_functional npu_add_rms_norm_v2_functional
+        npu_gather_pa_kv_cache_functional
     """,
     "use npu_moe_token_permute and npu_moe_token_unpermute with indices in place of a map": """
         npu_moe_token_permute_grad npu_moe_token_unpermute_grad npu_moe_gating_top_k_backward _npu_moe_token_unpermute
@@ -77,7 +76,6 @@ _NAMES: Final = {
     "use Tensor.to": "_npu_dtype_cast_backward npu_dtype_cast_backward",
     "use npu_apply_adam_w or torch.optim.AdamW": "npu_bert_apply_adam npu_apply_fused_ema_adamw",
     "use npu_rotary_mul": "npu_rotary_position_embedding",
-    "use npu_quantize or npu_rms_norm_quant": "_npu_quantize_per_tensor _npu_quant_rms_norm",
     "use the gradient that PyTorch computes for the operator in its place": """
         npu_layernorm_grad npu_lstm_backward npu_lstm_cell_backward npu_lstm_data_backward npu_gru_backward
         npu_conv2d_backward npu_conv3d_backward npu_conv_transpose2d_backward npu_conv_transpose3d_backward

@@ -14,6 +14,7 @@ from drynpu_torch.operators import (
     activations,
     attention,
     attention_third,
+    batch_statistics,
     block_sparse,
     boxes,
     caches,
@@ -45,10 +46,12 @@ from drynpu_torch.operators import (
     regions,
     rotary,
     sampling,
+    score_softmax,
     sparse_attention,
     suppression,
     tensors,
     vocabulary,
+    written_quantisation,
 )
 from drynpu_torch.operators._composites import COMPOSITES
 from drynpu_torch.operators._packets import packet
@@ -58,8 +61,21 @@ from drynpu_torch.operators._registry import NAMESPACE, register_operator, schem
 
 FAMILIES: Final[tuple[ModuleType, ...]] = (
     *(attention, attention_third, norms, layer_norms, rotary, activations, dropout, losses, vocabulary),
-    *(inference, paged, indexer, sparse_attention, block_sparse, latent, latent_cache, delta_rule, caches, sampling),
+    *(
+        inference,
+        paged,
+        indexer,
+        sparse_attention,
+        block_sparse,
+        score_softmax,
+        latent,
+        latent_cache,
+        delta_rule,
+        caches,
+        sampling,
+    ),
     *(grouped, fused_experts, ffn, matmul, communication, quantisation, mx_quantisation, dequantisation),
+    *(written_quantisation, batch_statistics),
     *(moe, expert_maps, expert_exchange, optimizers, layouts, tensors),
     *(projected_attention, boxes, regions, deformable, suppression),
 )

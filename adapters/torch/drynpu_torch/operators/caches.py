@@ -108,7 +108,7 @@ def _nd_update_in_place(self: Tensor, indices: Tensor, updates: Tensor) -> Tenso
     return self
 
 
-def _update_in_place(self: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
+def update_in_place(self: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
     """Write ``updates[i]`` at ``indices[i]`` along an axis of ``self[i]``."""
     for number, start in enumerate(indices.reshape(-1).tolist()):
         part = updates[number]
@@ -117,7 +117,7 @@ def _update_in_place(self: Tensor, indices: Tensor, updates: Tensor, axis: int) 
 
 
 def _update(self: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
-    return _update_in_place(self.clone(), indices, updates, axis)
+    return update_in_place(self.clone(), indices, updates, axis)
 
 
 def _attention_update(lse: Sequence[Tensor], local_out: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -237,7 +237,7 @@ OPERATORS: Mapping[str, NpuOperator] = {
         compute=_update, shapes=lambda self: torch.empty_like(self), kernels=_functional("Scatter", _UPDATE_API)
     ),
     "scatter_update_": NpuOperator(
-        compute=_update_in_place,
+        compute=update_in_place,
         shapes=lambda self: self,
         kernels=_writes("Scatter", ("updates",), ("self",), _UPDATE_API),
     ),

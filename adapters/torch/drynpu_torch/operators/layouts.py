@@ -21,6 +21,7 @@ npu_dtype_cast(Tensor self, int dtype, int? input_dtype=None) -> Tensor
 one_(Tensor(a!) self) -> Tensor(a!)
 npu_one_hot(Tensor self, int num_classes=-1, int depth=1, Scalar on_value=1, Scalar off_value=0) -> Tensor
 npu_broadcast(Tensor self, int[] size) -> Tensor
+npu_masked_fill_range(Tensor self, Tensor start, Tensor end, Tensor value, int axis=-1) -> Tensor
 _npu_format_cast(Tensor self, int acl_format) -> Tensor
 """
 
@@ -78,6 +79,28 @@ def _broadcast(self: Tensor, size: Sequence[int]) -> Tensor:
     return self.expand(tuple(size)).clone(memory_format=torch.contiguous_format)
 
 
+def _masked_fill_range(self: Tensor, start: Tensor, end: Tensor, value: Tensor, axis: int) -> Tensor:
+    """
+    Return *self* with values in ranges of *axis*; begins and ends are [ranges, batch], one value for each range.
+
+    The batch is the first axis where that is not the filled one.
+    """
+    axis %= self.dim()
+    out = self.clone(memory_format=torch.contiguous_format)
+    places = torch.arange(self.shape[axis], device=self.device)
+    for number in range(start.shape[0]):
+        inside = (places >= start[number, :, None]) & (places < end[number, :, None])
+        shape = [1] * self.dim()
+        shape[axis] = self.shape[axis]
+        if axis and self.dim() != 1:
+            shape[0] = inside.shape[0]
+            inside = inside.reshape(shape)
+        else:
+            inside = inside.any(0).reshape(shape)
+        out = torch.where(inside, value[number].to(self.dtype), out)
+    return out
+
+
 def _format_cast(self: Tensor) -> Tensor:
     """Return the same values in memory of their own; drynpu_torch.device keeps the number of the format."""
     return self.clone()
@@ -105,6 +128,11 @@ OPERATORS: Mapping[str, NpuOperator] = {
     ),
     "one_": NpuOperator(compute=_one, kernels=vector("OnesLike", "aclnnInplaceOne", cost=0, written=("self",))),
     "npu_one_hot": NpuOperator(compute=_one_hot, kernels=vector("OneHot", "aclnnOneHot"), dtypes="int32, int64"),
+    "npu_masked_fill_range": NpuOperator(
+        compute=_masked_fill_range,
+        kernels=vector("MaskedFillRange", cost=3),
+        dtypes="float32, float16, int32, int8",
+    ),
     "_npu_format_cast": NpuOperator(
         compute=_format_cast,
         kernels=vector("TransData", "aclnnNpuFormatCast", cost=0),

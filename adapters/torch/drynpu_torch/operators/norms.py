@@ -19,6 +19,7 @@ npu_rms_norm_backward(Tensor dy, Tensor self, Tensor gamma, Tensor rstd) -> (Ten
 npu_gemma_rms_norm(Tensor self, Tensor gamma, float epsilon=1e-06) -> (Tensor, Tensor)
 npu_add_rms_norm(Tensor x1, Tensor x2, Tensor gamma, float epsilon=1e-06) -> (Tensor, Tensor, Tensor)
 npu_add_rms_norm_v2(Tensor(a!) x1, Tensor(b!) x2, Tensor gamma, float epsilon=1e-06) -> Tensor
+npu_add_rms_norm_v2_functional(Tensor x1, Tensor x2, Tensor gamma, float epsilon=1e-06) -> (Tensor, Tensor, Tensor)
 npu_add_rms_norm_cast(Tensor x1, Tensor x2, Tensor gamma, float epsilon=1e-06) -> (Tensor, Tensor, Tensor, Tensor)
 npu_add_rms_norm_quant(Tensor x1, Tensor x2, Tensor gamma, Tensor scales1, Tensor? zero_points1, Tensor? beta=None,
     Tensor? scales2=None, Tensor? zero_points2=None, *, int axis=-1, float epsilon=1e-06, bool div_mode=True,
@@ -92,6 +93,11 @@ def _add_rms_norm_v2(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float) -> T
     x1.copy_(y)
     x2.copy_(total)
     return rstd
+
+
+def _add_rms_norm_v2_functional(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
+    y, rstd, total = _sum_and_norm(x1, x2, gamma, epsilon)
+    return rstd, y.to(x1.dtype), total
 
 
 def _add_rms_norm_cast(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float) -> tuple[Tensor, ...]:
@@ -177,6 +183,9 @@ OPERATORS: Mapping[str, NpuOperator] = {
     "npu_add_rms_norm": NpuOperator(compute=_add_rms_norm, kernels=vector("AddRmsNorm", cost=_RMS + 1)),
     "npu_add_rms_norm_v2": NpuOperator(
         compute=_add_rms_norm_v2, kernels=vector("InplaceAddRmsNorm", cost=_RMS + 1, written=("x1", "x2"))
+    ),
+    "npu_add_rms_norm_v2_functional": NpuOperator(
+        compute=_add_rms_norm_v2_functional, kernels=vector("InplaceAddRmsNorm", cost=_RMS + 1)
     ),
     "npu_add_rms_norm_cast": NpuOperator(compute=_add_rms_norm_cast, kernels=vector("AddRmsNormCast", cost=_RMS + 2)),
     "npu_add_rms_norm_quant": NpuOperator(
