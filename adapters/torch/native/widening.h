@@ -33,8 +33,11 @@ inline bool has_half(const std::vector<c10::IValue>& arguments) {
 // Returns the type in which an operator may run that failed with this message.
 inline std::optional<c10::ScalarType> wider_type(std::string_view message) {
   const auto says = [&](std::string_view text) { return message.find(text) != std::string_view::npos; };
-  if (says("not implemented for 'Half'") || says("not implemented for 'BFloat16'")) return c10::kFloat;
+  if (says("not implemented for 'Half'") || says("not implemented for 'BFloat16'") ||
+      says("Unsupported datatype for add_relu:c10::") || says("Low precision dtypes not supported. Got "))
+    return c10::kFloat;
   if (says("expected scalar type Long but found Int") || says("not implemented for 'Int'") ||
+      says("Expected a long tensor for index, but got Int") ||
       says("expected target dtype to be Long or Byte, but got Int"))
     return c10::kLong;
   return std::nullopt;

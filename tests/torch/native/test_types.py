@@ -34,7 +34,7 @@ def test_operators_take_halves_and_int32_as_on_a_device(run: Any) -> None:
     differences, same_again = found.pop("seeded dropout")
     assert max(differences) < 2 * LAST_PLACE["float16"]
     assert same_again == [False, False]
-    assert len(found) == 12
+    assert len(found) == 16
     for label, (dtype, is_shape, errors) in found.items():
         name, kind = label.split()
         assert is_shape, label

@@ -37,6 +37,8 @@ for dtype in (torch.float16, torch.bfloat16):
     x, small = torch.randn(4, 8).to(dtype), torch.randn(2, 3, 6, 6, 6).to(dtype)
     compare(f"softmax {kind}", lambda t: torch.softmax(t, -1, dtype=torch.float32), x)
     compare(f"log_softmax {kind}", lambda t: torch.log_softmax(t, 0, dtype=torch.float32), x)
+    compare(f"add_relu {kind}", lambda t: torch._VF._add_relu(t, t * 0.5), x, gradients=False)
+    compare(f"inv {kind}", torch.linalg.inv, x[:, :4] + 6 * torch.eye(4).to(dtype), gradients=False)
     compare(f"avg_pool3d {kind}", lambda t: functional.avg_pool3d(t, 2), small)
     compare(f"cdist {kind}", torch.cdist, x, torch.randn(5, 8).to(dtype))
     grid = torch.rand(2, 5, 5, 2).to(dtype)

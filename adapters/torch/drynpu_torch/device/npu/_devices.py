@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 
@@ -9,6 +10,7 @@ import torch
 from attrs import frozen
 
 from drynpu_torch.device._errors import tagged
+from drynpu_torch.device._start_settings import check_start_settings
 from drynpu_torch.device._state import DeviceLike, state
 
 __all__ = [
@@ -75,6 +77,12 @@ def current_device() -> int:
     return state().current_device
 
 
+@functools.cache
+def _check_start() -> None:
+    """Check the environment's settings, once per process."""
+    check_start_settings(os.environ)
+
+
 def set_device(device: DeviceLike) -> None:
     """
     Make *device* (index, ``"npu:N"`` or ``torch.device``) the device of this thread.
@@ -86,6 +94,7 @@ def set_device(device: DeviceLike) -> None:
     ValueError
         The device is of another type.
     """
+    _check_start()
     state().select_device(state().device_index(device))
 
 
