@@ -157,6 +157,8 @@ class StreamTimes:
     api_end_ns: I64
     wait_ns: I64
     """How long a synchronising dispatch waited for the device."""
+    event_ns: I64
+    """When the device reaches the record of an event; 0 for other dispatches."""
     node_start_ns: I64
     node_end_ns: I64
     runtime_start_ns: I64

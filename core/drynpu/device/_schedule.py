@@ -197,6 +197,10 @@ class _Scheduler:
         free = self.state.stream_free
         if kind == DispatchKind.RECORD_EVENT:
             self.state.events[event] = free.get(stream, 0)
+            # The record goes through the queue behind all that was put in before it.
+            arrival = max(int(self.out["dequeue_start_ns"][last]), self.state.dequeue_free_ns)
+            drained = self.base_ns + int(np.ceil(free.get(stream, 0) * self.tick_ns))
+            self.out["event_ns"][last] = max(arrival, drained)
         elif kind == DispatchKind.WAIT_EVENT:
             free[stream] = max(free.get(stream, 0), self.state.events.get(event, 0))
         elif kind == DispatchKind.WAIT_DEVICE:

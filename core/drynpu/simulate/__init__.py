@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drynpu.deliverables.marks.facts import MarkKind
+from drynpu.simulate._event_times import event_times
 from drynpu.simulate._host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
 from drynpu.simulate._inputs import (
     DEFAULT_STREAM,
@@ -44,6 +45,7 @@ __all__ = [
     "Rendezvous",
     "Simulation",
     "StaticMemory",
+    "event_times",
     "lower",
     "simulate",
 ]

@@ -121,15 +121,16 @@ def test_nothing_is_told_when_nothing_records(npu: DeviceState) -> None:
     torch.npu.Event().record()
 
 
-def test_elapsed_time_is_the_host_time_between_records() -> None:
+def test_elapsed_time_counts_a_long_pause_of_the_host() -> None:
+    """The clock ``modelled`` of the native device leaves out single pauses below 50 ms; the sink measures."""
     start, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
     with pytest.raises(RuntimeError, match="recorded"):
         start.elapsed_time(end)
     before = time.perf_counter()
     start.record()
-    time.sleep(0.02)
+    time.sleep(0.12)
     end.record()
-    assert 20.0 <= start.elapsed_time(end) <= (time.perf_counter() - before) * 1e3
+    assert 119.0 <= start.elapsed_time(end) <= (time.perf_counter() - before) * 1e3
     assert end.elapsed_time(start) < 0
     with pytest.raises(RuntimeError, match="enable_timing=True"):
         start.elapsed_time(torch.npu.Event())

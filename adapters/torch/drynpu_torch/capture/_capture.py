@@ -76,7 +76,7 @@ class Capture:
 
     ``automatic_marks`` switches the ranges on that the vendor sets by itself. ``flop_formulas`` are the functions whose
     calls show their floating point operations in ranges, ``None`` for none. ``gc_threshold_ms`` is the shortest garbage
-    collection to record, ``None`` for none at all.
+    collection to record, ``None`` for none at all. ``announced`` says that other ranks record at the same time.
     """
 
     tracer: Tracer
@@ -87,6 +87,7 @@ class Capture:
     automatic_marks: bool = False
     flop_formulas: Mapping[str, FlopFormula] | None = None
     gc_threshold_ms: float | None = None
+    announced: bool = True
     _patches: contextlib.ExitStack = field(factory=contextlib.ExitStack)
     _chunks: list[Chunk] = field(factory=list)
     _steps_in_chunk: int = 0
@@ -98,7 +99,7 @@ class Capture:
 
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active."""
-        communication = CollectiveCapture(self.device_calls)
+        communication = CollectiveCapture(self.device_calls, announced=self.announced)
         communication.start()  # before the tracer, which would record its calls of PyTorch as the script's
         try:
             self._begin()

@@ -28,7 +28,7 @@ from drynpu_torch.device._library import Library
 from drynpu_torch.device._recorded import RecordedOperators
 from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._sink import known_device
-from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, state
+from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, EventTimer, state
 from drynpu_torch.device._streams import Event, Stream
 from drynpu_torch.device._tensor import COPY_TO_HOST
 
@@ -42,6 +42,7 @@ __all__ = [
     "DeviceState",
     "ErrCode",
     "Event",
+    "EventTimer",
     "Format",
     "Library",
     "RecordedOperators",

@@ -53,6 +53,22 @@ class Capturing(Protocol):
         """Note something that happens whenever the graph runs."""
 
 
+class EventTimer(Protocol):
+    """Tells when the simulated device reaches events that are recorded while no profiler runs."""
+
+    def on_record(self, event_id: int) -> None:
+        """Note that an event with timing is about to be recorded."""
+
+    def elapsed_ms(self, begin_id: int, end_id: int) -> float | None:
+        """Return the device's time between the last records of two events; ``None`` where it is not known."""
+
+    def forget(self, event_id: int) -> None:
+        """Forget an event that is no more."""
+
+    def release(self) -> None:
+        """Stop recording, because a profiler is about to start."""
+
+
 class _ThreadLocals(threading.local):
     """Every thread starts on device 0 and its default stream, as with any accelerator of PyTorch."""
 
@@ -116,6 +132,8 @@ class DeviceState:
         Which of the two serves and why; ``None`` before the device is registered.
     capture:
         The capture of a graph that has begun and not ended; ``None`` without one.
+    new_timer:
+        Makes the timer of events when the first one with timing is recorded.
     options:
         Values set by ``torch.npu.set_option`` and its relatives, by option name.
     """
@@ -128,11 +146,25 @@ class DeviceState:
     library: Library | None = None
     choice: Choice | None = None
     capture: Capturing | None = None
+    new_timer: Callable[[], EventTimer] | None = None
+    _timer: EventTimer | None = field(default=None, init=False)
     options: dict[str, str] = field(factory=dict)
     stream_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
     event_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
     range_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
     _local: _ThreadLocals | _NativeLocals = field(factory=_ThreadLocals)
+
+    @property
+    def timer(self) -> EventTimer | None:
+        """The timer of events; ``None`` on the sink, which records nothing without a profiler."""
+        if self._timer is None and self.new_timer is not None and self.library is not None:
+            self._timer = self.new_timer()
+        return self._timer
+
+    def release_timer(self) -> None:
+        """Let the timer of events stop recording, because a profiler is about to start."""
+        if self._timer is not None:
+            self._timer.release()
 
     @classmethod
     def from_environment(cls) -> DeviceState:

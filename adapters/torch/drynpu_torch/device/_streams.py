@@ -140,6 +140,9 @@ class Event(torch.Event):
 
     def record(self, stream: Stream | None = None) -> None:  # type: ignore[override]
         """Record the event on *stream*, or on the current one."""
+        timer = state().timer if self._timed and state().capture is None else None
+        if timer is not None:
+            timer.on_record(self._id)
         with _shown("record"):
             self._stream_id = _stream_id(stream)
             self._recorded_ns = time.perf_counter_ns()
@@ -164,7 +167,9 @@ class Event(torch.Event):
 
     def elapsed_time(self, end_event: Event) -> float:  # type: ignore[override]
         """
-        Return the host time between the two records in milliseconds: the CPU's time, not the modelled device's.
+        Return the time between the two records in milliseconds, as the simulated device reaches them.
+
+        It is the host's time instead on the sink, and for events that were recorded while a profiler ran.
 
         Raises
         ------
@@ -177,8 +182,18 @@ class Event(torch.Event):
             if event._recorded_ns is None:
                 raise RuntimeError("elapsed_time needs both events recorded before it is asked")
         assert self._recorded_ns is not None and end_event._recorded_ns is not None  # noqa: PT018
+        timer = state().timer
+        modelled_ms = None if timer is None else timer.elapsed_ms(self._id, end_event._id)
+        if modelled_ms is not None:
+            return modelled_ms
         with _shown("elapsed_time"):
             return (end_event._recorded_ns - self._recorded_ns) / _NS_PER_MS
+
+    def __del__(self) -> None:
+        """Let the timer forget the event."""
+        with contextlib.suppress(Exception):  # the interpreter may be ending
+            if self._timed and self._recorded_ns is not None and (timer := state().timer) is not None:
+                timer.forget(self._id)
 
     def _report(self, action: str, stream_id: int) -> None:
         capture = state().capture

@@ -65,6 +65,8 @@ class CollectiveCapture:
     """Records the collectives of groups with the backend ``hccl`` between :meth:`start` and :meth:`stop`."""
 
     listener: WaitListener
+    announced: bool = True
+    """Whether other ranks record, too, so that recordings are numbered to meet."""
     _issued: list[Issued] = field(factory=list)
     _groups: dict[str, Group | None] = field(factory=dict)
     _events: WeakKeyDictionary[dist.Work, tuple[int, bool]] = field(factory=WeakKeyDictionary)
@@ -77,7 +79,7 @@ class CollectiveCapture:
         """Put kernels before the operators of ``c10d``, and a wrapper around ``Work.wait``."""
         if not dist.is_available():
             return
-        if dist.is_initialized():
+        if self.announced and dist.is_initialized():
             self._number = announce_recording()
         library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
         self._stack.callback(library._destroy)

@@ -300,6 +300,7 @@ class Result:
             self.path = None
 
     def _must_be_alone(self) -> None:
+        device.state().release_timer()
         # PyTorch refuses a second recording of this thread alone, and drynpu records all threads.
         if device.state().recorder is not None:
             self.delete()

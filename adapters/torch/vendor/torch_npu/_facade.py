@@ -10,6 +10,7 @@ from drynpu import facade_version, require
 torch = require("torch", "torch")
 
 from drynpu_torch.deferred_operators import register_operators  # noqa: E402 - require says which extra to install first
+from drynpu_torch.deferred_timer import defer_event_timer  # noqa: E402
 from drynpu_torch.device import (  # noqa: E402
     alias_modules,
     get_npu_format,
@@ -23,6 +24,7 @@ from drynpu_torch.operators import TYPE_NUMBERS, exported  # noqa: E402
 
 install()
 register_operators()
+defer_event_timer()
 globals().update(exported() | TYPE_NUMBERS)
 alias_modules("torch_npu.npu")
 
