@@ -14,8 +14,7 @@ from typing import Final
 
 from attrs import define, field
 
-from drynpu import CaptureError
-from drynpu._say import say_once
+from drynpu import CaptureError, say_once
 from drynpu.options import Settings
 from drynpu.platforms import Chip
 from drynpu.recorder import framework_plan, load_chosen_chip

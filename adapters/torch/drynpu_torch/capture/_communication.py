@@ -30,7 +30,7 @@ def without_transport(chunk: Chunk, names: Interner) -> Chunk:
     threads = np.setdiff1d(chunk.thread[transport], chunk.thread[calls])
     kept = ~transport & ~np.isin(chunk.thread, threads)
     kept_memory = ~np.isin(chunk.memory_thread, threads)
-    # Frames and marks stay, because gloo's threads run neither Python nor operators of the device, and so do waits for a
+    # Frames and marks stay, because gloo's threads run neither Python nor operators of the device. So do waits for a
     # processor: whoever waits for gloo waits for those, too.
     names_of_fields = (column.name for column in fields(Chunk))
     columns = [
