@@ -65,12 +65,12 @@ def run(case: tuple[Dispatches, Launches], clock: Clock, mode: LaunchMode = Laun
 
 def one_by_one(
     case: tuple[Dispatches, Launches], clock: Clock, mode: LaunchMode = LaunchMode.QUEUE
-) -> tuple[list[int], list[int], list[int]]:
-    """Return host starts, host ends and kernel start ticks, by a loop that follows the text of the design."""
+) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Return host starts, host ends, kernel start ticks and times of events, by a loop that follows the design."""
     d, launches = case
     free: dict[int, int] = {}
     events: dict[int, int] = {}
-    starts, ends, kernels = [], [], []
+    starts, ends, kernels, reached = [], [], [], []
     host, measured_end, queue_free, at = None, 0, 0, 0
     for i in range(len(d.start_ns)):
         a, b = int(d.start_ns[i]), int(d.end_ns[i])
@@ -101,6 +101,9 @@ def one_by_one(
         mark, event = d.kind[i], int(d.event[i])
         if mark == DispatchKind.RECORD_EVENT:
             events[event] = free.get(stream, 0)
+        # The device is at the record when its stream is drained, and not before the launching thread has come to it.
+        on_device = max(end, queue_free, math.ceil(free.get(stream, 0) * TICK_NS))
+        reached.append(on_device if mark == DispatchKind.RECORD_EVENT else 0)
         if mark == DispatchKind.WAIT_EVENT:
             free[stream] = max(free.get(stream, 0), events.get(event, 0))
         if waits and clock is not Clock.WALL:
@@ -113,7 +116,7 @@ def one_by_one(
         starts.append(start)
         ends.append(end)
         host, measured_end = end, b
-    return starts, ends, kernels
+    return starts, ends, kernels, reached
 
 
 @st.composite
@@ -126,10 +129,11 @@ def ways(draw: st.DrawFn) -> tuple[Clock, LaunchMode]:
 @given(work(), ways())
 def test_columns_equal_one_event_at_a_time(case: tuple[Dispatches, Launches], way: tuple[Clock, LaunchMode]) -> None:
     result = run(case, *way)
-    starts, ends, kernels = one_by_one(case, *way)
+    starts, ends, kernels, reached = one_by_one(case, *way)
     assert result.start_ns.tolist() == starts
     assert result.end_ns.tolist() == ends
     assert result.kernel_start_ticks.tolist() == kernels
+    assert result.event_ns.tolist() == reached
 
 
 @given(work(), ways())

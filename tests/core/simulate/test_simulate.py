@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from drynpu.device import DispatchKind, HostCosts, block_bytes, innermost
 from drynpu.kernels import Placement
 from drynpu.options import Clock
-from drynpu.simulate import DEFAULT_STREAM, DatasetEvent, GraphRun, HostCall, Iteration, Simulation
+from drynpu.simulate import DEFAULT_STREAM, DatasetEvent, GraphRun, HostCall, Iteration, Simulation, event_times
 
 COSTS = HostCosts()
 CLOCKS = st.sampled_from(list(Clock))
@@ -304,6 +305,22 @@ def test_events_order_streams(tools: Any) -> None:
     drained = (free.schedule.kernel_start_ticks + free.kernel_ticks)[:-1].max()
     assert free.schedule.kernel_start_ticks[-1] < drained
     assert ordered.schedule.kernel_start_ticks[-1] == drained
+
+
+def test_an_event_is_reached_when_its_stream_is_drained_or_when_it_is_recorded(tools: Any) -> None:
+    row, begin, pid = tools.Row, tools.begin_ns, tools.pid
+    table = tools.operators([row("long", 10 * i, 10 * i + 5) for i in range(30)])
+    calls = [
+        HostCall(begin + time_ns, pid, DispatchKind.RECORD_EVENT, stream, event)
+        for time_ns, stream, event in ((1, 2, 1), (800, 2, 2), (801, 3, 3), (802, 2, 1))
+    ]
+    simulation = tools.simulate(table, host_calls=tuple(calls))
+    drained = (simulation.schedule.kernel_start_ticks + simulation.kernel_ticks).max()
+    drained_ns = simulation.base_ns + math.ceil(drained * simulation.tick_ns)
+    times_ns = event_times(simulation)
+    assert sorted(times_ns) == [1, 2, 3]
+    assert times_ns[2] == times_ns[1] == drained_ns, "recorded again, the last record counts"
+    assert begin + 800 < times_ns[3] < drained_ns, "nothing runs on its stream"
 
 
 def test_the_same_seed_gives_the_same_kernels(tools: Any) -> None:
