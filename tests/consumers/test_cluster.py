@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from drynpu.cluster import FOLDER, analyse_cluster, find_cluster
+from drynpu.cluster.synth import SynthOptions, synthesise
 from drynpu.options import ExportType
 from drynpu.products import export_torch, load_profile
 
@@ -105,6 +106,16 @@ def test_databases_give_the_database_of_the_vendor(msprof_analyze: Tool, four_ra
     counts = {name: len(rows) - 1 for name, rows in tables_of(folder / "cluster_analysis.db").items()}
     assert min(counts.values()) > 0
     assert {"ClusterCommunicationTime", "ClusterCommunicationBandwidth", "ClusterCommunicationMatrix"} <= set(counts)
+
+
+@pytest.mark.parametrize("form", ["text", "db"])
+def test_synthetic_ranks_open_in_the_tool_of_the_vendor(
+    msprof_analyze: Tool, four_ranks: Path, form: str, tmp_path: Path
+) -> None:
+    run = four_ranks if form == "text" else as_databases(four_ranks, tmp_path / "run")
+    options = SynthOptions(10, slow_rank=5, slow_factor=3.0)
+    synthesise(find_cluster(run), tmp_path / "many", options)
+    compare(msprof_analyze, tmp_path / "many", tmp_path)
 
 
 def state_a_pipeline(run: Path) -> None:

@@ -33,3 +33,13 @@ def test_every_page_of_a_run_is_measured() -> None:
     for page in PAGES:
         assert f"{page.title}: first" in done.stdout
     assert "Memory: Position: Begin, again" in done.stdout
+
+
+def test_a_cluster_is_made_and_analysed() -> None:
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "bench_cluster.py"), "9", "2"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()][:3] == ["synth", "cluster", "vendor"]
+    assert "9 ranks, 6 collectives each" in done.stdout
+    assert "equal: False" not in done.stdout

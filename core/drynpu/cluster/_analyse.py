@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,15 +16,21 @@ from drynpu.cluster import _db_output, _text_output
 from drynpu.cluster._find import ClusterSource, Form
 from drynpu.cluster._groups import Group, find_groups
 from drynpu.cluster._overview import Overview, db_overview, text_overview
-from drynpu.cluster._rank import RankRead, read_rank
+from drynpu.cluster._rank import RankRead, read_rank, stacked
 from drynpu.cluster._spread import spread
 from drynpu.writers._files import make_directory
 from drynpu.writers.db import new_database
 
 FOLDER = "cluster_analysis_output"
 
-SMALL_BYTES = 32 << 20
-"""Less than this is read faster here than by processes that have to be started first (1 s)."""
+SMALL_BYTES = 128 << 20
+"""Less than this is read faster here (4 s) than by processes that have to be started first."""
+
+MEMORY = Path("/dev/shm")
+"""Where small files cost no disk."""
+
+SPARE = 4
+"""How many times the bytes that are read have to be free there."""
 
 
 @frozen
@@ -71,9 +79,16 @@ def analyse_cluster(
     if work is not None:
         return _analyse(source, output, make_directory(work), workers, scheduler)
     # Workers elsewhere see the folder of the results rather than the temporary folder of this machine.
-    shared = make_directory(output) if scheduler and output is not None else None
+    shared = make_directory(output) if scheduler and output is not None else _memory_folder(source)
     with tempfile.TemporaryDirectory(prefix=".drynpu-cluster-", dir=shared) as folder:
         return _analyse(source, output, Path(folder), workers, scheduler)
+
+
+def _memory_folder(source: ClusterSource) -> Path | None:
+    """Return a folder in memory with room for the tables, which are smaller than what they are read from, or none."""
+    needed = sum(rank.size_bytes for rank in source.ranks)
+    usable = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > SPARE * needed
+    return MEMORY if usable else None
 
 
 def _analyse(
@@ -90,21 +105,11 @@ def _analyse(
     return ClusterResult(source, evolve(result[0], form=source.form.value), tuple(result[1]), notes)
 
 
-def stacked(reads: Sequence[RankRead], name: str) -> pl.DataFrame:
-    """Return a table of all ranks with their ``rank``; without columns where no rank has it."""
-    tables = [
-        table.with_columns(pl.lit(read.source.rank, dtype=pl.Int64).alias("rank"))
-        for read in reads
-        if (table := read.table(name)).height
-    ]
-    return pl.concat(tables, how="diagonal") if tables else pl.DataFrame()
-
-
 _Reduced = tuple[Overview, Sequence[Path], tuple[str, ...]]
 
 
 def _reduce_text(reads: Sequence[RankRead], folder: Path | None) -> _Reduced:
-    operations, totals, matrix = (stacked(reads, name) for name in ("operations", "totals", "matrix"))
+    steps, operations, totals, matrix = (stacked(reads, name) for name in ("steps", "operations", "totals", "matrix"))
     groups = find_groups(_text_output.group_pairs([operations, matrix]), reads)
     links, sums = pl.DataFrame(), pl.DataFrame()
     notes: tuple[str, ...] = ()
@@ -113,17 +118,17 @@ def _reduce_text(reads: Sequence[RankRead], folder: Path | None) -> _Reduced:
     files: list[Path | None] = []
     if folder is not None:
         files = [
-            _text_output.write_steps(folder, reads, groups),
+            _text_output.write_steps(folder, steps, reads, groups),
             _text_output.write_times(folder, operations, totals, groups),
             _text_output.write_matrix(folder, links, sums),
             _text_output.write_groups(folder, groups),
         ]
-    overview = text_overview(stacked(reads, "steps"), operations, sums, groups)
+    overview = text_overview(steps, operations, sums, groups)
     return overview, [file for file in files if file is not None], notes
 
 
 def _reduce_db(reads: Sequence[RankRead], folder: Path | None) -> _Reduced:
-    operations, rates, matrix = (stacked(reads, name) for name in ("operations", "rates", "matrix"))
+    steps, operations, rates, matrix = (stacked(reads, name) for name in ("steps", "operations", "rates", "matrix"))
     pairs = operations
     if operations.height:
         pairs = operations.select(
@@ -142,11 +147,11 @@ def _reduce_db(reads: Sequence[RankRead], folder: Path | None) -> _Reduced:
     if matrix.height:
         tables["ClusterCommunicationMatrix"], notes = _db_output.matrix_rows(matrix, reads)
     tables["HostInfo"], tables["RankDeviceMap"] = _db_output.host_rows(reads)
-    tables["ClusterStepTraceTime"] = _db_output.step_rows(reads, groups)
+    tables["ClusterStepTraceTime"] = _db_output.step_rows(steps, reads, groups)
     tables["ClusterBaseInfo"] = _db_output.base_rows(reads)
     files = [] if folder is None else [_write(folder, tables)]
     links = tables.get("ClusterCommunicationMatrix", pl.DataFrame())
-    return db_overview(stacked(reads, "steps"), operations, links, groups), files, notes
+    return db_overview(steps, operations, links, groups), files, notes
 
 
 def _write(folder: Path, tables: Mapping[str, pl.DataFrame]) -> Path:

@@ -180,33 +180,34 @@ def _numbers(matrix: pl.DataFrame, reads: Sequence[RankRead]) -> pl.DataFrame:
     return pl.concat([rank_lists(reads), seen]).unique(["group", "local"], keep="first", maintain_order=True)
 
 
-def step_rows(reads: Sequence[RankRead], groups: Sequence[Group]) -> pl.DataFrame:
+def step_rows(steps: pl.DataFrame, reads: Sequence[RankRead], groups: Sequence[Group]) -> pl.DataFrame:
     """Return the rows of ``ClusterStepTraceTime``: ranks, then the largest values of each pipeline stage."""
-    tables = {read.source.rank: table for read in reads if not (table := read.table("steps")).is_empty()}
-    arguments: Mapping[str, object] = next((read.arguments for read in reads if read.arguments), {})
-    places = parallel_places(arguments, len(tables))
-    rows: list[tuple[object, ...]] = []
-    for rank, table in tables.items():
-        place: tuple[object, ...] = (0, 0, 0) if places is None else places[rank]
-        rows += [(step, "rank", str(rank), *values, *place) for step, *values in table.iter_rows()]
-    none: tuple[object, ...] = (0, 0, 0) if places is None else ("NA", "NA", "NA")
-    rows += [(*row, *none) for row in _stage_rows(tables, groups)]
     # Indexes are numbers of ranks, and "NA" in the rows of stages.
     schema: dict[str, Any] = dict.fromkeys(TABLES["ClusterStepTraceTime"].columns, pl.Float64)
     schema |= dict.fromkeys(("step", "type", '"index"'), pl.String)
     schema |= dict.fromkeys(("dp_index", "pp_index", "tp_index"), pl.Object)
+    if steps.is_empty():
+        return pl.DataFrame(schema=schema)
+    arguments: Mapping[str, object] = next((read.arguments for read in reads if read.arguments), {})
+    places = parallel_places(arguments, steps["rank"].n_unique())
+    rows: list[tuple[object, ...]] = [
+        (step, "rank", str(rank), *values, *((0, 0, 0) if places is None else places[rank]))
+        for step, rank, *values in steps.select("step", "rank", *STEP_COLUMNS).iter_rows()
+    ]
+    none: tuple[object, ...] = (0, 0, 0) if places is None else ("NA", "NA", "NA")
+    rows += [(*row, *none) for row in _stage_rows(steps, groups)]
     return pl.DataFrame(rows, schema=schema, orient="row", strict=False)
 
 
-def _stage_rows(tables: Mapping[int, pl.DataFrame], groups: Sequence[Group]) -> Iterator[tuple[object, ...]]:
+def _stage_rows(steps: pl.DataFrame, groups: Sequence[Group]) -> Iterator[tuple[object, ...]]:
     stages = pipeline_stages(groups)
     if not stages:
         return
-    place = {rank: stage for stage in stages for rank in stage}
-    stacked = pl.concat(
-        [table.with_columns(pl.lit(_ranks(place.get(rank, ()))).alias("stage_ranks")) for rank, table in tables.items()]
+    place = {rank: _ranks(stage) for stage in stages for rank in stage}
+    of_rank = pl.col("rank").replace_strict(place, default="()", return_dtype=pl.String).alias("stage_ranks")
+    largest = (
+        steps.with_columns(of_rank).group_by("step", "stage_ranks", maintain_order=True).agg(pl.col(STEP_COLUMNS).max())
     )
-    largest = stacked.group_by("step", "stage_ranks", maintain_order=True).agg(pl.col(STEP_COLUMNS).max())
     for step, ranks, *values in largest.iter_rows():
         yield (step, "stage", ranks, *values)
 

@@ -83,7 +83,7 @@ def find_cluster(path: Path) -> ClusterSource:
     """
     if not path.is_dir():
         raise OutputError(f"{path} is no directory; name the folder that holds the result directories of the ranks")
-    holders = sorted(_holders(path))
+    holders = sorted(_holders(path.resolve()))
     databases = {holder: rank for holder in holders if (rank := _database_rank(holder)) is not None}
     if databases:
         return _chosen(path, Form.DB, databases, [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import orjson
 import polars as pl
 from attrs import frozen
@@ -43,10 +44,9 @@ class RankRead:
     devices: tuple[tuple[int, int], ...] = ()
     notes: tuple[str, ...] = ()
 
-    def table(self, name: str) -> pl.DataFrame:
-        """Return a table of the rank; without columns where it has none of that name."""
-        path = self.folder / f"{name}.parquet"
-        return pl.read_parquet(path) if path.is_file() else pl.DataFrame()
+    def file(self, name: str) -> Path:
+        """Return where a table of the rank lies; there is no file of a table without rows."""
+        return self.folder / f"{name}.parquet"
 
 
 def read_rank(source: RankSource, folder: Path) -> RankRead:
@@ -70,8 +70,11 @@ def read_rank(source: RankSource, folder: Path) -> RankRead:
         metadata = _metadata(source.path)
         notes = [f"rank {source.rank} has no {what}" for what in _missing(tables)]
         for name, table in tables.items():
-            with new_path(place / f"{name}.parquet") as partial:
-                table.write_parquet(partial, compression="lz4")
+            if table.height:
+                ranks = pl.Series("rank", np.full(table.height, source.rank, np.int64))
+                ranked = table.insert_column(0, ranks)
+                with new_path(place / f"{name}.parquet") as partial:
+                    ranked.write_parquet(partial, compression="lz4")
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise OutputError(f"rank {source.rank} in {source.path} cannot be read: {error}") from error
     named = groups if source.form is Form.DB else metadata.get("parallel_group_info")
@@ -85,6 +88,18 @@ def read_rank(source: RankSource, folder: Path) -> RankRead:
         devices,
         tuple(notes),
     )
+
+
+def stacked(reads: Sequence[RankRead], name: str) -> pl.DataFrame:
+    """Return a table of all ranks with their ``rank``; without columns where no rank has it."""
+    files = [file for read in reads if (file := read.file(name)).is_file()]
+    if not files:
+        return pl.DataFrame()
+    try:
+        return pl.read_parquet(files)
+    except (pl.exceptions.SchemaError, pl.exceptions.ColumnNotFoundError):
+        # Step times have the columns of the release that wrote them.
+        return pl.concat([pl.read_parquet(file) for file in files], how="diagonal")
 
 
 def _missing(tables: Mapping[str, pl.DataFrame]) -> Sequence[str]:

@@ -55,20 +55,20 @@ def write_groups(folder: Path, groups: Sequence[Group]) -> Path:
     return _write(folder / GROUPS_JSON, [orjson.dumps(document)])
 
 
-def write_steps(folder: Path, reads: Sequence[RankRead], groups: Sequence[Group]) -> Path | None:
+def write_steps(folder: Path, steps: pl.DataFrame, reads: Sequence[RankRead], groups: Sequence[Group]) -> Path | None:
     """Write ``cluster_step_trace_time.csv``: ranks, then the largest values of each pipeline stage; nothing without."""
-    tables = {read.source.rank: table for read in reads if not (table := read.table("steps")).is_empty()}
-    if not tables:
+    if steps.is_empty():
         return None
     arguments: Mapping[str, object] = next((read.arguments for read in reads if read.arguments), {})
-    places = parallel_places(arguments, len(tables))
-    rows: list[tuple[object, ...]] = []
-    for rank, table in tables.items():
-        place = places[rank] if places is not None else ()
-        rows += [(step, "rank", rank, *values, *place) for step, *values in table.iter_rows()]
-    headers = [name for name in next(iter(tables.values())).columns if name != "step"]
+    places = parallel_places(arguments, steps["rank"].n_unique())
+    headers = [name for name in steps.columns if name not in ("rank", "step")]
+    ordered = steps.select("step", "rank", *headers)
+    rows: list[tuple[object, ...]] = [
+        (step, "rank", rank, *values, *(() if places is None else places[rank]))
+        for step, rank, *values in ordered.iter_rows()
+    ]
     none = ("NA",) * len(PLACES) if places is not None else ()
-    rows += [(*row, *none) for row in _stage_rows(tables, groups, len(headers))]
+    rows += [(*row, *none) for row in _stage_rows(ordered, groups)]
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(["Step", "Type", "Index", *headers, *(PLACES if places is not None else ())])
@@ -76,20 +76,18 @@ def write_steps(folder: Path, reads: Sequence[RankRead], groups: Sequence[Group]
     return _write(folder / STEPS_CSV, [text.getvalue().encode()])
 
 
-def _stage_rows(
-    tables: Mapping[int, pl.DataFrame], groups: Sequence[Group], width: int
-) -> Iterator[tuple[object, ...]]:
+def _stage_rows(steps: pl.DataFrame, groups: Sequence[Group]) -> Iterator[tuple[object, ...]]:
     stages = pipeline_stages(groups)
     if not stages:
         return
+    place = {rank: stage for stage in stages for rank in stage}
     largest: dict[tuple[str, tuple[int, ...]], list[float]] = {}
-    for rank, table in tables.items():
-        stage = next((stage for stage in stages if rank in stage), ())
-        for step, *values in table.iter_rows():
-            known = largest.get((step, stage))
-            largest[step, stage] = values if known is None else list(map(max, known, values))
+    for step, rank, *values in steps.iter_rows():
+        key = (step, place.get(rank, ()))
+        known = largest.get(key)
+        largest[key] = values if known is None else list(map(max, known, values))
     for (step, stage), values in largest.items():
-        yield (step, "stage", str(stage), *values[:width])
+        yield (step, "stage", str(stage), *values)
 
 
 def write_times(folder: Path, operations: pl.DataFrame, totals: pl.DataFrame, groups: Sequence[Group]) -> Path | None:
@@ -171,8 +169,8 @@ def link_tables(matrix: pl.DataFrame, groups: Sequence[Group]) -> tuple[pl.DataF
     values = (
         pl.col("transport").last(),
         pl.col("operator").last(),
-        pl.col("time_ms").sum(),
-        pl.col("size_mb").sum(),
+        # Added one after the other, as the vendor adds: the last digit depends on it.
+        pl.col("time_ms", "size_mb").cum_sum().last(),
     )
     local = placed.group_by(*_PLACE, "group", "source", "target", maintain_order=True).agg(*values)
     mapped = local

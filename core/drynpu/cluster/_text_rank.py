@@ -124,9 +124,11 @@ def add_info(total: Document, info: Document) -> None:
         known = transports.get(transport)
         if known is None:
             known = transports[transport] = {f.TRANSIT: 0, f.SIZE: 0, f.SIZES: {}}
-        known[f.TRANSIT] += moved.get(f.TRANSIT, 0)
-        known[f.SIZE] += moved.get(f.SIZE, 0)
-        for package, (count, time_ms) in moved.get(f.SIZES, {}).items():
+        if time_ms := moved.get(f.TRANSIT):
+            known[f.TRANSIT] += time_ms
+        if size := moved.get(f.SIZE):
+            known[f.SIZE] += size
+        for package, (count, time_ms) in moved[f.SIZES].items() if moved.get(f.SIZES) else ():
             counted = known[f.SIZES].setdefault(package, [0, 0])
             counted[0] += count
             counted[1] += time_ms

@@ -56,7 +56,7 @@ def text_run(tmp_path: Path) -> Path:
             f"hcom_allReduce__777_{number}_1@{GROUP}": operator(1000.0 + number, 2.0, 1.5, 0.5 * (2 - rank), 3.0)
             for number in range(2)
         }
-        p2p = {} if rank == 2 else {f"hcom_send__888_0_1@{PAIR}": operator(1.0, 1.0, 1.0, 0.0, 4.0)}
+        p2p = {} if rank == 2 else {f"hcom_send__888_0_1@{PAIR}": operator(4000.0, 1.0, 1.0, 0.0, 4.0)}
         document = {"step7": {"collective": {**collective, "Total Op Info": operator(0, 9, 9, 9, 9)}, "p2p": p2p}}
         (output / "communication.json").write_text(json.dumps(document))
         entries = {f"allreduce-{kind}@{GROUP}": links_of(rank) for kind in ("top1", "total")}

@@ -17,6 +17,7 @@ from attrs import frozen
 from drynpu.arrays import I64, U16, U64, Array, Records
 from drynpu.deliverables.calls.facts import API_EVENT
 from drynpu.deliverables.communication import facts
+from drynpu.deliverables.communication._group_names import group_id
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.tasks import facts as task_facts
 from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, task_records, with_flips
@@ -61,22 +62,6 @@ _RUNTIME_APIS = {
     TaskName.RDMASend: ("RDMADBSend", "RDMA_DB_SEND", SqeType.WRITE_VALUE),
 }
 """Runtime call, task type and queue entry of each task: a request to the network card is a written doorbell."""
-_PRIMES = (29, 131)
-
-
-def group_id(name: str) -> int:
-    """
-    Return the 64-bit id under which profiles know a communication group.
-
-    The vendor's own hash of the name (msprof-analyze 26.2, ``double_hash``), so that its tools find the group of
-    ``parallel_group_info``; a name that is such a number already stands for itself.
-    """
-    if name.isdecimal() and int(name) < 2**64:
-        return int(name)
-    halves = [0, 0]
-    for letter in name:
-        halves = [(half * prime + ord(letter)) % 2**32 for half, prime in zip(halves, _PRIMES, strict=True)]
-    return halves[0] << 32 | halves[1]
 
 
 @frozen(eq=False, kw_only=True)

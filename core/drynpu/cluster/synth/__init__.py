@@ -1,0 +1,8 @@
+"""Synthetic clusters: many ranks in genuine layout, made from a few recorded ones, to test what reads clusters."""
+
+from __future__ import annotations
+
+from drynpu.cluster.synth._plan import SynthOptions, plan_cluster
+from drynpu.cluster.synth._synthesise import Synthesis, synthesise
+
+__all__ = ["SynthOptions", "Synthesis", "plan_cluster", "synthesise"]

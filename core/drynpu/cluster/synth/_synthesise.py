@@ -1,0 +1,193 @@
+"""A synthetic cluster on disk: one directory per rank, each written by itself, with the label of what it is."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import attrs
+import orjson
+import polars as pl
+from attrs import frozen
+
+from drynpu._errors import OutputError
+from drynpu.cluster import _facts as f
+from drynpu.cluster._db_output import kind_of
+from drynpu.cluster._find import METADATA, OUTPUT, ClusterSource, Form, RankSource
+from drynpu.cluster._groups import Group, find_groups
+from drynpu.cluster._rank import RankRead, read_rank, stacked
+from drynpu.cluster._spread import spread
+from drynpu.cluster.synth._db import write_db_rank
+from drynpu.cluster.synth._groups import copy_groups
+from drynpu.cluster.synth._plan import (
+    DB_TITLES,
+    STEP_PREFIX,
+    TEXT_TITLES,
+    RankPlan,
+    RecordedRank,
+    SynthOptions,
+    SynthPlan,
+    plan_cluster,
+)
+from drynpu.cluster.synth._text import FILES, write_text_rank
+from drynpu.writers._files import make_directory, new_file
+
+LABEL = "synthetic.json"
+
+FEW_RANKS = 32
+"""So few ranks are written faster here than by processes that have to be started first."""
+
+
+@frozen
+class Synthesis:
+    """What was written: the folder, the plan's slow rank and link, files of recorded ranks that have no counterpart."""
+
+    folder: Path
+    ranks: int
+    slow_rank: int | None
+    slow_link: tuple[int, int] | None
+    left_out: tuple[str, ...]
+
+
+@frozen
+class _Job:
+    """What the writing of every rank shares."""
+
+    sources: tuple[RankSource, ...]
+    groups: tuple[Group, ...]
+    options: SynthOptions
+    folder: Path
+    label: Mapping[str, object]
+
+
+def synthesise(source: ClusterSource, folder: Path, options: SynthOptions, *, workers: int | None = None) -> Synthesis:
+    """
+    Write a cluster of ``options.ranks`` ranks to *folder*, in the form of *source*.
+
+    Ranks are written one by one, on all cores; memory does not grow with their number beyond the plan (some bytes per
+    rank and step).
+
+    Raises
+    ------
+    OutputError
+        A recorded rank cannot be read or has no step times, *folder* holds something, or a file cannot be written.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise OutputError(f"{folder} is not empty; name a new folder")
+    with tempfile.TemporaryDirectory(prefix="drynpu-synth-") as work:
+        reads = [read_rank(rank, Path(work)) for rank in source.ranks]
+        recorded = [_recorded(read, source.ranks) for read in reads]
+        groups = find_groups(_pairs(reads, source.form), reads)
+    plan = plan_cluster(recorded, options)
+    make_directory(folder)
+    label = _label(source, options, plan)
+    job = _Job(source.ranks, groups, options, folder, label)
+    few = workers is None and options.ranks <= FEW_RANKS
+    for _ in spread(functools.partial(_write_rank, job=job), plan.ranks, workers=1 if few else workers):
+        pass
+    with new_file(folder / LABEL) as stream:
+        stream.write(orjson.dumps(label, option=orjson.OPT_INDENT_2))
+    return Synthesis(folder, options.ranks, plan.slow_rank, plan.slow_link, _left_out(source))
+
+
+def _label(source: ClusterSource, options: SynthOptions, plan: SynthPlan) -> Mapping[str, object]:
+    return {
+        "synthetic": True,
+        "made_from": [rank.path.name for rank in source.ranks],
+        **attrs.asdict(options),
+        "slow_rank": plan.slow_rank,
+        "slow_link": plan.slow_link,
+    }
+
+
+def _left_out(source: ClusterSource) -> tuple[str, ...]:
+    """Return the names of result files that synthetic ranks do not have."""
+    known = (*FILES, "analyse.done") if source.form is Form.TEXT else ("analysis.db", "analyse.done")
+    names = {entry.name for rank in source.ranks for entry in (rank.path / OUTPUT).iterdir()}
+    databases = {name for name in names if source.form is Form.DB and name.startswith("ascend_pytorch_profiler")}
+    return tuple(sorted(names - set(known) - databases))
+
+
+def _write_rank(plan: RankPlan, job: _Job) -> None:
+    source = job.sources[plan.place]
+    recorded = [each.rank for each in job.sources]
+    groups = copy_groups(job.groups, recorded, plan.copy, job.options.ranks)
+    worker, _, _ = source.path.name.partition("_")
+    # The stamp in a name is that of the recorded rank, the process id counts.
+    stamp = "".join(part for part in source.path.name.split("_") if len(part) == 17 and part.isdigit())
+    suffix = "_".join(source.path.name.split("_")[-2:])
+    directory = job.folder / f"{worker}_{100_000 + plan.rank}_{stamp or '0' * 17}_{suffix}"
+    output = make_directory(directory / OUTPUT)
+    if source.form is Form.DB:
+        write_db_rank(source, output, plan, groups)
+    else:
+        write_text_rank(source.path, output, plan, groups)
+    info = next(source.path.glob("profiler_info_*.json"), None)
+    said = orjson.loads(info.read_bytes()) if info is not None else {}
+    if "rank_id" in said:
+        said["rank_id"] = plan.rank
+    _write(directory / f"profiler_info_{plan.rank}.json", said)
+    metadata = source.path / METADATA
+    facts = orjson.loads(metadata.read_bytes()) if metadata.is_file() else {}
+    facts.pop("distributed_args", None)
+    facts["parallel_group_info"] = groups.metadata
+    facts["drynpu"] = {**facts.get("drynpu", {}), "synthetic": job.label}
+    _write(directory / METADATA, facts)
+
+
+def _write(path: Path, document: object) -> None:
+    with new_file(path) as stream:
+        stream.write(orjson.dumps(document))
+
+
+def _pairs(reads: Sequence[RankRead], form: Form) -> pl.DataFrame:
+    """Return ``type``, ``group``, ``rank`` of all recorded operators."""
+    tables = []
+    for read in reads:
+        table = stacked([read], "operations")
+        if table.height and form is Form.DB:
+            kind = kind_of(pl.col("hccl_op_name")).alias("type")
+            table = table.with_columns(kind, pl.col("group_name").alias("group"))
+        if table.height:
+            rank = pl.lit(read.source.rank, dtype=pl.Int64).alias("rank")
+            tables.append(table.select("type", "group", rank).unique(maintain_order=True))
+    schema = {"type": pl.String, "group": pl.String, "rank": pl.Int64}
+    return pl.concat([pl.DataFrame(schema=schema), *tables])
+
+
+def _recorded(read: RankRead, sources: Sequence[RankSource]) -> RecordedRank:
+    database = read.source.form is Form.DB
+    titles = DB_TITLES if database else TEXT_TITLES
+    steps = stacked([read], "steps")
+    if steps.is_empty() or not {titles.computing, titles.free, titles.apart} <= set(steps.columns):
+        raise OutputError(f"rank {read.source.rank} has no step times; a cluster is made of ranks with steps")
+    times = steps.select(
+        "step",
+        (pl.col(titles.computing) + pl.col(titles.free)).alias("alone_us"),
+        pl.col(titles.apart).alias("apart_us"),
+    )
+    wait = "wait_time" if database else "wait_ms"
+    operations, waits = stacked([read], "operations"), pl.DataFrame()
+    if operations.height:
+        name = pl.col("step").str.strip_prefix(STEP_PREFIX)
+        waits = (
+            operations.filter(pl.col("type") == f.COLLECTIVE)
+            .group_by(name)
+            .agg(pl.col(wait).sum().alias("wait_ms"), pl.len().alias("count"))
+        )
+    return RecordedRank(times, waits, _links(read, sources, database=database))
+
+
+def _links(read: RankRead, sources: Sequence[RankSource], *, database: bool) -> tuple[tuple[int, int], ...]:
+    """Return the links of a rank in groups of all recorded ranks, where numbers within a group are places."""
+    matrix = stacked([read], "matrix")
+    if matrix.is_empty():
+        return ()
+    source, end = ("src_rank", "dst_rank") if database else ("source", "target")
+    numbers = matrix.select(pl.col(source, end).cast(pl.Int64, strict=False)).drop_nulls().unique()
+    place = [rank.rank for rank in sources].index(read.source.rank)
+    return tuple(
+        sorted((one, two) for one, two in numbers.iter_rows() if one == place and two != place and two < len(sources))
+    )
