@@ -9,7 +9,8 @@ import click
 
 from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.cluster import ClusterResult, analyse_cluster, find_cluster
-from drynpu.views.cluster import cluster_blocks
+from drynpu.cluster.recipes import RECIPES, RecipeResult, run_recipe
+from drynpu.views.cluster import cluster_blocks, recipe_blocks
 from drynpu.views.terminal import render_blocks
 
 
@@ -20,6 +21,14 @@ from drynpu.views.terminal import render_blocks
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder in which cluster_analysis_output is made; DIRECTORY without it.",
+)
+@click.option(
+    "-m",
+    "--mode",
+    type=click.Choice(["all", *RECIPES]),
+    default="all",
+    show_default=True,
+    help="All files, or the tables of one recipe (databases alone).",
 )
 @click.option("--no-export", is_flag=True, help="Only show; write no files.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that read ranks; as many as cores without it.")
@@ -33,6 +42,7 @@ from drynpu.views.terminal import render_blocks
 def cluster(
     directory: Path,
     output: Path | None,
+    mode: str,
     no_export: bool,
     workers: int | None,
     scheduler: str,
@@ -47,6 +57,10 @@ def cluster(
     communication_group.json of results as texts, cluster_analysis.db of databases.
     """
     place = None if no_export else output or directory
+    if mode != "all":
+        recipe = run_recipe(find_cluster(directory), mode, place, workers=workers, scheduler=scheduler)
+        _show_recipe(recipe, mode, json_output=json_output)
+        return
     result = analyse_cluster(find_cluster(directory), place, workers=workers, scheduler=scheduler, work=work)
     if json_output:
         echo_json(_document(result))
@@ -55,6 +69,17 @@ def cluster(
     out.print(render_blocks(cluster_blocks(result)))
     for file in result.files:
         out.print(f"Written: {file}", soft_wrap=True)
+
+
+def _show_recipe(recipe: RecipeResult, name: str, *, json_output: bool) -> None:
+    if json_output:
+        tables = {table: rows.to_dicts() for table, rows in recipe.tables.items()}
+        echo_json({"recipe": name, "tables": tables, "file": recipe.file, "notes": list(recipe.notes)})
+        return
+    out = console()
+    out.print(render_blocks(recipe_blocks(recipe, name)))
+    if recipe.file is not None:
+        out.print(f"Written: {recipe.file}", soft_wrap=True)
 
 
 def _document(result: ClusterResult) -> dict[str, object]:

@@ -128,6 +128,16 @@ def _reduce_text(reads: Sequence[RankRead], folder: Path | None) -> _Reduced:
 
 
 def _reduce_db(reads: Sequence[RankRead], folder: Path | None) -> _Reduced:
+    groups, tables, notes = reduce_databases(reads)
+    files = [] if folder is None else [_write(folder, tables)]
+    links = tables.get("ClusterCommunicationMatrix", pl.DataFrame())
+    return db_overview(stacked(reads, "steps"), stacked(reads, "operations"), links, groups), files, notes
+
+
+def reduce_databases(
+    reads: Sequence[RankRead],
+) -> tuple[tuple[Group, ...], Mapping[str, pl.DataFrame], tuple[str, ...]]:
+    """Return the groups of ranks whose results are databases, the tables of the vendor's analysis, and notes."""
     steps, operations, rates, matrix = (stacked(reads, name) for name in ("steps", "operations", "rates", "matrix"))
     pairs = operations
     if operations.height:
@@ -149,9 +159,7 @@ def _reduce_db(reads: Sequence[RankRead], folder: Path | None) -> _Reduced:
     tables["HostInfo"], tables["RankDeviceMap"] = _db_output.host_rows(reads)
     tables["ClusterStepTraceTime"] = _db_output.step_rows(steps, reads, groups)
     tables["ClusterBaseInfo"] = _db_output.base_rows(reads)
-    files = [] if folder is None else [_write(folder, tables)]
-    links = tables.get("ClusterCommunicationMatrix", pl.DataFrame())
-    return db_overview(steps, operations, links, groups), files, notes
+    return groups, tables, notes
 
 
 def _write(folder: Path, tables: Mapping[str, pl.DataFrame]) -> Path:

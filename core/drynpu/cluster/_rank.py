@@ -69,12 +69,7 @@ def read_rank(source: RankSource, folder: Path) -> RankRead:
             tables, groups, host, devices = read_text_rank(source), {}, ("", ""), ()
         metadata = _metadata(source.path)
         notes = [f"rank {source.rank} has no {what}" for what in _missing(tables)]
-        for name, table in tables.items():
-            if table.height:
-                ranks = pl.Series("rank", np.full(table.height, source.rank, np.int64))
-                ranked = table.insert_column(0, ranks)
-                with new_path(place / f"{name}.parquet") as partial:
-                    ranked.write_parquet(partial, compression="lz4")
+        write_tables(tables, place, source.rank)
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise OutputError(f"rank {source.rank} in {source.path} cannot be read: {error}") from error
     named = groups if source.form is Form.DB else metadata.get("parallel_group_info")
@@ -88,6 +83,15 @@ def read_rank(source: RankSource, folder: Path) -> RankRead:
         devices,
         tuple(notes),
     )
+
+
+def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, rank: int) -> None:
+    """Write the tables of a rank that have rows, each to a file, with a first column ``rank``."""
+    for name, table in tables.items():
+        if table.height:
+            ranked = table.insert_column(0, pl.Series("rank", np.full(table.height, rank, np.int64)))
+            with new_path(folder / f"{name}.parquet") as partial:
+                ranked.write_parquet(partial, compression="lz4")
 
 
 def stacked(reads: Sequence[RankRead], name: str) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
+from drynpu._errors import OutputError
 from drynpu._extras import require
 
 Item = TypeVar("Item")
@@ -15,6 +16,10 @@ Result = TypeVar("Result")
 
 CHUNKS = 4
 """How many parts of the work each process gets, so that a slow one does not hold up the end."""
+
+
+CONNECT_S = 30
+"""How long a scheduler may take to answer."""
 
 
 def spread(
@@ -37,6 +42,8 @@ def spread(
     ------
     ModuleNotFoundError
         *scheduler* is given and dask.distributed is not installed.
+    OutputError
+        No scheduler answers at its address.
     """
     if scheduler:
         yield from _by_scheduler(function, items, scheduler)
@@ -54,6 +61,10 @@ def spread(
 
 def _by_scheduler(function: Callable[[Item], Result], items: Iterable[Item], scheduler: str) -> Iterator[Result]:
     distributed: Any = require("distributed", "cluster")
-    with distributed.Client(scheduler, set_as_default=False) as client:
+    try:
+        connected = distributed.Client(scheduler, set_as_default=False, timeout=CONNECT_S)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise OutputError(f"no dask scheduler answers at {scheduler}: {error}") from error
+    with connected as client:
         futures = client.map(function, list(items), pure=False)
         yield from client.gather(futures)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from drynpu.cluster import ClusterResult, Overview
+from drynpu.cluster.recipes import RecipeResult
 from drynpu.views.content import EMPTY, WARNING, Block, Column, Fact, Facts, Hint, Note, Table
 from drynpu.views.theme import count_text, share_text, size_text, time_text
 
@@ -50,6 +51,21 @@ def cluster_blocks(result: ClusterResult) -> Sequence[Block]:
         *_groups(overview),
         *(Note(note, WARNING) for note in result.notes),
     ]
+
+
+def recipe_blocks(recipe: RecipeResult, name: str) -> Sequence[Block]:
+    """Return the tables of a recipe, the most important columns first."""
+    blocks: list[Block] = [
+        Table(
+            table.lower(),
+            table,
+            rows,
+            [Column(title, title, 1 if rows.schema[title].is_float() else None) for title in rows.columns],
+        )
+        for table, rows in recipe.tables.items()
+    ]
+    empty = Note(f"{name} found nothing: no rank has the data, or nothing stands out.", EMPTY)
+    return [*(blocks or [empty]), *(Note(note, WARNING) for note in recipe.notes)]
 
 
 def _facts(overview: Overview) -> Facts:

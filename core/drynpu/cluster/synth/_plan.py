@@ -89,7 +89,7 @@ class RecordedRank:
     steps:
         ``step``, ``alone_us`` (computing and free), ``apart_us`` (communication that is not overlapped).
     waits:
-        ``step``, ``wait_ms`` and ``count`` of its collectives.
+        ``step``, ``wait_ms`` and ``count`` of its collectives, ``transit_ms`` of all its operators.
     links:
         Its links to other ranks, ``source`` and ``target`` by place among the recorded ranks.
     """
@@ -231,7 +231,9 @@ def _waits(recorded: Sequence[RecordedRank], places: I64, alone: F64, transit: F
     apart = np.array([rank.steps["apart_us"].to_numpy() for rank in recorded])[places]
     waited = np.array([_by_step(rank.waits, "wait_ms", names) for rank in recorded])[places] * 1000
     joins = np.array([_by_step(rank.waits, "count", names) for rank in recorded])[places] > 0
-    moving = np.maximum(apart - waited, 0) * transit
+    moved = np.array([_by_step(rank.waits, "transit_ms", names) for rank in recorded])[places] * 1000
+    # Operators grow by what their transit grows, as in `changed_times`.
+    moving = np.maximum(np.maximum(apart - waited, 0) + moved * (transit - 1), 0)
     arrival = base * alone + moving
     waits = np.where(joins, arrival.max(axis=0) - arrival, 0.0)
     return waits, moving + waits

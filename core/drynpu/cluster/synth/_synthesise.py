@@ -172,10 +172,11 @@ def _recorded(read: RankRead, sources: Sequence[RankSource]) -> RecordedRank:
     operations, waits = stacked([read], "operations"), pl.DataFrame()
     if operations.height:
         name = pl.col("step").str.strip_prefix(STEP_PREFIX)
-        waits = (
-            operations.filter(pl.col("type") == f.COLLECTIVE)
-            .group_by(name)
-            .agg(pl.col(wait).sum().alias("wait_ms"), pl.len().alias("count"))
+        joined = pl.col("type") == f.COLLECTIVE
+        waits = operations.group_by(name).agg(
+            pl.col(wait).filter(joined).sum().alias("wait_ms"),
+            joined.sum().alias("count"),
+            pl.col("transit_time" if database else "transit_ms").sum().alias("transit_ms"),
         )
     return RecordedRank(times, waits, _links(read, sources, database=database))
 

@@ -14,6 +14,11 @@ def group_id(name: str) -> int:
     """
     if name.isdecimal() and int(name) < 2**64:
         return int(name)
+    return name_hash(name)
+
+
+def name_hash(name: str) -> int:
+    """Return the vendor's 64-bit hash of a name: two hashes of 32 bits, one behind the other."""
     halves = [0, 0]
     for letter in name:
         halves = [(half * prime + ord(letter)) % 2**32 for half, prime in zip(halves, _PRIMES, strict=True)]
