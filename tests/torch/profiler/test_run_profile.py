@@ -119,6 +119,11 @@ def test_a_launcher_of_other_processes_is_not_told(scripts: Any) -> None:
     assert launched.said("WARNING", "ERROR") == []
 
 
+def test_a_script_without_operators_leaves_nothing(scripts: Any) -> None:
+    ended = run(scripts, "import torch", "--profile", "--profile-steps", "all")
+    assert not list(ended.folder.glob("**/*_ascend_pt"))
+
+
 def test_losses_are_those_of_the_script_alone(scripts: Any, runs: dict[str, Any]) -> None:
     plain = scripts(TRAIN, environment={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
     assert len(losses(plain.stdout)) == 7

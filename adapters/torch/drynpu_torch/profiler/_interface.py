@@ -167,6 +167,10 @@ class ProfInterface:
         """Remove the result directory."""
         self._result.delete()
 
+    def discard_trace(self) -> None:
+        """Remove the result directory of a recording that holds nothing."""
+        self._result.discard()
+
     def note_export(self) -> None:
         """Note that the script has got from the last recording what it asked for."""
         if self.raw_only and self._result.path is not None and self._result.outcome is not None:

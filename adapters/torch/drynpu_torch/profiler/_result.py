@@ -299,6 +299,11 @@ class Result:
                 shutil.rmtree(self.path, ignore_errors=True)
             self.path = None
 
+    def discard(self) -> None:
+        """Remove a result directory with a recording of nothing, which is not written."""
+        self._captured = None
+        self.delete()
+
     def _must_be_alone(self) -> None:
         device.state().release_timer()
         # PyTorch refuses a second recording of this thread alone, and drynpu records all threads.

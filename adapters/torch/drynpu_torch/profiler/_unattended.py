@@ -129,7 +129,7 @@ class _Unattended:
         try:
             interface.stop_trace()
             if not interface.operators:  # a launcher, or a script that only imports the framework
-                interface.delete_trace()
+                interface.discard_trace()
                 return
             interface.finalize_trace()
             interface.analyse()
