@@ -78,6 +78,14 @@ def test_gated_products_with_smooth_scales() -> None:
     found = npu.npu_grouped_matmul_swiglu_quant_v2(x, [weight], [scale], rows, torch.tensor(SIZES), **options)
     _near(found[0], values)
     torch.testing.assert_close(found[1].double(), scales, rtol=1e-5, atol=0)
+    same = npu.npu_grouped_matmul_swiglu_quant_v2(
+        x, [weight], [scale], rows, torch.tensor(SIZES), dequant_dtype=torch.float32, **options
+    )
+    assert torch.equal(same[0], found[0])
+    with pytest.raises(RuntimeError, match="in FP32 behind the product, not in type number 15"):
+        npu.npu_grouped_matmul_swiglu_quant_v2(
+            x, [weight], [scale], rows, torch.tensor(SIZES), dequant_dtype=torch.bfloat16, **options
+        )
     with pytest.raises(RuntimeError, match="weights in INT8 and a scale for each channel"):
         npu.npu_grouped_matmul_swiglu_quant_v2(x, [weight.half()], [scale], rows, torch.tensor(SIZES))
 

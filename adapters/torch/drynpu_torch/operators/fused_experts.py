@@ -36,6 +36,8 @@ npu_quant_matmul_dequant(Tensor x, Tensor quantized_weight, Tensor weight_scale,
 """
 
 _INT8 = 127.0
+_FLOAT32 = 6
+"""PyTorch's number of FP32; 0, which is UINT8's, is the default and means it, too."""
 _PER_TOKEN = "pertoken"
 
 
@@ -79,7 +81,10 @@ def _second_inputs(call: Call) -> tuple[Tensor, Tensor, list[int]]:
     errors.require(len(weight) == len(scale) == 1, "weight and weight_scale should each be a list of one tensor")
     plain = weight[0].dtype is torch.int8 and scale[0].dtype is not torch.uint8
     text = "drynpu computes npu_grouped_matmul_swiglu_quant_v2 with weights in INT8 and a scale for each channel"
-    errors.require(plain, text, errors.NOT_SUPPORTED)
+    errors.require(plain and weight[0].dim() == 3, text, errors.NOT_SUPPORTED)
+    wanted = call["dequant_dtype"]
+    text = f"drynpu computes npu_grouped_matmul_swiglu_quant_v2 in FP32 behind the product, not in type number {wanted}"
+    errors.require(wanted in (None, 0, _FLOAT32), text, errors.NOT_SUPPORTED)
     sizes = group_sizes(call["group_list"], call["group_list_type"] or 0, weight[0].shape[0], call["x"].shape[0])
     return weight[0], scale[0], sizes
 
@@ -205,7 +210,7 @@ def _dequant_kernel(call: Call) -> Iterable[Launch]:
 
 _INT8_TYPES = "int8 with scales"
 _WIDE_TYPES = (
-    *("smooth_scale", "weight_assist_matrix", "bias", "dequant_mode", "dequant_dtype", "quant_mode", "x_dtype"),
+    *("smooth_scale", "weight_assist_matrix", "bias", "dequant_mode", "quant_mode", "x_dtype"),
     *("weight_dtype", "weight_scale_dtype", "x_scale_dtype"),
 )
 
