@@ -96,7 +96,7 @@ class Calibration:
         if known is None:
             return PHYSICS
         family, fixed, work = family_of(op_type).name, 0.0, 0.0
-        for name in ("", f"chip/{chip}", family, f"{family}/{op_type}"):
+        for name in ("", f"chip/{chip}", family, _measured_as(known, family, op_type)):
             level = known.levels.get(name)
             if level is not None:
                 fixed, work = fixed + level.fixed.value, work + level.work.value
@@ -108,7 +108,7 @@ class Calibration:
         family = family_of(op_type).name
         if known is None:
             return "physics"
-        if f"{family}/{op_type}" in known.levels:
+        if _measured_as(known, family, op_type) in known.levels:
             return "seen"
         return "family" if family in known.levels and known.levels[family].work.rows >= _LEAST_ROWS else "physics"
 
@@ -139,6 +139,17 @@ class Calibration:
                 raise OptionError([f"calibration {place!r} cannot be used: {error!r}"]) from error
         digest = hashlib.sha256("".join(texts[place] for place in sorted(texts)).encode()).hexdigest()[:12]
         return cls(name=name, digest=digest, generations=generations)
+
+
+def _measured_as(known: Generation, family: str, op_type: str) -> str:
+    """Return the level of a kernel type: its own, or that of the kernel whose arguments it has as constants."""
+    name = f"{family}/{op_type}"
+    plain = name.removesuffix(_CONSTANT)
+    return plain if name not in known.levels and plain in known.levels else name
+
+
+_CONSTANT = "D"
+"""What the graph engine adds to the type of a kernel whose axes or sizes are known when it is compiled."""
 
 
 def _coefficient(row: Mapping[str, Any], part: str) -> Coefficient:

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from drynpu import say
-from drynpu.kernels import Operators
+from drynpu.kernels import Operators, usual_calibration
 from drynpu.options import ProfilingRequest
 from drynpu.recorder import SAVE_INTERVAL_NS, Planner, Recorder, framework_plan
 from drynpu.simulate import Recording
@@ -52,6 +52,8 @@ class EngineRecording:
         """
         recorder = Recorder.open(_FRAMEWORK, request)
         recorder.start()
+        # Read now, before the first step, so that the end of the recording does not wait for it.
+        usual_calibration()
         RANKS.begin_recording()
         return cls(output_dir, device_id, recorder)
 

@@ -16,6 +16,7 @@ unary (x!) | abs(_)=Abs neg(_)=Neg floor(_)=Floor ceil(_)=Ceil round(_)=Round tr
     elu(_)=Elu celu(_)=Celu:CeluV2 selu(_)=Selu softplus(_)=Softplus:SoftplusV2 hardswish(_)=Hardswish:HardSwish
     hardsigmoid(_)=Hardsigmoid:HardSigmoid leaky_relu(_)=LeakyRelu log_sigmoid_forward(_)=LogSigmoidForward:LogSigmoid
     hardtanh(_)=Hardtanh:ClipByValueV2AiCore/ClipByValueV2 nan_to_num(_)=NanToNum
+    hardshrink=Hardshrink:HardShrink
 floating (x!) | exp(_)=Exp exp2(_)=Exp2:Pow expm1(_)=Expm1 log(_)=Log log2(_)=Log2:Log*2 log10(_)=Log10:Log*2
     log1p(_)=Log1p sqrt(_)=Sqrt rsqrt(_)=Rsqrt reciprocal(_)=Reciprocal sin(_)=Sin cos(_)=Cos tan(_)=Tan asin(_)=Asin
     acos(_)=Acos atan(_)=Atan sinh(_)=Sinh cosh(_)=Cosh asinh(_)=Asinh acosh(_)=Acosh atanh(_)=Atanh tanh(_)=Tanh
@@ -32,7 +33,7 @@ binary (x y alpha) | add(_)=Add sub(_)=Sub mul(_)=Mul maximum(_)=Maximum minimum
     bitwise_left_shift(_)=LeftShift __lshift__=LeftShift __ilshift__=LeftShift
     bitwise_right_shift(_)=RightShift __rshift__=RightShift __irshift__=RightShift
 floating_binary (x y) | true_divide(_)=Div:RealDiv atan2(_)=Atan2 hypot(_)=Hypot:Sqrt*4 logaddexp(_)=LogAddExp
-    xlogy(_)=XLogYTensor:Xlogy copysign(_)=Copysign:Sign*3
+    logaddexp2=LogAddExp2:LogAddExp xlogy(_)=XLogYTensor:Xlogy copysign(_)=Copysign:Sign*3 _prelu_kernel=Prelu:PRelu
 comparison (x y) | eq(_)=EqTensor:Equal ne(_)=NeTensor:NotEqual gt(_)=GtTensor:Greater ge(_)=GeTensor:GreaterEqual
     lt(_)=LtTensor:Less le(_)=LeTensor:LessEqual logical_and(_)=LogicalAnd logical_or(_)=LogicalOr
     logical_xor(_)=LogicalXor:NotEqual

@@ -42,16 +42,16 @@ mindspore | elementwise (x y) | Add AddExt=Add Sub SubExt=Sub Mul Muls Div=RealD
 mindspore | comparison (x y) | Equal NotEqual Greater GreaterEqual Less LessEqual LogicalAnd LogicalOr
     LogicalXor=NotEqual
 mindspore | elementwise (x y) | ReluGrad ReLU6Grad=Relu6Grad EluGrad SeluGrad HSwishGrad=HardSwishGrad
-    HSigmoidGrad=HardSigmoidGrad SigmoidGrad TanhGrad SqrtGrad RsqrtGrad ReciprocalGrad SoftplusGrad SiLUGrad=SiluGrad
-    GeLUGrad=GeluGrad FastGeLUGrad=FastGeluGrad MishGrad AbsGrad LeakyReLUGradExt=LeakyReluGrad
+    HSigmoidGrad=HardSigmoidGrad SigmoidGrad TanhGrad SqrtGrad RsqrtGrad ReciprocalGrad SoftplusGrad SiLUGrad=SwishGrad
+    GeLUGrad=GeluGrad*24 FastGeLUGrad=FastGeluGrad MishGrad*16 AbsGrad LeakyReLUGradExt=LeakyReluGrad
 mindspore | elementwise (x target) | MSELossExt=MseLoss L1LossExt=LpLoss KLDiv SoftMarginLoss
 mindspore | elementwise (dy x target) | MSELossGradExt=MseLossGrad L1LossBackwardExt=L1LossGrad
     KLDivGrad=KlDivLossGrad
 mindspore | elementwise (x target dy) | SoftMarginLossGrad
-mindspore | elementwise (x target) | SigmoidCrossEntropyWithLogits BinaryCrossEntropy SmoothL1Loss KLDivLoss
-    BCEWithLogitsLoss
-mindspore | elementwise (x target dy) | SigmoidCrossEntropyWithLogitsGrad BinaryCrossEntropyGrad SmoothL1LossGrad
-    KLDivLossGrad
+mindspore | elementwise (x target) | SigmoidCrossEntropyWithLogits BinaryCrossEntropy KLDivLoss
+    SmoothL1Loss=SmoothL1LossV2 BCEWithLogitsLoss
+mindspore | elementwise (x target dy) | SigmoidCrossEntropyWithLogitsGrad BinaryCrossEntropyGrad
+    SmoothL1LossGrad=SmoothL1LossV2Grad KLDivLossGrad
 mindspore | elementwise (x y z) | ClipByValue MaskedFill PReLUGrad=PReluGrad
 mindspore | elementwise (condition x y) | Select=SelectV2
 mindspore | elementwise (x) | AcosExt=Acos AcoshExt=Acosh AsinExt=Asin AsinhExt=Asinh AtanExt=Atan Exp2=Pow Log2=Log
@@ -67,7 +67,7 @@ mindspore | elementwise (x y) | Atan2Ext=Atan2 LogAddExp LogAddExp2=LogAddExp Fm
 mindspore | elementwise (x y z) | AddcdivExt=Addcdiv AddcmulExt=Addcmul InplaceClampScalar=ClipByValueV2
     InplaceClampTensor=ClipByValueV2 InplaceMaskedFillScalar=MaskedFill InplaceMaskedFillTensor=MaskedFill
 mindspore | elementwise (dy x) | GeluGradExt=GeluGradV2*24 EluGradExt=EluGradV2 HardtanhGrad LogSigmoidGrad
-    ThresholdGrad=ThresholdGradV2D SwigluGrad=SwiGluGrad*20 SoftplusGradExt=SoftplusV2Grad MishGradExt=MishGrad
+    ThresholdGrad=ThresholdGradV2D SwigluGrad=SwiGluGrad*20 SoftplusGradExt=SoftplusV2Grad MishGradExt=MishGrad*16
 mindspore | accumulation (x) | AddN
 mindspore | cast (x) | Cast
 
@@ -86,9 +86,10 @@ tf | reduction (x) | Sum=ReduceSumD Mean=ReduceMeanD Max=ReduceMaxD Min=ReduceMi
 tf | one_pass (x) | L2Loss ArgMax=ArgMaxD ArgMin=ArgMinD TopK=TopKD TopKV2=TopKD Cumsum=CumsumD Cumprod=CumprodD
     InTopK=InTopKD InTopKV2=InTopKD
 
-mindspore | one_pass (x) | ReduceSum SumExt=ReduceSum ReduceMean MeanExt=ReduceMean ReduceMax ReduceMin ReduceProd
+mindspore | paired_pass (x) | ReduceSum SumExt=ReduceSum ReduceMean MeanExt=ReduceMean
+mindspore | one_pass (x) | ReduceMax ReduceMin ReduceProd
     ProdExt=ReduceProd ReduceAll ReduceAny Max=ReduceMax Min=ReduceMin L2Loss Argmax=ArgMaxV2 Argmin=ArgMinV2
-    ArgMaxExt=ArgMaxV2 ArgMinExt=ArgMinV2 ArgMaxWithValue ArgMinWithValue TopK=TopKV2 TopkExt=TopKV2 CumSum=Cumsum
+    ArgMaxExt=ArgMaxV2 ArgMinExt=ArgMin ArgMaxWithValue ArgMinWithValue TopK=TopKV2 TopkExt=TopKV2 CumSum=Cumsum
     CumsumExt=Cumsum CumProd=Cumprod AdaptiveAvgPool2D=AdaptiveAvgPool2d AdaptiveMaxPool2D=AdaptiveMaxPool2d
     ResizeNearestNeighborV2Grad LpNorm=LpNormV2 NormCalculateFloatStatus=LpNormV2 Var=ReduceVar Std=ReduceStdV2
     VarMean=ReduceVar StdMean=ReduceStdV2 LogSumExp=ReduceLogSumExp CountNonZero=ReduceSum Nansum=ReduceSum
@@ -170,7 +171,8 @@ tf | add_up (updates index) | UnsortedSegmentSum=UnsortedSegmentSumD UnsortedSeg
     UnsortedSegmentMin=UnsortedSegmentMinD UnsortedSegmentProd=UnsortedSegmentProdD SegmentSum
 tf | add_up (index updates) | ScatterNd
 
-mindspore | scatter (x index updates) | ScatterNdUpdate TensorScatterUpdate ScatterAdd TensorScatterAdd
+mindspore | scatter (x index updates) | ScatterNdUpdate ScatterAdd
+mindspore | scatter_copy (x index updates) | TensorScatterUpdate TensorScatterAdd
 mindspore | clear_and_add_up (updates index) | UnsortedSegmentSum EmbeddingDenseBackward=EmbeddingDenseGrad
 mindspore | clear_and_add_up (. . index updates) | GatherDGradV2=ScatterElements
 

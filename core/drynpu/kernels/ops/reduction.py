@@ -7,8 +7,10 @@ read them. The loss and the gradient of the logits of a cross entropy of softmax
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from drynpu.kernels._call import OperatorCall
-from drynpu.kernels._types import KernelPlan, KernelSpec, TensorDesc
+from drynpu.kernels._types import KernelPlan, KernelSpec, TaskType, TensorDesc
 
 
 def reduction(call: OperatorCall) -> KernelPlan | None:
@@ -29,6 +31,12 @@ def one_pass(call: OperatorCall) -> KernelPlan | None:
         return None
     cost = call.binding.operations
     return call.plan(call.kernel(call.binding.kernel, [x], call.outputs, cost=cost, over=x.elements))
+
+
+def paired_pass(call: OperatorCall) -> KernelPlan | None:
+    """``x``: one pass by a kernel that was measured on pairs of cores (device_and_cost_model.md 4.1)."""
+    plan = one_pass(call)
+    return plan and call.plan(*(evolve(kernel, task_type=TaskType.MIX_AIV) for kernel in plan.kernels))
 
 
 _CROSS_ENTROPY = "SoftmaxCrossEntropyWithLogits"
