@@ -16,6 +16,7 @@ from drynpu_mindspore import profiler as room
 from drynpu_mindspore.capture import Capture
 from drynpu_mindspore.compositions import serve_compositions
 from drynpu_mindspore.patching._device import SimulatedDevice, answers, chosen_device_id
+from drynpu_mindspore.patching._distributed import note_distributed
 from drynpu_mindspore.patching._host import MindSporeHost
 from drynpu_mindspore.patching._narrow_types import follow_narrow_types
 from drynpu_mindspore.patching._overflow import check_overflow_by_gradients
@@ -58,6 +59,7 @@ def install(package: ModuleType) -> Surface:
     check_overflow_by_gradients(package, device)
     speak_of_ascend(device)
     replace_init(device, backend.ranks)
+    note_distributed(backend)
     _follow_training(surface)
     served = serve_compositions(Path(next(iter(package.__path__))))
     setattr(package, _COMPOSITIONS, served)

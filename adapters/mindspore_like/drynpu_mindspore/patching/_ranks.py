@@ -90,12 +90,13 @@ def replace_init(device: SimulatedDevice, ranks: JobRanks) -> None:
     """Replace ``init`` and ``create_group`` in all modules of MindSpore that have them."""
     management = sys.modules.get("mindspore.communication.management")
     if (genuine := getattr(management, "init", None)) is not None:
-        _replace("init", genuine, init_for_ascend(genuine, device, ranks))
+        replace_everywhere("init", genuine, init_for_ascend(genuine, device, ranks))
     if (genuine := getattr(management, "create_group", None)) is not None:
-        _replace("create_group", genuine, note_groups(genuine, ranks))
+        replace_everywhere("create_group", genuine, note_groups(genuine, ranks))
 
 
-def _replace(attribute: str, genuine: Any, replaced: Any) -> None:
+def replace_everywhere(attribute: str, genuine: Any, replaced: Any) -> None:
+    """Replace a function in all modules of MindSpore that have it under that name."""
     for name, module in list(sys.modules.items()):
         if name.startswith("mindspore") and getattr(module, attribute, None) is genuine:
             setattr(module, attribute, replaced)

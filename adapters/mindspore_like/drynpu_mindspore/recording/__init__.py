@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drynpu_mindspore.recording._backend import RecordingBackend
+from drynpu_mindspore.recording._collectives import UNMODELLED
 from drynpu_mindspore.recording._ranks import JobRanks
 
-__all__ = ["JobRanks", "RecordingBackend"]
+__all__ = ["UNMODELLED", "JobRanks", "RecordingBackend"]

@@ -12,6 +12,7 @@ from typing import Any
 from attrs import define, field
 
 from drynpu import say
+from drynpu.kernels import Call
 from drynpu.recorder import recover
 from drynpu_mindspore.capture import Capturing
 from drynpu_mindspore.profiler import Analysis, RunRequest
@@ -151,6 +152,11 @@ class RecordingBackend:
         """Record a point, while something is recorded."""
         if self._recording is not None and self._recording.recording:
             self._recording.marks.mark(message, domain, stream)
+
+    def note(self, call: Call) -> None:
+        """Record a call of which the framework's profiler knows nothing, while something is recorded."""
+        if self._recording is not None and self._recording.recording:
+            self._recording.marks.calls.append(call)
 
     def range_start(self, message: str, domain: str, stream: object | None) -> int:
         """Begin a range and return its id; 0 while nothing is recorded."""

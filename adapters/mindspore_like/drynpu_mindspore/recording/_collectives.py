@@ -19,8 +19,31 @@ KINDS: Final = {
     "AllReduce": "allReduce",
     "Broadcast": "broadcast",
     "ReduceScatter": "reduceScatter",
+    "DistCommAllGather": "allGather",
+    "DistCommAllGatherIntoTensor": "allGather",
+    "DistCommAllReduce": "allReduce",
+    "DistCommBroadcast": "broadcast",
+    "DistCommReduce": "reduce",
+    "DistCommReduceScatterTensor": "reduceScatter",
 }
 """HCCL's operator by primitive."""
+UNMODELLED: Final = {
+    "all_gather_into_tensor_uneven": "DistCommAllGatherIntoTensorUneven",
+    "all_to_all": "DistCommAllToAllV",
+    "all_to_all_single": "DistCommAllToAllVSingle",
+    "barrier": "DistCommBarrier",
+    "batch_isend_irecv": "DistCommBatchIsendIrecv",
+    "gather": "DistCommGather",
+    "gather_into_tensor": "DistCommGatherIntoTensor",
+    "irecv": "DistCommIrecv",
+    "isend": "DistCommIsend",
+    "reduce_scatter": "DistCommReduceScatter",
+    "reduce_scatter_tensor_uneven": "DistCommReduceScatterTensorUneven",
+    "scatter": "DistCommScatter",
+    "scatter_tensor": "DistCommScatterTensor",
+}
+"""By function of ``mint.distributed`` the primitive whose transfers have no model; they are counted."""
+_ROOTED: Final = ("broadcast", "reduce")
 
 
 @frozen(eq=False)
@@ -38,7 +61,8 @@ class FoundCollectives:
     def notes(self) -> tuple[str, ...]:
         """What readers of the profile have to know, a line each."""
         return tuple(
-            f"{count} {name} left out of the communication: shape or group not known"
+            f"{count} {name} left out of the communication: "
+            + ("not modelled" if name in UNMODELLED.values() else "shape or group not known")
             for name, count in self.left_out.items()
         )
 
@@ -47,7 +71,11 @@ def find_collectives(operators: Operators, rank: int, groups: Mapping[str, tuple
     """Return the communication of this rank; *groups* are the ranks of all groups. With one rank there is none."""
     if len(groups[WORLD_GROUP]) < 2:
         return FoundCollectives()
-    wanted = [number for number, each in enumerate(operators.signatures) if each.name in KINDS]
+    wanted = [
+        number
+        for number, each in enumerate(operators.signatures)
+        if each.name in KINDS or each.name in UNMODELLED.values()
+    ]
     rows = np.flatnonzero(np.isin(operators.signature, wanted))
     found: list[Collective] = []
     left_out: Counter[str] = Counter()
@@ -69,7 +97,7 @@ def find_collectives(operators: Operators, rank: int, groups: Mapping[str, tuple
                 group=group,
                 ranks=ranks,
                 rank=rank,
-                peer=root if isinstance(root, int) and signature.name == "Broadcast" and root in ranks else None,
+                peer=root if isinstance(root, int) and KINDS[signature.name] in _ROOTED and root in ranks else None,
                 size_bytes=tensor.size_bytes,
                 dtype=tensor.dtype,
                 count=tensor.elements,

@@ -19,7 +19,12 @@ Load UpdateState Depend MakeTuple TupleGetItem Return Identity StopGradient Part
 TupleToTensor ScalarToTensor TensorToTuple TensorToScalar RealMakeTuple RealTupleGetItem InitDataSetQueue GetNext
 """
 # The recording makes rows of communication of them, which are no kernels of a core.
-_COMMUNICATION: Final = "AllGather AllReduce Broadcast ReduceScatter"
+_COMMUNICATION: Final = """
+AllGather AllReduce Broadcast ReduceScatter DistCommAllGather DistCommAllGatherIntoTensor DistCommAllReduce
+DistCommBroadcast DistCommReduce DistCommReduceScatterTensor DistCommAllGatherIntoTensorUneven DistCommAllToAllV
+DistCommAllToAllVSingle DistCommBarrier DistCommBatchIsendIrecv DistCommGather DistCommGatherIntoTensor DistCommIrecv
+DistCommIsend DistCommReduceScatter DistCommReduceScatterTensorUneven DistCommScatter DistCommScatterTensor
+"""
 NOTHING: Final = frozenset(f"{_SHAPES} {_VIEWS} {_GRAPH} {_COMMUNICATION}".split())
 _AI_CPU: Final = """
 UniformReal UniformInt StandardNormal StandardLaplace Gamma Poisson Multinomial RandomChoiceWithMask RandpermV2
