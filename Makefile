@@ -101,7 +101,7 @@ demo: $(STAMP) native
 test: test-torch test-core test-browser-slice test-mindspore test-packaging test-tf test-consumers test-acl
 
 test-core: $(STAMP)
-	$(PYTEST) tests/test_house.py tests/test_operator_tables.py tests/test_one_operator.py tests/core tests/docs tests/tools
+	$(PYTEST) tests/test_house.py tests/test_twins.py tests/test_operator_tables.py tests/test_one_operator.py tests/core tests/docs tests/tools
 
 # The device is built here and not by a target of its own: make -j would start everything else before the longest group.
 test-torch: $(STAMP)

@@ -18,6 +18,7 @@ from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
 from drynpu.kernels import UNMAPPED_SUFFIX
 from drynpu.options import Clock
 from drynpu.tables import Profile
+from drynpu.writers._folders import FRAMEWORK_OUTPUT, TOOLKIT_OUTPUT
 from drynpu.writers._numbers import UNKNOWN
 
 _POOLS = ("PTA", "MindSpore")
@@ -249,8 +250,8 @@ def _files(profile: Profile) -> dict[str, int]:
     if profile.results is not None:
         root = profile.path if profile.path.is_dir() else profile.path.parent
         return {str(file.relative_to(root)): file.stat().st_size for file in profile.result_files}
-    folders = [profile.path / "ASCEND_PROFILER_OUTPUT"]
+    folders = [profile.path / FRAMEWORK_OUTPUT]
     if profile.prof_path is not None:
-        folders.append(profile.prof_path / "mindstudio_profiler_output")
+        folders.append(profile.prof_path / TOOLKIT_OUTPUT)
     found = (file for folder in folders if folder.is_dir() for file in sorted(folder.iterdir()) if file.is_file())
     return {str(file.relative_to(profile.path)): file.stat().st_size for file in found}

@@ -31,6 +31,7 @@ from drynpu.recorder import find_journals, recover
 from drynpu.tables import Profile
 from drynpu.views import render_summary, summary_document
 from drynpu.writers._files import make_directory
+from drynpu.writers._folders import TOOLKIT_OUTPUT
 
 
 @click.command()
@@ -151,7 +152,7 @@ def _export(profile: Profile, rebuild: _Rebuild, groups: Sequence[RecordGroup]) 
         beside = profile.path
         make_directory(beside)
     if (profile.prof_path is not None or of_toolkit) and ExportType.TEXT in forms:
-        export_msprof(profile, None if beside is None else beside / "mindstudio_profiler_output", groups=groups)
+        export_msprof(profile, None if beside is None else beside / TOOLKIT_OUTPUT, groups=groups)
     if not of_toolkit:
         # The framework's database takes the place of the toolkit's.
         export_result(profile, forms, groups)

@@ -13,7 +13,8 @@ import polars as pl
 from attrs import frozen
 
 from drynpu._errors import OutputError
-from drynpu.cluster._find import ANALYSIS_DB, OUTPUT, RankSource
+from drynpu.cluster._find import ANALYSIS_DB, RankSource
+from drynpu.writers._folders import FRAMEWORK_OUTPUT
 
 STEP_COLUMNS = (
     "computing",
@@ -63,7 +64,7 @@ class DatabaseFacts:
 def database_path(source: RankSource) -> Path:
     """Return where the profiler's database of a rank lies."""
     suffix = "" if source.rank < 0 else f"_{source.rank}"
-    return source.path / OUTPUT / f"ascend_pytorch_profiler{suffix}.db"
+    return source.path / FRAMEWORK_OUTPUT / f"ascend_pytorch_profiler{suffix}.db"
 
 
 def open_read_only(path: Path) -> closing[sqlite3.Connection]:
@@ -82,7 +83,7 @@ def read_db_rank(source: RankSource) -> tuple[Mapping[str, pl.DataFrame], Databa
     OutputError
         A database is damaged.
     """
-    analysis, profiler = source.path / OUTPUT / ANALYSIS_DB, database_path(source)
+    analysis, profiler = source.path / FRAMEWORK_OUTPUT / ANALYSIS_DB, database_path(source)
     try:
         tables = {name: _table(analysis, *place) for name, place in _TABLES.items()}
         return tables, _facts(profiler)

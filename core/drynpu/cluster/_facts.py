@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 TIME_INFO, BANDWIDTH_INFO = "Communication Time Info", "Communication Bandwidth Info"
-START = "Start Timestamp(us)"
 ELAPSE, TRANSIT, WAIT, SYNCHRONIZATION, IDLE = (
     "Elapse Time(ms)",
     "Transit Time(ms)",

@@ -11,8 +11,8 @@ from pathlib import Path
 from attrs import frozen
 
 from drynpu._errors import OutputError
+from drynpu.writers._folders import FRAMEWORK_OUTPUT
 
-OUTPUT = "ASCEND_PROFILER_OUTPUT"
 """Folder of the results in a directory of PyTorch's or MindSpore's profiler."""
 ANALYSIS_DB = "analysis.db"
 METADATA = "profiler_metadata.json"
@@ -45,7 +45,7 @@ class RankSource:
     def size_bytes(self) -> int:
         """Bytes that an analysis of the rank reads, about."""
         names = (ANALYSIS_DB,) if self.form is Form.DB else ("communication.json", "communication_matrix.json")
-        files = [self.path / OUTPUT / name for name in names]
+        files = [self.path / FRAMEWORK_OUTPUT / name for name in names]
         return sum(file.stat().st_size for file in files if file.is_file())
 
 
@@ -97,7 +97,7 @@ def find_cluster(path: Path) -> ClusterSource:
                 texts[holder] = rank
     if not texts:
         raise OutputError(
-            f"no ranks below {path}: looked for *_ascend_pt and *_ascend_ms directories with {OUTPUT} and "
+            f"no ranks below {path}: looked for *_ascend_pt and *_ascend_ms directories with {FRAMEWORK_OUTPUT} and "
             "profiler_info_<rank>.json. Results are written by: drynpu analyze DIRECTORY. Record with RANK set, or in "
             "a process group, so that the rank is known." + "".join(f"\n{note}" for note in notes)
         )
@@ -127,7 +127,7 @@ def _holders(path: Path) -> Iterator[Path]:
     base = len(path.parts)
     for root, folders, _ in os.walk(path):
         here = Path(root)
-        if OUTPUT in folders:
+        if FRAMEWORK_OUTPUT in folders:
             yield here
             folders.clear()
         elif len(here.parts) - base >= MOST_LEVELS:
@@ -136,7 +136,7 @@ def _holders(path: Path) -> Iterator[Path]:
 
 def _database_rank(holder: Path) -> int | None:
     """Return the rank that a database names, -1 if it names none; ``None`` where there is no database."""
-    names = [entry.name for entry in (holder / OUTPUT).iterdir()]
+    names = [entry.name for entry in (holder / FRAMEWORK_OUTPUT).iterdir()]
     for name in names:
         if found := _DB_NAME.match(name):
             return int(found.group(1)) if found.group(1) else -1

@@ -11,7 +11,9 @@ import orjson
 import polars as pl
 
 from drynpu.cluster import _facts as f
-from drynpu.cluster._find import OUTPUT, RankSource
+from drynpu.cluster._find import RankSource
+from drynpu.deliverables.communication.facts import START_TIME
+from drynpu.writers._folders import FRAMEWORK_OUTPUT
 
 OPERATIONS = pl.Schema(
     {
@@ -49,14 +51,14 @@ MATRIX = pl.Schema(
 
 _LEFT_OUT = ("Step", "Device_id")
 _TIMES = (f.ELAPSE, f.TRANSIT, f.WAIT, f.SYNCHRONIZATION)
-_RATIOS = (f.WAIT_RATIO, f.SYNCHRONIZATION_RATIO, f.START)
+_RATIOS = (f.WAIT_RATIO, f.SYNCHRONIZATION_RATIO, START_TIME)
 
 Document = dict[str, Any]
 
 
 def read_text_rank(source: RankSource) -> Mapping[str, pl.DataFrame]:
     """Return the tables ``steps``, ``operations``, ``totals`` and ``matrix``; without rows where a file is missing."""
-    output = source.path / OUTPUT
+    output = source.path / FRAMEWORK_OUTPUT
     operations, totals = _operations(_document(output / "communication.json"))
     return {
         "steps": _steps(output / "step_trace_time.csv"),

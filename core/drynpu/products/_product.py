@@ -19,6 +19,7 @@ from drynpu.raw import ClockAnchors
 from drynpu.tables import Profile
 from drynpu.tables._columns import empty
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
+from drynpu.writers._folders import TOOLKIT_OUTPUT
 from drynpu.writers._json import Events
 
 ToUnix = Callable[[I64], I64]
@@ -114,5 +115,5 @@ class Product:
     """Return a profile of some steps alone, counted from 1; absent where the profiler has no such option."""
     schemas: Mapping[str, pl.Schema] = field(factory=dict)
     """Further tables of `read`, with their schemas."""
-    simplified: tuple[str, ...] = ("mindstudio_profiler_output", "mindstudio_profiler_log", "analyze")
+    simplified: tuple[str, ...] = (TOOLKIT_OUTPUT, "mindstudio_profiler_log", "analyze")
     """What of the PROF directory goes when only this product's deliverables are wanted; glob patterns."""

@@ -14,14 +14,16 @@ import orjson
 from drynpu.arrays import I64
 from drynpu.cluster import _facts as f
 from drynpu.cluster._db_rank import STEP_COLUMNS, database_path
-from drynpu.cluster._find import ANALYSIS_DB, OUTPUT, RankSource
+from drynpu.cluster._find import ANALYSIS_DB, RankSource
 from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._plan import DB_TITLES, RankPlan, changed_step, changed_times, step_key
 from drynpu.cluster.synth._warp import Span, Warp, build_warp
+from drynpu.deliverables.communication.facts import START_TIME
 from drynpu.writers._files import new_path
+from drynpu.writers._folders import FRAMEWORK_OUTPUT
 
 _TIMES = {
-    "start_timestamp": f.START,
+    "start_timestamp": START_TIME,
     "elapse_time": f.ELAPSE,
     "transit_time": f.TRANSIT,
     "wait_time": f.WAIT,
@@ -34,7 +36,7 @@ _INSTANTS = ("startNs", "endNs", "timestampNs")
 def write_db_rank(source: RankSource, output: Path, plan: RankPlan, groups: GroupCopies) -> None:
     """Write the databases of a synthetic rank to the folder *output*."""
     spans: list[Span] = []
-    analysis = source.path / OUTPUT / ANALYSIS_DB
+    analysis = source.path / FRAMEWORK_OUTPUT / ANALYSIS_DB
     if analysis.is_file():
         with new_path(output / ANALYSIS_DB) as partial, _copied(analysis, partial) as connection:
             spans = _operators(connection, plan, groups)
@@ -77,7 +79,7 @@ def _operators(connection: sqlite3.Connection, plan: RankPlan, groups: GroupCopi
         planned = plan.steps[step_key(step)]
         known = dict(zip(_TIMES.values(), (float(value or 0) for value in values), strict=True))
         new = changed_times(known, planned, collective=kind == f.COLLECTIVE)
-        start_ns = round(known[f.START] * 1000)
+        start_ns = round(known[START_TIME] * 1000)
         found.append(Span(start_ns, round(known[f.ELAPSE] * 1e6), round(new[f.ELAPSE] * 1e6), planned.alone))
         renamed = groups.renamed_operator(name, key)
         changed.append((*(new[title] for title in _TIMES.values()), renamed, groups.keys.get(key, key), number))

@@ -15,7 +15,7 @@ from attrs import frozen
 from drynpu._errors import OutputError
 from drynpu.cluster import _facts as f
 from drynpu.cluster._db_output import kind_of
-from drynpu.cluster._find import METADATA, OUTPUT, ClusterSource, Form, RankSource
+from drynpu.cluster._find import METADATA, ClusterSource, Form, RankSource
 from drynpu.cluster._groups import Group, find_groups
 from drynpu.cluster._rank import RankRead, read_rank, stacked
 from drynpu.cluster._spread import spread
@@ -33,6 +33,7 @@ from drynpu.cluster.synth._plan import (
 )
 from drynpu.cluster.synth._text import FILES, write_text_rank
 from drynpu.writers._files import make_directory, new_file
+from drynpu.writers._folders import FRAMEWORK_OUTPUT
 
 LABEL = "synthetic.json"
 
@@ -105,7 +106,7 @@ def _label(source: ClusterSource, options: SynthOptions, plan: SynthPlan) -> Map
 def _left_out(source: ClusterSource) -> tuple[str, ...]:
     """Return the names of result files that synthetic ranks do not have."""
     known = (*FILES, "analyse.done") if source.form is Form.TEXT else ("analysis.db", "analyse.done")
-    names = {entry.name for rank in source.ranks for entry in (rank.path / OUTPUT).iterdir()}
+    names = {entry.name for rank in source.ranks for entry in (rank.path / FRAMEWORK_OUTPUT).iterdir()}
     databases = {name for name in names if source.form is Form.DB and name.startswith("ascend_pytorch_profiler")}
     return tuple(sorted(names - set(known) - databases))
 
@@ -119,7 +120,7 @@ def _write_rank(plan: RankPlan, job: _Job) -> None:
     stamp = "".join(part for part in source.path.name.split("_") if len(part) == 17 and part.isdigit())
     suffix = "_".join(source.path.name.split("_")[-2:])
     directory = job.folder / f"{worker}_{100_000 + plan.rank}_{stamp or '0' * 17}_{suffix}"
-    output = make_directory(directory / OUTPUT)
+    output = make_directory(directory / FRAMEWORK_OUTPUT)
     if source.form is Form.DB:
         write_db_rank(source, output, plan, groups)
     else:

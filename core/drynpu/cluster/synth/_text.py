@@ -12,11 +12,12 @@ import orjson
 import polars as pl
 
 from drynpu.cluster import _facts as f
-from drynpu.cluster._find import OUTPUT
 from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._plan import TEXT_TITLES, RankPlan, changed_step, changed_times, step_key
 from drynpu.cluster.synth._warp import Span, build_warp
+from drynpu.deliverables.communication.facts import START_TIME
 from drynpu.writers._files import new_file
+from drynpu.writers._folders import FRAMEWORK_OUTPUT
 from drynpu.writers._numbers import us_text
 
 FILES = ("step_trace_time.csv", "communication.json", "communication_matrix.json", "kernel_details.csv")
@@ -28,7 +29,7 @@ Document = dict[str, Any]
 
 def write_text_rank(source: Path, output: Path, plan: RankPlan, groups: GroupCopies) -> None:
     """Write the results of a synthetic rank to the folder *output*, from those in the directory *source*."""
-    recorded = source / OUTPUT
+    recorded = source / FRAMEWORK_OUTPUT
     _steps(recorded / FILES[0], output / FILES[0], plan)
     times = _document(recorded / FILES[1])
     if times:
@@ -142,7 +143,7 @@ def spans(times: Mapping[str, Mapping[str, Mapping[str, Document]]], plan: RankP
                 if name.startswith("Total"):
                     continue
                 new = changed_times(known, planned, collective=kind == f.COLLECTIVE)
-                start_ns = round(known[f.START] * 1000)
+                start_ns = round(known[START_TIME] * 1000)
                 yield Span(start_ns, round(known[f.ELAPSE] * 1e6), round(new[f.ELAPSE] * 1e6), planned.alone)
 
 

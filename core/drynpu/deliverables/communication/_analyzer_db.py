@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from drynpu._errors import OutputError
+from drynpu.deliverables.communication.facts import START_TIME
 from drynpu.deliverables.communication.files import json_files
 from drynpu.tables import Profile
 from drynpu.writers._files import make_directory, new_path
@@ -20,7 +21,7 @@ _RULES: Mapping[str, tuple[str, ...]] = {"communication": (_TIME, _BANDWIDTH), "
 
 _TIME_INFO, _BANDWIDTH_INFO = "Communication Time Info", "Communication Bandwidth Info"
 _TIME_COLUMNS = (
-    "Start Timestamp(us)",
+    START_TIME,
     "Elapse Time(ms)",
     "Transit Time(ms)",
     "Wait Time(ms)",

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import polars as pl
 
+from drynpu.deliverables.communication.facts import START_TIME
+
 _TIME, _BANDWIDTH = "Communication Time Info", "Communication Bandwidth Info"
-_START = "Start Timestamp(us)"
 _SIZE, _TRANSIT, _RATE, _SIZES = "Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)", "Size Distribution"
 _WAIT, _SYNCHRONIZATION = "Wait Time(ms)", "Synchronization Time(ms)"
 _RATIOS = {"Wait Time Ratio": _WAIT, "Synchronization Time Ratio": _SYNCHRONIZATION}
@@ -45,7 +46,7 @@ def _split(operators: _Operators, steps: pl.DataFrame) -> dict[str, Document]:
     found: dict[str, Document] = {step: {} for step in steps["step"]}
     ranges = list(steps.iter_rows())
     for name, info in operators.items():
-        start_ns = round(info[_TIME][_START] * 1000)
+        start_ns = round(info[_TIME][START_TIME] * 1000)
         # Starts are told in us as floats, which are exact to a quarter of a microsecond in our days.
         step = next((step for step, start, end in ranges if start <= start_ns <= end), None)
         if step is not None:
@@ -81,7 +82,7 @@ def _sum(operators: Sequence[Mapping[str, Any]]) -> Document:
     bandwidth: dict[str, Document] = {}
     for operator in operators:
         for name, value in operator[_TIME].items():
-            if name not in _RATIOS and name != _START:
+            if name not in _RATIOS and name != START_TIME:
                 times[name] = times.get(name, 0.0) + value
         for transport, moved in operator[_BANDWIDTH].items():
             total = bandwidth.setdefault(transport, {_TRANSIT: 0, _SIZE: 0, _SIZES: {}})

@@ -17,6 +17,7 @@ from drynpu.analysis import (
     launched_communication_steps,
 )
 from drynpu.deliverables.communication._mindspore import by_mindspore_steps
+from drynpu.deliverables.communication.facts import START_TIME
 from drynpu.tables import Profile
 from drynpu.writers._numbers import Writer, statistic_text
 
@@ -206,7 +207,7 @@ def _operator_document(operator: _Operator) -> Document:
             _LARGE: packets.large_ratio(transport),
             _SIZES: {} if transport == "SDMA" else packets.distribution(),
         }
-    started = {"Start Timestamp(us)": operator.times["start"] / 1000 if operator.times["start"] else 0}
+    started = {START_TIME: operator.times["start"] / 1000 if operator.times["start"] else 0}
     return {_TIME: started | _time_document(operator), _BANDWIDTH: bandwidth}
 
 

@@ -15,6 +15,7 @@ from drynpu.products.mindspore._minddata import pipeline_raw_table, pipeline_sum
 from drynpu.products.mindspore._schemas import SCHEMAS
 from drynpu.products.mindspore._trace import mindspore_blocks
 from drynpu.tables import Profile
+from drynpu.writers._folders import TOOLKIT_OUTPUT
 from drynpu.writers._json import SPACED, Events
 
 __all__ = ["MINDSPORE_PRODUCT", "WHOLE_GRAPH", "export_mindspore", "pipeline_raw_table", "pipeline_summary"]
@@ -41,7 +42,7 @@ MINDSPORE_PRODUCT = Product(
     select_steps=select_mindspore_steps,
     schemas=SCHEMAS,
     simplified=(
-        "mindstudio_profiler_output",
+        TOOLKIT_OUTPUT,
         "mindstudio_profiler_log",
         "host/sqlite",
         "device_*/sqlite",

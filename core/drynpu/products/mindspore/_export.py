@@ -34,11 +34,11 @@ from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.products.toolkit._msprof import toolkit_tables, whole_op_summary
 from drynpu.tables import Profile
 from drynpu.writers._files import new_file, replaced_directory, write_csv
+from drynpu.writers._folders import FRAMEWORK_OUTPUT
 from drynpu.writers._json import SPACED, write_trace
 from drynpu.writers._numbers import toolkit_writer
 from drynpu.writers._text_table import Table
 
-_OUTPUT = "ASCEND_PROFILER_OUTPUT"
 # Line end of the tables that MindSpore writes itself; those copied from the toolkit have another.
 _CRLF = "\r\n"
 # The jit level at which the graph engine runs the whole graph: files have no steps then (mindspore_profiler.md 12.3).
@@ -113,7 +113,7 @@ def export_mindspore(
         A file or the directory cannot be written.
     """
     forms = mindspore_forms(profile) if forms is None else forms
-    final = profile.path / _OUTPUT
+    final = profile.path / FRAMEWORK_OUTPUT
     choice = _Choice.from_profile(profile)
     with replaced_directory(final) as directory:
         names: list[str] = []

@@ -10,8 +10,9 @@ from attrs import field, frozen
 
 from drynpu.products.results._spellings import spellings
 from drynpu.tables import Profile
+from drynpu.writers._folders import FRAMEWORK_OUTPUT, TOOLKIT_OUTPUT
 
-OUTPUT_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "mindstudio_profiler_output")
+OUTPUT_FOLDERS = (FRAMEWORK_OUTPUT, TOOLKIT_OUTPUT)
 _STAMP = re.compile(r"_(\d{14,})\.(?:csv|json|db)$")
 _SLICE = re.compile(r"_slice_(\d+)_")
 _FEWEST_TITLES = 3

@@ -26,6 +26,7 @@ from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
 from drynpu.products.toolkit._reports import Reports
 from drynpu.tables import Profile
 from drynpu.writers._files import free_stamp, make_directory, new_file, write_csv_slices
+from drynpu.writers._folders import TOOLKIT_OUTPUT
 from drynpu.writers._json import COMPACT, write_trace
 from drynpu.writers._numbers import Writer, toolkit_writer
 from drynpu.writers._summary_json import by_device, write_json_table
@@ -33,7 +34,6 @@ from drynpu.writers._text_table import Table, TextTable
 
 # README.txt names a file once, without slices and time stamps.
 _STAMPED = re.compile(r"(_slice_\d+)?_\d{14}\.(csv|json)$")
-OUTPUT_NAME = "mindstudio_profiler_output"
 
 
 def export_msprof(
@@ -168,8 +168,8 @@ def export_documents(
 
 def _default_directory(profile: Profile) -> Path:
     if profile.prof_path is None:
-        raise OutputError(f"{profile.path}: holds no PROF directory, so there is nowhere to write {OUTPUT_NAME}")
-    return profile.prof_path / OUTPUT_NAME
+        raise OutputError(f"{profile.path}: holds no PROF directory, so there is nowhere to write {TOOLKIT_OUTPUT}")
+    return profile.prof_path / TOOLKIT_OUTPUT
 
 
 def plain_op_summary(profile: Profile, writer: Writer) -> TextTable:

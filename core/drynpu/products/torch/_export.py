@@ -46,12 +46,11 @@ from drynpu.products.torch._tables import (
 )
 from drynpu.tables import Profile
 from drynpu.writers._files import new_file, replaced_directory, write_csv
+from drynpu.writers._folders import FRAMEWORK_OUTPUT
 from drynpu.writers._json import SPACED, write_trace
 from drynpu.writers._layers import ASCEND_HARDWARE, COMMUNICATION, layer_pids
 from drynpu.writers._numbers import toolkit_writer
 from drynpu.writers._text_table import Table
-
-OUTPUT_NAME = "ASCEND_PROFILER_OUTPUT"
 
 
 def requested_forms(profile: Profile) -> tuple[ExportType, ...]:
@@ -88,7 +87,7 @@ def export_torch(
         A file or the directory cannot be written.
     """
     forms = requested_forms(profile) if forms is None else forms
-    final = profile.path / OUTPUT_NAME
+    final = profile.path / FRAMEWORK_OUTPUT
     documents = torch_documents(groups, profile)
     with replaced_directory(final) as directory:
         names: list[str] = []
