@@ -26,6 +26,9 @@ GROUPS_JSON = "communication_group.json"
 PLACES = ("DP Index", "PP Index", "TP Index")
 
 _PLACE = ["ranks", "step", "name"]
+_NOBODY = "()"
+_ROWS_AT_ONCE = 20_000
+"""About 40 MB of text, where an operator of a rank has 2 kB."""
 
 
 def group_pairs(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -100,21 +103,24 @@ def write_times(folder: Path, operations: pl.DataFrame, totals: pl.DataFrame, gr
         return None
     texts = pl.concat([_placed(operations, groups).select(*_PLACE, "rank", "info"), _summed(totals, groups)])
     said = texts.unique([*_PLACE, "rank"], keep="first", maintain_order=True)
-    of_operator = said.group_by(_PLACE, maintain_order=True).agg(
-        pl.concat_str(pl.lit('"') + pl.col("rank").cast(pl.String) + '":', "info").str.join(",").alias("text")
-    )
-    return _write(folder / TIMES_JSON, _nested(of_operator))
+    text = pl.concat_str(pl.lit('"') + pl.col("rank").cast(pl.String) + '":', "info").str.join(",").alias("text")
+    return _write(folder / TIMES_JSON, _nested(said, text))
 
 
 def _placed(rows: pl.DataFrame, groups: Sequence[Group]) -> pl.DataFrame:
-    """Add ``ranks``, the ranks of the group as the vendor writes them: ``(0, 1)``."""
+    """
+    Add ``ranks``, the ranks of the group as the vendor writes them: ``(0, 1)``; ``()`` without a group.
+
+    The text of a thousand ranks has 5 kB, so the column holds numbers of texts, in the order of the texts.
+    """
+    texts = pl.Enum(sorted({_NOBODY, *(str(group.seen) for group in groups)}))
     known = pl.DataFrame(
         [(group.kind, group.key, str(group.seen)) for group in groups],
-        schema={"type": pl.String, "group": pl.String, "ranks": pl.String},
+        schema={"type": pl.String, "group": pl.String, "ranks": texts},
         orient="row",
     )
     return rows.join(known, on=["type", "group"], how="left", maintain_order="left").with_columns(
-        pl.col("ranks").fill_null("()")
+        pl.col("ranks").fill_null(_NOBODY)
     )
 
 
@@ -140,16 +146,27 @@ def _joined(first: dict[str, object], second: dict[str, object]) -> dict[str, ob
     return first
 
 
-def _nested(operators: pl.DataFrame) -> Iterator[bytes]:
-    """Yield ``{ranks: {step: {name: {text}}}}`` as JSON, step by step."""
-    quoted = operators.with_columns(json_strings(operators[name]) for name in _PLACE)
-    of_step = quoted.group_by("ranks", "step", maintain_order=True).agg(
-        pl.concat_str("name", pl.lit(":{"), "text", pl.lit("}")).str.join(",").alias("joined")
-    )
+def _nested(rows: pl.DataFrame, text: pl.Expr) -> Iterator[bytes]:
+    """
+    Yield ``{ranks: {step: {name: {text}}}}`` as JSON; *text* joins the rows of a name.
+
+    Some names at a time, because the texts of a thousand ranks take gigabytes.
+    """
     before = None
-    for ranks, step, text in of_step.sort("ranks", maintain_order=True).iter_rows():
+    ordered = rows.sort("ranks", maintain_order=True)
+    for (ranks, step), block in ordered.group_by("ranks", "step", maintain_order=True):
         opening = "{" if before is None else "," if ranks == before else "},"
-        yield (opening + ("" if ranks == before else f"{ranks}:{{") + f"{step}:{{{text}}}").encode()
+        yield opening.encode() + (b"" if ranks == before else orjson.dumps(ranks) + b":{") + orjson.dumps(step)
+        names = block["name"].unique(maintain_order=True)
+        at_once = max(len(names) * _ROWS_AT_ONCE // block.height, 1)
+        for first in range(0, len(names), at_once):
+            some = block.filter(pl.col("name").is_in(names[first : first + at_once].implode()))
+            joined = some.group_by("name", maintain_order=True).agg(text)
+            for number, (name, part) in enumerate(
+                joined.select(json_strings(joined["name"]), "text").iter_rows(), first
+            ):
+                yield f"{',' if number else ':{'}{name}:{{{part}}}".encode()
+        yield b"}"
         before = ranks
     yield b"}}" if before is not None else b"{}"
 
@@ -216,7 +233,7 @@ def write_matrix(folder: Path, links: pl.DataFrame, sums: pl.DataFrame) -> Path 
     for number, (key, column) in enumerate(members.items()):
         parts += [pl.lit(f'{"," if number else "{"}"{key}":'), pl.col(column)]
     text = pl.concat_str([*parts, pl.lit("}")]).str.join(",").alias("text")
-    return _write(folder / MATRIX_JSON, _nested(shown.group_by(_PLACE, maintain_order=True).agg(text)))
+    return _write(folder / MATRIX_JSON, _nested(shown, text))
 
 
 def _write(path: Path, parts: Iterator[bytes] | Sequence[bytes]) -> Path:
