@@ -78,8 +78,8 @@ def test_a_thread_runs_on_the_cores_that_are_given() -> None:
 def test_formats_and_memory() -> None:
     assert (services.Format.FRACTAL_NZ, services.Format.ND, services.Format(0).name) == (29, 2, "NCHW")
     with pytest.warns(UserWarning, match="Cannot create tensor with internal format while allow_internal_format=False"):
-        made = services.empty_with_format((2, 3), dtype=torch.int8, acl_format=29)
-    assert (made.shape, made.dtype) == ((2, 3), torch.int8)
+        private = services.empty_with_format((2, 3), dtype=torch.int8, acl_format=29)
+    assert (private.shape, private.dtype) == ((2, 3), torch.int8)
     with pytest.raises(ValueError, match="99 is not a valid Format"):
         services.empty_with_format((2,), acl_format=99)
     target = torch.zeros(2).to("npu")
