@@ -92,9 +92,10 @@ class SimulatedTimer:
             self._settle()
 
     def _begin(self) -> None:
-        capture = Capture(tracer=ColumnTracer(), announced=False)
+        # A forked child keeps the patches of its parent's capture, so it measures.
         if state().recorder is not None or self._pid != os.getpid():
             return
+        capture = Capture(tracer=ColumnTracer(), announced=False)
         try:
             capture.start()
         except CaptureError:  # a profiler of PyTorch runs: the host's time has to do
@@ -114,9 +115,8 @@ class SimulatedTimer:
         pending, self._pending = self._pending, set()
         state().recorder = None
         if self._pid == os.getpid():
-            captured = capture.stop()
             try:
-                self._keep_times(captured, pending)
+                self._keep_times(capture.stop(), pending)
             except Exception as error:  # noqa: BLE001 - timing must not end a training
                 say_once(f"times between events are those of this machine: the stretch cannot be simulated ({error})")
         self._free_ns = time.perf_counter_ns()
