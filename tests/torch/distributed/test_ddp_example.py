@@ -32,13 +32,16 @@ def test_gradients_travel_in_buckets(ranks: list[Any], operators: Callable[..., 
 def test_the_early_rank_waits_for_the_late_one(ranks: list[Any], operators: Callable[..., Any]) -> None:
     early, late = map(operators, ranks)
     waited = [of for of in early if of.wait_us > 0.8 * DELAY_US]
-    # The first of them holds the start of the recording as well; a device that had queued work is later by less.
-    assert len(waited) >= STEPS, "more if the machine itself was held up"
+    # One less than there are steps: the first wait holds the start of the recording as well, and a busy machine may
+    # start one rank's later by as much as the other rank is late.
+    assert len(waited) >= STEPS - 1, "more if the machine itself was held up"
     assert sum(of.wait_us for of in late[1:]) < sum(of.wait_us for of in early) / 2
 
 
 def test_the_wait_is_in_the_step_and_in_the_kernels_list(ranks: list[Any]) -> None:
-    for row in ranks[0].rows("step_trace_time.csv"):
+    steps = ranks[0].rows("step_trace_time.csv")
+    assert len(steps) == STEPS
+    for row in steps[1:]:  # the first begins where this machine had started the recording
         assert float(row["Communication(Not Overlapped)"]) > 0.8 * DELAY_US
     lines = [row for row in ranks[0].rows("kernel_details.csv") if row["Accelerator Core"] == "COMMUNICATION"]
     assert max(float(row["Duration(us)"]) for row in lines) > 0.8 * DELAY_US
