@@ -30,6 +30,7 @@ ROOMS = (
     "recorder",
     "exporters",
     "cluster",
+    "checks",
     "views",
     "cli",
 )

@@ -3,7 +3,8 @@ The function that PyTorch calls at every ``import torch`` (the entry point ``tor
 
 A genuine torch_npu brings ``torch.npu`` this way. drynpu does so only with ``DRYNPU_AUTOLOAD=1``, which ``drynpu run``
 sets: where drynpu is merely installed, ``import torch`` gives plain PyTorch. Other variables start recordings here:
-``DRYNPU_COLLECT`` (set by ``drynpu msprof``), ``DRYNPU_PROFILE`` (set by ``drynpu run --profile``),
+``DRYNPU_COLLECT`` (set by ``drynpu msprof``), ``DRYNPU_CHECK`` (set by ``drynpu check``), ``DRYNPU_PROFILE`` (set by
+``drynpu run --profile``),
 ``PROFILING_MODE=dynamic``, with which ``drynpu msprof`` attaches later, and ``PROF_CONFIG_PATH`` for dynamic profiling.
 The function never raises, because PyTorch would turn an error into a failed ``import torch``.
 """
@@ -20,7 +21,7 @@ def load() -> None:
         return
     try:
         from drynpu import find_genuine
-        from drynpu.recorder import COLLECT_VARIABLE, PROFILE_VARIABLE
+        from drynpu.recorder import CHECK_VARIABLE, COLLECT_VARIABLE, PROFILE_VARIABLE
 
         if find_genuine("torch_npu") is None:
             from drynpu_torch.deferred_operators import defer_operators
@@ -38,6 +39,10 @@ def load() -> None:
                 from drynpu_torch.profiler import start_collection
 
                 start_collection(os.environ[COLLECT_VARIABLE])
+            elif os.environ.get(CHECK_VARIABLE):
+                from drynpu_torch.profiler import start_check
+
+                start_check(os.environ[CHECK_VARIABLE])
             elif os.environ.get(PROFILE_VARIABLE):
                 from drynpu_torch.profiler import start_unattended
 

@@ -25,7 +25,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "compare": "Say what changed from one run to another.",
         "export": "Write a run as other tools read it: Chrome trace, MindInsight, Parquet.",
         "report": "Write the pages of a run to one HTML file.",
-        "check": "Lint and explain profiling options.",
+        "check": "Lint and explain profiling options, or find the mistakes of a script in its first steps.",
         "predict": "Say how long kernels and transfers of a table take.",
         "validate": "Say how far off predicted kernel times are for a genuine profile.",
         "calibrate": "Fit the model of kernel times to genuine profiles.",

@@ -1,4 +1,4 @@
-"""``drynpu check``: what a set of options amounts to, before it costs a run."""
+"""``drynpu check``: what a set of options, or a script, amounts to, before it costs a run."""
 
 from __future__ import annotations
 
@@ -19,31 +19,72 @@ from drynpu.plugins import Plugins
 _THOUSAND = 1000
 
 
-@click.command()
-@click.argument("document")
-@click.option("--chip", help="Chip the options are for. Default: DRYNPU_CHIP or Ascend910B2.")
+class _ScriptOrDocument(click.Command):
+    """A command whose options end where a script begins: what follows is the script's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; those of documents may stand in any order."""
+        ctx.allow_interspersed_args = not any(arg in ("-m", "--module") or arg.endswith(".py") for arg in args)
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_ScriptOrDocument)
+@click.option("--chip", help="Chip to check for. Default: DRYNPU_CHIP or Ascend910B2.")
 @click.option("--strict", is_flag=True, help="Refuse where the current collector refuses, instead of helping.")
 @click.option("--steps", type=click.IntRange(min=0), help="Length of the run, to check a schedule against it.")
 @click.option("--all", "show_all", is_flag=True, help="Show options that are at their defaults, too.")
+@click.option(
+    "--first", type=click.IntRange(min=3), default=5, show_default=True, help="Of a script: steps to run; it ends then."
+)
+@click.option("--compute", is_flag=True, help="Of a script: compute values, instead of shapes alone.")
+@click.option("--show-output", is_flag=True, help="Of a script: show what it prints.")
+@click.option("--module", "-m", "is_module", is_flag=True, help="The script is a module name, as in python -m.")
 @as_json
+@click.argument("document", metavar="DOCUMENT|SCRIPT")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def check(
     plugins: Plugins,
     document: str,
+    arguments: tuple[str, ...],
     chip: str | None,
     strict: bool,
     steps: int | None,
     show_all: bool,
+    first: int,
+    compute: bool,
+    show_output: bool,
+    is_module: bool,
     json_output: bool,
 ) -> None:
     """
-    Lint and explain profiling options.
+    Lint and explain profiling options, or find the mistakes of a script in its first steps.
 
     DOCUMENT is JSON or YAML text, or the path of such a file: profiling_options of TensorFlow and acl,
     torch_npu's _ExperimentalConfig as a mapping, or drynpu's own option model.
+
+    SCRIPT ends in .py, or is a module with -m; its arguments follow. Options stand before it. Its first steps run
+    without computing, its profilers record nothing, and what it writes itself it writes. Status 1: an error was found.
     """
     settings = Settings.checked(os.environ)
     known = load_chip(chip or settings.chip, extra_files=plugins.chip_files())
+    if is_module or document.endswith(".py"):
+        # Looking at recordings takes longer to import than looking at options.
+        from drynpu.cli._script_check import check_first_steps
+
+        status = check_first_steps(
+            (document, *arguments),
+            known,
+            is_module=is_module,
+            compute=compute,
+            first_steps=first,
+            total_steps=steps,
+            show_output=show_output,
+            json_output=json_output,
+        )
+        raise SystemExit(status)
+    if arguments:
+        raise click.UsageError(f"Got unexpected extra argument{'s' * (len(arguments) > 1)} ({' '.join(arguments)})")
     text, where = _read(document)
     parsed = parse_document(text, chip=known.platform_version, strict=strict or settings.strict, where=where)
     notices = [*parsed.notices]

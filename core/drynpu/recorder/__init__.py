@@ -5,8 +5,10 @@ from __future__ import annotations
 from drynpu.recorder._actions import ScheduleWarning, Transition, TransitionStep, transition
 from drynpu.recorder._collector import Collected, Collector
 from drynpu.recorder._commands import (
+    CHECK_VARIABLE,
     COLLECT_VARIABLE,
     PROFILE_VARIABLE,
+    CheckCommand,
     CollectionCommand,
     CollectionReport,
     ProfileCommand,
@@ -33,12 +35,14 @@ from drynpu.recorder._sampler import HostSampler
 from drynpu.simulate import Planner
 
 __all__ = [
+    "CHECK_VARIABLE",
     "COLLECT_VARIABLE",
     "JOURNAL_PREFIX",
     "METADATA_FILE",
     "PROFILE_VARIABLE",
     "REDUCTIONS",
     "SAVE_INTERVAL_NS",
+    "CheckCommand",
     "Collected",
     "CollectionCommand",
     "CollectionReport",

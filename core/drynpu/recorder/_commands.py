@@ -1,4 +1,4 @@
-"""What ``drynpu msprof`` and ``drynpu run --profile`` hand to the processes that they start, and what comes back."""
+"""What ``drynpu msprof``, ``run --profile`` and ``check`` hand to processes that they start, and what comes back."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ COLLECT_VARIABLE = "DRYNPU_COLLECT"
 
 PROFILE_VARIABLE = "DRYNPU_PROFILE"
 """Environment variable that holds a `ProfileCommand` as text; processes that the script starts inherit it."""
+
+CHECK_VARIABLE = "DRYNPU_CHECK"
+"""Environment variable that holds a `CheckCommand` as text; profilers of such processes record nothing."""
 
 _WHOLE_RUN = "all"
 _WINDOW = re.compile(r"([0-9]{1,9}):([1-9][0-9]{0,8})", re.ASCII)
@@ -167,3 +170,41 @@ class ProfileCommand:
             )
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise OptionError([f"{PROFILE_VARIABLE}: not an order of drynpu run --profile: {error}"]) from error
+
+
+@frozen(kw_only=True)
+class CheckCommand:
+    """
+    Run the first steps of a script and note what it does.
+
+    Attributes
+    ----------
+    folder:
+        Where each process leaves what it noted, and its recording.
+    first_steps:
+        Steps after which a process ends; ``None``: it runs to its end.
+    skip_steps:
+        The first of them, which are not recorded: the lines behind operators are noted instead.
+    """
+
+    folder: Path
+    first_steps: int | None = None
+    skip_steps: int = 0
+
+    def to_text(self) -> str:
+        """Return the value of the environment variable."""
+        document = {"folder": str(self.folder), "first_steps": self.first_steps, "skip_steps": self.skip_steps}
+        return orjson.dumps(document).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> CheckCommand:
+        """Read the value of the environment variable. Raises `OptionError`."""
+        try:
+            document = orjson.loads(text)
+            return cls(
+                folder=Path(document["folder"]),
+                first_steps=document["first_steps"],
+                skip_steps=document["skip_steps"],
+            )
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise OptionError([f"{CHECK_VARIABLE}: not an order of drynpu check: {error}"]) from error

@@ -22,6 +22,7 @@ from drynpu_torch.profiler._values import (
     supported_export_type,
     supported_profiler_level,
 )
+from drynpu_torch.profiler.checking import start_check
 
 __all__ = [
     "AiCMetrics",
@@ -38,6 +39,7 @@ __all__ = [
     "profile",
     "register_npu_flop",
     "schedule",
+    "start_check",
     "start_collection",
     "start_unattended",
     "supported_activities",

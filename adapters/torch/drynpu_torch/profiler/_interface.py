@@ -21,7 +21,7 @@ from drynpu.options.experimental_config import (
     noted_variables,
 )
 from drynpu.platforms import DEFAULT_CHIP
-from drynpu.recorder import load_chosen_chip
+from drynpu.recorder import CHECK_VARIABLE, load_chosen_chip
 from drynpu_torch.distributed import parallel_group_info
 from drynpu_torch.profiler._analyse import analyse_beside, analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
@@ -229,7 +229,9 @@ class ProfInterface:
 
 @functools.cache
 def _collected_elsewhere() -> bool:
-    """Return whether the environment gives this process to another collector, which is printed once."""
+    """Return whether the environment gives this process to another collector, which is printed once, or to a check."""
+    if os.environ.get(CHECK_VARIABLE):
+        return True
     for name, message in _OTHER_COLLECTORS.items():
         if os.environ.get(name):
             print_warning(message)

@@ -38,33 +38,38 @@ def start_unattended(text: str) -> None:
     OptionError
         The command cannot be read.
     """
-    profile = _Unattended(ProfileCommand.from_text(text))
+    profile = UnattendedProfile(ProfileCommand.from_text(text))
     summarise_at_exit()
     at_process_end(profile.at_exit)
     if profile.command.record_steps is not None:
-        _after_every_step(profile.after_step)
+        after_every_step(profile.after_step)
     if profile.command.skip_steps == 0:
         profile.begin()
 
 
-class _Unattended:
-    """The recording of some training steps. Its methods print errors: a profile must not end a training run."""
+class UnattendedProfile:
+    """The recording of some steps. Its methods print errors: a profile must not end a training run."""
 
     def __init__(self, command: ProfileCommand) -> None:
         self.command = command
         self._steps_done = 0
-        self._clock: weakref.ref[torch.optim.Optimizer] | None = None
+        self._clock: weakref.ref[Any] | None = None
         self._interface: ProfInterface | None = None
         self._marker: Any = None
         self._over = False
 
-    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Count a step, and begin or end the recording at the steps that the command names."""
+    @property
+    def recording(self) -> bool:
+        """Whether operators are being recorded right now."""
+        return self._interface is not None and not self._over
+
+    def after_step(self, clock: object) -> None:
+        """Count a step of the first *clock*, and begin or end the recording at the steps that the command names."""
         if self._over:
             return
         if self._clock is None or self._clock() is None:
-            self._clock = weakref.ref(optimizer)
-        if self._clock() is not optimizer:
+            self._clock = weakref.ref(clock)
+        if self._clock() is not clock:
             return
         self._steps_done += 1
         if self._interface is not None:
@@ -147,7 +152,7 @@ class _Unattended:
             marker.__exit__(None, None, None)
 
 
-def _after_every_step(callback: Callable[[torch.optim.Optimizer], None]) -> None:
+def after_every_step(callback: Callable[[torch.optim.Optimizer], None]) -> None:
     """
     Call *callback* after every ``step`` of every optimizer.
 

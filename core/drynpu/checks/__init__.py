@@ -1,0 +1,41 @@
+"""
+Mistakes of a script, found in its first steps before the run is paid for: where they are, what shows them, a fix.
+
+`check_script` runs a script and applies all rules. An adapter notes what the script does (`Observation`) in the process
+that the script runs in; the rules look at that and at the recording of the first steps, after the process has ended.
+"""
+
+from __future__ import annotations
+
+from drynpu.checks._check import CheckedRun, check_environment, check_script, run_command
+from drynpu.checks._mistake import Mistake
+from drynpu.checks._observed import (
+    WAIT_RANGE,
+    Observation,
+    ObservedFailure,
+    ObservedMessage,
+    ObservedOperator,
+    ObservedOutput,
+    ObservedProfiler,
+    ObservedWait,
+    Place,
+    read_observations,
+)
+
+__all__ = [
+    "WAIT_RANGE",
+    "CheckedRun",
+    "Mistake",
+    "Observation",
+    "ObservedFailure",
+    "ObservedMessage",
+    "ObservedOperator",
+    "ObservedOutput",
+    "ObservedProfiler",
+    "ObservedWait",
+    "Place",
+    "check_environment",
+    "check_script",
+    "read_observations",
+    "run_command",
+]
