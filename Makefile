@@ -11,6 +11,8 @@ MINDSPORE := .venv-mindspore
 PACKAGES := .venv-packages
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.drynpu-installed
+# What `make demo` needs: a part of what the tests need, in the same environment. An environment for the tests serves as it is.
+DEMO_STAMP := $(firstword $(wildcard $(STAMP)) $(VENV)/.drynpu-demo-installed)
 CONSUMERS_STAMP := $(CONSUMERS)/.drynpu-installed
 MINDSPORE_STAMP := $(MINDSPORE)/.drynpu-installed
 PACKAGES_STAMP := $(PACKAGES)/.drynpu-installed
@@ -51,16 +53,33 @@ define new_venv
 	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1) || { rm -rf $(1); echo "make: $(PYTHON) -m venv failed; on Debian install python3-venv" >&2; exit 1; }
 endef
 
-$(STAMP): pyproject.toml constraints.txt
+DEMO_PARTS := -e '.[torch,dashboard]'
+
+# $(1): arguments of python that install. Pip draws its progress on a terminal; elsewhere there is one line for each file that it fetches.
+define install_shown
+@if [ -t 1 ]; then $(BIN)/python $(1); else \
+	{ $(BIN)/python $(1) || touch $(VENV)/.failed; } | sed -un 's/^ *\(Downloading\|Using cached\) /  \1 /p'; \
+	! rm $(VENV)/.failed 2> /dev/null; fi
+endef
+
+$(VENV)/.drynpu-demo-installed: pyproject.toml constraints.txt
 	$(call new_venv,$(VENV))
-	@echo "Setting up $(VENV) (once; a few minutes)"
+	@echo "Setting up $(VENV) for PyTorch and the dashboard (once; a download of 0.3 GB; \`make test\` adds the rest)"
+	@$(BIN)/python $(PIP_INSTALL) hatchling
+	$(call install_shown,$(PIP_INSTALL:--quiet=) --no-build-isolation $(DEMO_PARTS))
+	@touch $@
+
+# After the demo's part, where both are asked for at once: two installations into one folder disturb each other.
+$(STAMP): pyproject.toml constraints.txt | $(if $(filter demo native,$(MAKECMDGOALS)),$(filter-out $(STAMP),$(DEMO_STAMP)))
+	$(call new_venv,$(VENV))
+	@echo "Setting up $(VENV) for the tests (once; a few minutes)"
 	@$(BIN)/python $(PIP_INSTALL) hatchling
 	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation -e '.[torch,tf,onnx,dashboard,test]'
 	@touch $@
 
 # The npu of PyTorch in C++, in the user's cache. Without a compiler there is none: the sink serves and the summary says so,
 # and the tests of the native device say that they were skipped.
-native: $(STAMP)
+native: $(DEMO_STAMP)
 	@$(BIN)/drynpu native build || true
 
 $(MINDSPORE_STAMP): pyproject.toml constraints.txt
@@ -92,9 +111,13 @@ $(PACKAGES_STAMP): pyproject.toml constraints-packages.txt
 	@$(PACKAGES_INSTALL) --no-deps --target $(PACKAGES)/torchao torchao==0.13.0
 	@touch $@
 
-demo: $(STAMP) native
+demo: $(DEMO_STAMP) native
 	@RANK=0 $(QUIET) $(BIN)/drynpu run examples/torch/train_gpt.py
-	@echo "Look at it: $(BIN)/drynpu dashboard demo_out"
+	@echo
+	@$(BIN)/drynpu report demo_out -o demo_out/report.html --force
+	@echo "Next:"
+	@echo "  $(BIN)/drynpu advise demo_out       what costs time, and what to do about it"
+	@echo "  $(BIN)/drynpu dashboard demo_out    the same pages and the timeline, in a browser, while runs come in"
 
 # Each framework in a process of its own. pytest ends with 5 when it finds no test, which make counts as a failure.
 # The longest come first: make -j starts them in this order, and at the end no processor shall wait for one long group.

@@ -34,6 +34,7 @@ def export(plugins: Plugins, directory: Path, names: Sequence[str], output: Path
             known = ", ".join(sorted(exporters))
             raise CommandError(f"no exporter {name!r}.{did_you_mean(name, exporters)} There are: {known}")
     run = Run.from_path(directory)
+    output.mkdir(parents=True, exist_ok=True)
     for name in dict.fromkeys(names):
         written = _export(run, name, exporters[name], output)
         if not written:

@@ -41,3 +41,4 @@ def report(directory: Path, output: Path, rank: str, page: str, dark: bool, forc
     else:
         write_report(run, run.rank(rank), output)
     console().print(f"Written: {output} ({output.stat().st_size / 2**20:.1f} MB)", soft_wrap=True)
+    console().print(f"Open:    {output.resolve().as_uri()}", soft_wrap=True)

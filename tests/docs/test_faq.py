@@ -1,0 +1,137 @@
+"""Each complaint of the FAQ has a test: a run in which it happens, and what drynpu tells the user."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "faq.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+
+SCRIPT = """
+import torch, torch_npu
+from torch_npu import profiler as p
+
+x, host = torch.ones(64, 64).npu(), torch.ones(64, 64)
+
+
+def run(name, tensor=x, level=p.ProfilerLevel.Level1, **schedule):
+    print("==", name, flush=True)
+    config = p._ExperimentalConfig(profiler_level=level)
+    handler = p.tensorboard_trace_handler(name)
+    plan = p.schedule(**schedule) if schedule else None
+    with p.profile(schedule=plan, on_trace_ready=handler, experimental_config=config) as prof:
+        for _ in range(3):
+            (tensor @ tensor).sum()
+            prof.step()
+
+
+run("whole", wait=0, warmup=1, active=2, repeat=1)
+run("never", wait=5, warmup=1, active=2, repeat=1)
+run("cut", wait=0, warmup=0, active=9, repeat=1)
+run("level", level=p.ProfilerLevel.Level0)
+run("host", tensor=host)
+print("== option", flush=True)
+p._ExperimentalConfig(export_type=None)
+print("== mixed", flush=True)
+try:
+    x @ host
+except RuntimeError as error:
+    print(error)
+print("== summary", flush=True)
+"""
+
+ELSEWHERE = {
+    "Parsing failed, or the process was killed": (
+        "tests/torch/profiler/test_killed.py",
+        "test_a_killed_run_keeps_the_steps_before_the_last_half_second",
+    )
+}
+"""Complaints whose test needs more than a short run, and stands with the feature."""
+TESTED = {
+    "The profiler ran, and there is no result": "never",
+    "The last steps are missing": "cut",
+    "There are no counters in kernel_details.csv": "level",
+    "An option was ignored": "option",
+    "There is no device data, and no error": "summary",
+    'A forgotten .to("npu")': "mixed",
+    "The timeline does not open": "",
+    "MindInsight shows nothing of my run": "",
+}
+"""Complaint -> the case in which it happens; an empty one has a test of its own below."""
+
+
+@frozen
+class Said:
+    """What a run told its user in each case, and the folder with its results."""
+
+    cases: dict[str, str]
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
+    folder = tmp_path_factory.mktemp("faq")
+    (folder / "train.py").write_text(SCRIPT, encoding="utf-8")
+    quiet = {"RANK": "0", "KINETO_LOG_LEVEL": "99", "TORCH_CPP_LOG_LEVEL": "ERROR", "COLUMNS": "400"}
+    done = subprocess.run(
+        [sys.executable, "train.py"],
+        cwd=folder,
+        env={**os.environ, **quiet},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
+    return Said(dict(re.findall(r"^== (\w+)\n(.*?)(?=^== |\Z)", done.stdout, re.MULTILINE | re.DOTALL)), folder)
+
+
+def quoted(complaint: str) -> list[str]:
+    """What the page says that the user is told, without line breaks."""
+    found = re.findall(r"^> .*(?:\n> .*)*", SECTIONS[complaint], re.MULTILINE)
+    return [" ".join(text.replace("\n> ", " ").removeprefix("> ").split()) for text in found]
+
+
+def test_every_complaint_has_its_test() -> None:
+    assert set(SECTIONS) == {*TESTED, *ELSEWHERE}
+    for file, name in ELSEWHERE.values():
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("complaint", [name for name, case in TESTED.items() if case])
+def test_the_user_is_told(said: Said, complaint: str) -> None:
+    words = " ".join(said.cases[TESTED[complaint]].split())
+    assert quoted(complaint)
+    for text in quoted(complaint):
+        assert text in words
+
+
+def test_what_went_well_has_no_complaint(said: Said) -> None:
+    told = [text for name, case in TESTED.items() if case for text in quoted(name)]
+    assert [text for text in told if text in " ".join(said.cases["whole"].split())] == []
+
+
+def test_the_timeline_is_whole_json_with_all_digits(said: Said) -> None:
+    (file,) = said.folder.glob("whole/*_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json")
+    events = json.loads(file.read_text(encoding="utf-8"))
+    times = [event["ts"] for event in events if event["ph"] == "X"]
+    assert times
+    assert all(re.fullmatch(r"\d{16}\.\d{3}", time) for time in times)
+
+
+def test_a_run_of_pytorch_becomes_files_of_mindinsight(said: Said) -> None:
+    command = [sys.executable, "-m", "drynpu", "export", "whole", "--to", "mindinsight", "-o", "summary"]
+    assert " ".join(command[3:]).replace("whole", "DIR").replace("summary", "FOLDER") in PAGE
+    done = subprocess.run(command, cwd=said.folder, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert list((said.folder / "summary").rglob("step_trace_raw_0_detail_time.csv"))
