@@ -7,6 +7,7 @@ how they are printed is for ``export`` and ``views``.
 
 from __future__ import annotations
 
+from drynpu.analysis._absent_files import AbsentFile
 from drynpu.analysis._bandwidth import llc_averages, memory_averages
 from drynpu.analysis._called_kernels import LaunchComparison, compare_launches
 from drynpu.analysis._cluster import (
@@ -132,6 +133,7 @@ __all__ = [
     "STEP_TRACE",
     "THREAD_LOAD",
     "TOOLKIT_MEMORY",
+    "AbsentFile",
     "Busy",
     "Comparison",
     "Errors",

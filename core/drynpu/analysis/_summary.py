@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 from attrs import field, frozen
 
+from drynpu.analysis._absent_files import AbsentFile, absent_files
 from drynpu.analysis._graph import GraphIterations, graph_iterations
 from drynpu.analysis._intervals import step_intervals_us, total_interval_us
 from drynpu.analysis._launches import mindspore_step_trace, mindspore_steps
@@ -67,6 +68,7 @@ class Summary:
     ``missing`` names what results that others wrote do not hold; ``None`` for a profile with raw data.
     ``kernel_interval_us`` holds ``kernel_us`` four times out of five, each pair of ``step_intervals_us`` the time of
     the step in that row; ``None`` where times are measured, as those of steps are on the clock ``wall``.
+    ``absent`` are the files that the options ask for and that are not there.
     """
 
     path: Path
@@ -90,6 +92,7 @@ class Summary:
     iterations: tuple[GraphIterations, ...] = ()
     kernel_interval_us: tuple[float, float] | None = None
     step_intervals_us: tuple[tuple[float, float], ...] | None = None
+    absent: tuple[AbsentFile, ...] = ()
 
     @property
     def unmapped_count(self) -> int:
@@ -110,6 +113,7 @@ def summarise(profile: Profile) -> Summary:
     clock = _simulated_as(profile, "clock")
     # On the clock ``wall`` a step is as long as it was on this CPU, and says nothing of a device.
     modelled = interval if clock != Clock.WALL.value else None
+    files = _files(profile)
     return Summary(
         path=profile.path,
         chip=chip,
@@ -127,7 +131,8 @@ def summarise(profile: Profile) -> Summary:
             memory["total_allocated_bytes"], totals["allocated_bytes"], stated["allocated_bytes"]
         ),
         peak_reserved_bytes=_peak(memory["total_reserved_bytes"], totals["reserved_bytes"], stated["reserved_bytes"]),
-        files=_files(profile),
+        files=files,
+        absent=absent_files(profile, files),
         missing=None if profile.results is None else _missing(profile),
         notes=(*profile.notes, *_run_notes(profile)),
         served_by=_simulated_as(profile, "served_by"),

@@ -30,6 +30,7 @@ def summary_document(summary: Summary) -> dict[str, object]:
         "peak_allocated_bytes": summary.peak_allocated_bytes,
         "peak_reserved_bytes": summary.peak_reserved_bytes,
         "files": dict(summary.files),
+        "absent": [attrs.asdict(absent) for absent in summary.absent],
         "missing": None if summary.missing is None else list(summary.missing),
         "notes": list(summary.notes),
     }

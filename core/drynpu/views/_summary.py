@@ -179,6 +179,8 @@ def _written(summary: Summary, others: Sequence[Path]) -> Iterator[Text]:
     main = [name for name in summary.files if name.startswith(_OUTPUT)] or list(summary.files)
     for name in main:
         yield _text(f"  {name}", overflow="fold")
+    for absent in summary.absent:
+        yield _text(f"  {absent.file} is missing: {absent.reason}", style="yellow")
     for path in others:
         yield _text(f"Written before: {_shown(path)}", overflow="fold")
     yield _text("Next:")

@@ -258,6 +258,7 @@ def test_the_document_has_every_number() -> None:
         "peak_allocated_bytes",
         "peak_reserved_bytes",
         "files",
+        "absent",
         "missing",
         "notes",
     }
