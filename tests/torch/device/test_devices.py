@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import pytest
 import torch
 
@@ -151,7 +153,7 @@ def test_options_that_the_vendor_refuses_are_refused(npu: DeviceState) -> None:
         torch.npu.set_option(["jitCompile"])
 
 
-@pytest.mark.parametrize("name", ["npurt", "SyncLaunchStream", "MemPool"])
+@pytest.mark.parametrize("name", ["SyncLaunchStream", "MemPool"])
 def test_what_is_not_built_says_so_when_it_is_used(name: str) -> None:
     wanted = getattr(torch.npu, name)
     with pytest.raises(
@@ -168,3 +170,46 @@ def test_an_unknown_name_is_no_attribute() -> None:
 def test_every_public_name_is_there_and_documented() -> None:
     for name in torch.npu.__all__:
         assert getattr(torch.npu, name).__doc__, name
+
+
+def test_properties_that_an_npu_has_not_are_none() -> None:
+    properties = torch.npu.get_device_properties(0)
+    assert (properties.major, properties.warp_size, properties.gcnArchName) == (None, None, None)
+
+
+def test_peers_that_do_not_exist() -> None:
+    with pytest.raises(AssertionError, match="Invalid device id"):
+        torch.npu.can_device_access_peer(99, 0)
+    with pytest.raises(AssertionError, match="Invalid peer device id"):
+        torch.npu.can_device_access_peer(0, 99)
+
+
+def test_modes_and_limits_are_checked() -> None:
+    with pytest.raises(RuntimeError, match="expected one of 0,1,2"):
+        torch.npu.set_sync_debug_mode(3)
+    with pytest.raises(OverflowError, match="can't convert negative value to unsigned int"):
+        torch.npu.set_op_timeout_ms(-1)
+
+
+def test_the_runtime_pins_memory_and_makes_streams() -> None:
+    runtime = torch.npu.npurt()
+    assert runtime is torch.npu.npurt()
+    host, handle = torch.ones(1024), ctypes.c_void_p()
+    assert runtime.npuHostRegister(host.data_ptr(), 4096, 0x10000000) == 0
+    assert runtime.npuHostRegister(host.data_ptr(), 4096, 0x10000000) != 0, "it is pinned"
+    assert runtime.npuHostUnregister(host.data_ptr()) == 0
+    assert runtime.npuHostUnregister(host.data_ptr()) != 0
+    assert runtime.npuHostRegister(host.data_ptr(), 0, 0) != 0
+    assert runtime.npuStreamCreate(ctypes.addressof(handle)) == 0
+    assert handle.value
+    assert runtime.npuStreamDestroy(handle.value) == 0
+    assert runtime.npuStreamDestroy(handle.value) != 0
+
+
+def test_transforms_are_not_kept() -> None:
+    cache = torch.npu.backends.fft_plan_cache
+    before = cache.max_size
+    cache.max_size = 20
+    assert (cache.max_size, cache.size) == (20, 0)
+    cache.max_size = before
+    cache.clear()

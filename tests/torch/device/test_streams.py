@@ -155,3 +155,13 @@ def test_accelerator_functions_answer() -> None:
     stream = torch.npu.Stream()
     torch.accelerator.set_stream(stream)
     assert torch.accelerator.current_stream() == torch.npu.current_stream() == stream
+
+
+def test_the_time_of_a_record() -> None:
+    first, second = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+    first.record()
+    time.sleep(0.002)
+    second.record()
+    assert 2_000 <= second.recorded_time() - first.recorded_time() < 2_000_000, "in us"
+    with pytest.raises(RuntimeError, match="enable_timing=True and recorded"):
+        torch.npu.Event().recorded_time()

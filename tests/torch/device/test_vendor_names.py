@@ -53,7 +53,7 @@ def test_every_name_is_there() -> None:
     assert {*NAMES.split(), *kinds} <= set(torch.npu.__all__)
 
 
-@pytest.mark.parametrize("name", ["SyncLaunchStream", "MemPool", "set_dump", "utilization", "npurt"])
+@pytest.mark.parametrize("name", ["SyncLaunchStream", "MemPool", "set_dump", "utilization"])
 def test_what_is_not_provided_says_so_when_it_is_used(name: str) -> None:
     with pytest.raises(
         NotImplementedError, match=f"^torch.npu.{name} exists in torch_npu, but drynpu does not provide"

@@ -29,7 +29,7 @@ from drynpu_torch.device._recorded import RecordedOperators
 from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._sink import known_device
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, EventTimer, state
-from drynpu_torch.device._streams import Event, Stream
+from drynpu_torch.device._streams import Event, Stream, erase_stream
 from drynpu_torch.device._tensor import COPY_TO_HOST
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "alias_modules",
     "change_data_ptr",
     "dist_error",
+    "erase_stream",
     "get_npu_format",
     "graph_error",
     "install",

@@ -19,6 +19,7 @@ from drynpu_torch.device._errors import tagged
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._outlines import stand_in_note
 from drynpu_torch.device._script_marks import ScriptMarks
+from drynpu_torch.device._trace import DeviceTrace
 from drynpu_torch.extension.choice import Choice
 
 DEVICE_TYPE = "npu"
@@ -134,6 +135,8 @@ class DeviceState:
         The capture of a graph that has begun and not ended; ``None`` without one.
     new_timer:
         Makes the timer of events when the first one with timing is recorded.
+    trace:
+        Functions that are called when something happens to streams, events and memory.
     options:
         Values set by ``torch.npu.set_option`` and its relatives, by option name.
     """
@@ -148,6 +151,7 @@ class DeviceState:
     capture: Capturing | None = None
     new_timer: Callable[[], EventTimer] | None = None
     _timer: EventTimer | None = field(default=None, init=False)
+    trace: DeviceTrace = field(factory=DeviceTrace)
     options: dict[str, str] = field(factory=dict)
     stream_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
     event_ids: Iterator[int] = field(factory=lambda: itertools.count(1))

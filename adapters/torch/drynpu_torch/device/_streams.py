@@ -49,6 +49,8 @@ class Stream(torch.Stream):
         )
         stream.priority = priority
         stream._outer = []
+        if stream_id is None:
+            state().trace.stream_creation.fire(number)
         return stream
 
     @property
@@ -67,6 +69,7 @@ class Stream(torch.Stream):
     def synchronize(self) -> None:
         """Make the host wait for the stream."""
         must_not_capture("synchronize")
+        state().trace.stream_synchronization.fire(self.stream_id)
         recorder = state().recorder
         if recorder is not None:
             recorder.on_synchronize(self.stream_id)
@@ -127,6 +130,7 @@ class Event(torch.Event):
         event._timed = enable_timing
         event._stream_id = 0
         event._recorded_ns = None
+        state().trace.event_creation.fire(event._id)
         return event
 
     @property
@@ -147,11 +151,14 @@ class Event(torch.Event):
             self._stream_id = _stream_id(stream)
             self._recorded_ns = time.perf_counter_ns()
             self._report("record", self._stream_id)
+        state().trace.event_record.fire(self._id, self._stream_id)
 
     def wait(self, stream: Stream | None = None) -> None:  # type: ignore[override]
         """Let later work of *stream*, or of the current one, wait for the event."""
+        number = _stream_id(stream)
         with _shown("wait"):
-            self._report("wait", _stream_id(stream))
+            self._report("wait", number)
+        state().trace.event_wait.fire(self._id, number)
 
     def query(self) -> bool:
         """Return whether the event has happened; work runs at the call, so it always has."""
@@ -164,6 +171,7 @@ class Event(torch.Event):
         must_not_capture("synchronize")
         with _shown("synchronize"):
             self._report("synchronize", self._stream_id)
+        state().trace.event_synchronization.fire(self._id)
 
     def elapsed_time(self, end_event: Event) -> float:  # type: ignore[override]
         """
@@ -189,9 +197,23 @@ class Event(torch.Event):
         with _shown("elapsed_time"):
             return (end_event._recorded_ns - self._recorded_ns) / _NS_PER_MS
 
+    def recorded_time(self) -> int:
+        """
+        Return when the event was recorded, in us of the host's steady clock.
+
+        Raises
+        ------
+        RuntimeError
+            It was created without ``enable_timing=True`` or has not been recorded.
+        """
+        if not self._timed or self._recorded_ns is None:
+            raise RuntimeError("recorded_time needs an event created with enable_timing=True and recorded")
+        return self._recorded_ns // 1000
+
     def __del__(self) -> None:
-        """Let the timer forget the event."""
+        """Let the timer, and whoever follows events, forget the event."""
         with contextlib.suppress(Exception):  # the interpreter may be ending
+            state().trace.event_deletion.fire(self._id)
             if self._timed and self._recorded_ns is not None and (timer := state().timer) is not None:
                 timer.forget(self._id)
 
@@ -228,6 +250,11 @@ class ExternalEvent(Event):
     def __repr__(self) -> str:
         """Return the form that the vendor's events have."""
         return f"<torch_npu.npu.ExternalEvent {self._id:#x}>"
+
+
+def erase_stream(tensor: torch.Tensor, stream: Stream) -> None:
+    """Forget that memory is kept for *stream*, for which nothing has been kept: work runs at the call."""
+    state().trace.erase_stream.fire(tensor.untyped_storage().data_ptr(), stream.stream_id)
 
 
 def must_not_capture(call: str) -> None:

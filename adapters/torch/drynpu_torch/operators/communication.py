@@ -87,7 +87,14 @@ def _all_reduce_shapes(call: Call) -> Tensor:
 
 
 def _scaled(x: Tensor, weight: Tensor, left: Tensor | None, right: Tensor | None, bias: Tensor | None) -> Tensor:
-    """Return a product with a scale for each row and each column, and bias, in FP32."""
+    """
+    Return a product with a scale for each row and each column, and bias, in FP32.
+
+    Without scales it is the product of the operator `matmul`, bit for bit, as scripts compare the two.
+    """
+    if left is None and right is None and x.dtype == weight.dtype and x.dtype.is_floating_point:
+        found = torch.matmul(x, weight)
+        return found if bias is None else found + bias
     found = exact_product(x, weight)
     found = found if right is None else found * scale_numbers(right)
     found = found if left is None else found * left.float().reshape(-1, 1)

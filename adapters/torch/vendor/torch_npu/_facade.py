@@ -13,6 +13,7 @@ from drynpu_torch.deferred_operators import register_operators  # noqa: E402 - r
 from drynpu_torch.deferred_timer import defer_event_timer  # noqa: E402
 from drynpu_torch.device import (  # noqa: E402
     alias_modules,
+    erase_stream,
     get_npu_format,
     install,
     npu_format_cast,
@@ -43,12 +44,17 @@ from drynpu_torch.services import (  # noqa: E402
 profiler._NonIntrusiveProfile.init()
 if is_transfer_wanted(os.environ):
     from torch_npu.contrib import transfer_to_npu as transfer_to_npu
+if "TORCH_NPU_SANITIZER" in os.environ:
+    from drynpu_torch.races import sanitizer
+
+    sanitizer.enable()
 
 __version__ = facade_version(torch.__version__)
 
 __all__ = ["_C", "Format", "contrib", "copy_memory_", "distributed", "empty_with_format", "get_npu_format", "npu"]
 __all__ += [
     "empty_with_swapped_memory",
+    "erase_stream",
     "get_storage_size",
     "npu_change_data_ptr",
     "npu_format_cast",

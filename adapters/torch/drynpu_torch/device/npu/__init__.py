@@ -9,6 +9,7 @@ from __future__ import annotations
 from drynpu_torch.device.npu import (
     _control,
     _devices,
+    _host_runtime,
     _raw_memory,
     _settings,
     amp,
@@ -23,6 +24,7 @@ from drynpu_torch.device.npu._control import *
 from drynpu_torch.device.npu._control import lazy_call as _lazy_call  # noqa: F401 - a name that PyTorch's device modules have
 from drynpu_torch.device.npu._devices import *
 from drynpu_torch.device.npu._graphed import make_graphed_callables
+from drynpu_torch.device.npu._host_runtime import *
 from drynpu_torch.device.npu._npugraph_handlers import NpuGraphOpHandler, register_npu_graph_handler
 from drynpu_torch.device.npu._raw_memory import *
 from drynpu_torch.device.npu._refused import ALLOCATORS, REFUSED
@@ -56,6 +58,7 @@ __all__ = [
 __all__ += ["NpuGraphOpHandler", "make_graphed_callables", "register_npu_graph_handler"]
 __all__ += _control.__all__
 __all__ += _devices.__all__
+__all__ += _host_runtime.__all__
 __all__ += _raw_memory.__all__
 __all__ += _settings.__all__
 __all__ += backends.__all__

@@ -123,6 +123,8 @@ def set_sync_debug_mode(debug_mode: str | int) -> None:
     """Keep a mode: ``"default"`` (0), ``"warn"`` (1) or ``"error"`` (2). Synchronising calls do not look at it."""
     if isinstance(debug_mode, str) and debug_mode not in _MODES:
         raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
+    if not isinstance(debug_mode, str) and int(debug_mode) not in _MODES.values():
+        raise RuntimeError("invalid value of debug_mode, expected one of 0,1,2")
     state().options[_SYNC_DEBUG] = str(_MODES[debug_mode] if isinstance(debug_mode, str) else int(debug_mode))
 
 
@@ -190,7 +192,9 @@ def are_compatible_impl_enabled() -> bool:
 
 
 def set_op_timeout_ms(timeout: int) -> None:
-    """Keep how long an operator may run, in ms. None runs longer here."""
+    """Keep how long an operator may run, in ms (at least 0). None runs longer here."""
+    if timeout < 0:
+        raise OverflowError("can't convert negative value to unsigned int")
     state().options["OP_TIMEOUT_MS"] = str(int(timeout))
 
 

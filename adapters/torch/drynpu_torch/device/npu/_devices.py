@@ -36,13 +36,26 @@ INVALID_VALUE = "ERR00003"
 
 @frozen
 class DeviceProperties:
-    """Properties of a device. ``total_memory`` and ``L2_cache_size`` are in bytes."""
+    """
+    Properties of a device. ``total_memory`` and ``L2_cache_size`` are in bytes.
+
+    Properties that other devices of PyTorch have and an NPU has not are ``None``, as the vendor has them.
+    """
 
     name: str
     total_memory: int
     cube_core_num: int
     vector_core_num: int
     L2_cache_size: int
+    major: None = None
+    minor: None = None
+    is_multi_gpu_board: None = None
+    is_integrated: None = None
+    multi_processor_count: None = None
+    max_threads_per_multi_processor: None = None
+    warp_size: None = None
+    regs_per_multiprocessor: None = None
+    gcnArchName: None = None  # noqa: N815 - the vendor's name
 
     def __repr__(self) -> str:
         """Return the form that the vendor's class has."""
@@ -148,13 +161,13 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int] | None: 
 
 def can_device_access_peer(device_id: DeviceLike, peer_device_id: DeviceLike) -> bool:
     """Return whether two devices reach each other's memory, as they do if the chip has links between devices."""
-    same = _existing(device_id) == _existing(peer_device_id)
+    same = _existing(device_id) == _existing(peer_device_id, "peer device id")
     return not same and state().chip.hccs_gbs > 0
 
 
-def _existing(device: DeviceLike) -> int:
+def _existing(device: DeviceLike, what: str = "device id") -> int:
     try:
         return state().device_index(device)
     except RuntimeError:
-        text = f"Invalid device id, {state().valid_range}"
+        text = f"Invalid {what}, {state().valid_range}"
         raise AssertionError(tagged(text, INVALID_VALUE)) from None

@@ -20,7 +20,6 @@ _FUNCTIONS: Final = {
     "host_memory_stats": "pinned memory is not counted",
     "host_memory_stats_as_nested_dict": "pinned memory is not counted",
     "init_dump": _DUMP,
-    "npurt": "the runtime's own functions do not exist here",
     "obfuscation_calculate": _MACHINE,
     "obfuscation_finalize": _MACHINE,
     "obfuscation_initialize": _MACHINE,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from attrs import define
 from torch.backends import cuda
 
 __all__ = [
     "enable_flash_sdp",
     "enable_math_sdp",
     "enable_mem_efficient_sdp",
+    "fft_plan_cache",
     "flash_sdp_enabled",
     "math_sdp_enabled",
     "mem_efficient_sdp_enabled",
@@ -65,3 +67,22 @@ def _set(flash: bool, math: bool, mem_efficient: bool) -> None:
     enable_flash_sdp(flash)
     enable_math_sdp(math)
     enable_mem_efficient_sdp(mem_efficient)
+
+
+@define
+class _PlanCache:
+    """The device's prepared Fourier transforms: a limit, which is kept, and none, as the CPU prepares each anew."""
+
+    max_size: int = 4096
+    """How many there may be; that of PyTorch's other devices by default."""
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return 0
+
+    def clear(self) -> None:
+        """Forget them."""
+
+
+fft_plan_cache = _PlanCache()

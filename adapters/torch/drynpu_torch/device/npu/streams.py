@@ -22,6 +22,7 @@ def synchronize(device: DeviceLike = None) -> None:
     """Make the host wait until the device is drained."""
     state().device_index(device)  # raises for a device that is not there
     must_not_capture("npuSynchronizeDevice")
+    state().trace.device_synchronization.fire()
     recorder = state().recorder
     if recorder is not None:
         recorder.on_synchronize(None)

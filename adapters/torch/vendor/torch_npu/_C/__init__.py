@@ -5,6 +5,8 @@ from __future__ import annotations
 from torch_npu._C import _distributed_c10d as _distributed_c10d
 
 from drynpu_torch.device.npu._control import host_empty_cache as _npu_hostEmptyCache  # noqa: F401
+from drynpu_torch.device.npu._devices import device_count as _npu_getDeviceCount  # noqa: F401
+from drynpu_torch.device.npu._host_runtime import HostRuntime as _npurt  # noqa: F401
 from drynpu_torch.device.npu._settings import option_bytes as _npu_getOption  # noqa: F401
 from drynpu_torch.device.npu.graphs import NPUTaskGroupHandle as _NPUTaskGroupHandle  # noqa: F401
 from drynpu_torch.device.npu.graphs import graph_pool_handle as _graph_pool_handle  # noqa: F401
