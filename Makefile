@@ -1,5 +1,6 @@
 # Every target sets up what it needs by itself: .venv for drynpu, .venv-mindspore for what MindSpore needs,
-# .venv-consumers for the tools that open its output, .venv-packages for public packages that run on the NPU.
+# .venv-consumers for the tools that open its output, .venv-packages for public packages that run on the NPU, .venv-docs for the
+# site.
 # PYTHON chooses the interpreter that .venv is made with:  make test PYTHON=python3.12
 
 # A python3.11 that only is a launcher for a version that is not there does not count, so it has to run.
@@ -9,6 +10,7 @@ VENV := .venv
 CONSUMERS := .venv-consumers
 MINDSPORE := .venv-mindspore
 PACKAGES := .venv-packages
+DOCS := .venv-docs
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.drynpu-installed
 # What `make demo` needs: a part of what the tests need, in the same environment. An environment for the tests serves as it is.
@@ -16,6 +18,7 @@ DEMO_STAMP := $(firstword $(wildcard $(STAMP)) $(VENV)/.drynpu-demo-installed)
 CONSUMERS_STAMP := $(CONSUMERS)/.drynpu-installed
 MINDSPORE_STAMP := $(MINDSPORE)/.drynpu-installed
 PACKAGES_STAMP := $(PACKAGES)/.drynpu-installed
+DOCS_STAMP := $(DOCS)/.drynpu-installed
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # What torch would otherwise print about oneDNN, its tracer and its allocator. And compiled modules are kept, whatever this
 # machine says: most tests start scripts, each of which would compile several hundred modules again.
@@ -23,13 +26,14 @@ QUIET := PYTHONDONTWRITEBYTECODE= TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TO
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native demo pictures mutants torture fuzz monotonicity calibration sanitize test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-packages check compare-vendor bench clean distclean
+.PHONY: help venv native demo docs pictures mutants torture fuzz monotonicity calibration sanitize test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-packages check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
 	@echo "make native   compile the npu device of PyTorch; half a minute, once (make demo and make test do it)"
 	@echo "make test     all tests, one process for each framework"
 	@echo "make check    lint, format, types, import direction"
+	@echo "make docs     build the pages as a site, in build/site; warnings are errors"
 	@echo "make pictures take the pictures of the pages that README and docs show"
 	@echo "make bench    the scripts in benchmarks/"
 	@echo "make compare-vendor MSPROF=DIR TORCH_NPU=DIR    compare our files with those of the vendor's parsers, from checkouts"
@@ -176,6 +180,19 @@ compare-vendor: $(STAMP)
 	$(if $(MSPROF),$(QUIET) $(BIN)/python tools/vendor_parsers --msprof "$(MSPROF)" $(VENDOR_OPTIONS))
 	$(if $(TORCH_NPU),$(QUIET) $(BIN)/python tools/vendor_parsers --torch-npu "$(TORCH_NPU)" $(VENDOR_OPTIONS))
 
+$(DOCS_STAMP): pyproject.toml constraints.txt constraints-docs.txt
+	$(call new_venv,$(DOCS))
+	@echo "Setting up $(DOCS) (once)"
+	@$(DOCS)/bin/python $(PIP_INSTALL) -c constraints-docs.txt hatchling
+	@$(DOCS)/bin/python $(PIP_INSTALL) -c constraints-docs.txt --no-build-isolation -e . furo myst-parser sphinx
+	@touch $@
+
+# The pages are those of the checkout; what follows from the code (help of commands, chips, Python names) is written anew.
+docs: $(DOCS_STAMP)
+	@rm -rf build/site
+	@$(DOCS)/bin/python -m sphinx -q -W --keep-going -b html -c docs . build/site
+	@echo "Written: file://$(CURDIR)/build/site/docs/index.html"
+
 pictures: $(STAMP)
 	$(QUIET) $(BIN)/python tools/pictures.py
 
@@ -223,4 +240,4 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV) $(CONSUMERS) $(MINDSPORE) $(PACKAGES)
+	rm -rf $(VENV) $(CONSUMERS) $(MINDSPORE) $(PACKAGES) $(DOCS)

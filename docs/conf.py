@@ -1,0 +1,78 @@
+"""
+Settings of the site that ``make docs`` builds with Sphinx; warnings are errors.
+
+The source folder is the checkout, so that links between pages, to README and to examples lead where they lead there.
+``docs/index.md`` is the first page: its lists become the navigation. Pages below ``docs/generated`` are written at the
+start of a build.
+"""
+# ruff: noqa: INP001
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
+
+project = "drynpu"
+author = "the drynpu authors"
+release = VERSION.findall((DOCS.parent / "core" / "drynpu" / "__init__.py").read_text(encoding="utf-8"))[0]
+extensions = ["myst_parser"]
+root_doc = "docs/index"
+include_patterns = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/**.md", "examples/**.md"]
+exclude_patterns = ["**/.venv*/**", "**/site-packages/**", "**/demo_out/**"]
+myst_heading_anchors = 4
+html_theme = "furo"
+html_title = f"drynpu {release}"
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#b3261e", "color-brand-content": "#b3261e"},
+    "dark_css_variables": {"color-brand-primary": "#ff8a80", "color-brand-content": "#ff8a80"},
+}
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+highlight_language = "none"
+suppress_warnings = [
+    "misc.highlighting_failure",  # JSON and tables of vendors with comments and dots in them
+    "toc.not_included",  # README; tests/docs/test_site.py sees to all others
+]
+
+
+def navigation(text: str) -> str:
+    """Make the navigation of the lists of the first page: a tree for each bold line, with the links below it."""
+    trees = [text.rstrip()]
+    for caption, body in re.findall(r"^\*\*(.+?)\*\*\n(.*?)(?=^\*\*|\Z)", text, re.MULTILINE | re.DOTALL):
+        links = re.findall(r"\[([^\]]+)\]\(([^)#]+)\.md\)", body)
+        # From the folder of the checkout: a path that starts with a slash is one of the source folder.
+        entries = [f"{title[0].upper()}{title[1:]} </{_from_root(path)}>" for title, path in links]
+        trees.append("\n".join(["```{toctree}", f":caption: {caption}", ":hidden:", "", *entries, "```"]))
+    return "\n\n".join(trees) + "\n"
+
+
+def _from_root(path: str) -> str:
+    return path.removeprefix("../") if path.startswith("../") else f"docs/{path}"
+
+
+def _read(_: Any, name: str, content: list[str]) -> None:
+    if name == root_doc:
+        generated = "- [Commands in full](generated/cli.md), [chips](generated/chips.md), [Python](generated/api.md)\n"
+        before, after = content[0].split("**Extend and change**")
+        content[0] = navigation(f"{before.rstrip()}\n{generated}\n**Extend and change**{after}")
+
+
+def _generate(*_: Any) -> None:
+    specification = importlib.util.spec_from_file_location("generate_reference", DOCS / "generate_reference.py")
+    if specification is None or specification.loader is None:
+        sys.exit("docs/generate_reference.py is missing")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    module.write(DOCS / "generated")
+
+
+def setup(app: Any) -> None:
+    """Write the generated pages before sources are looked for, and make the navigation."""
+    app.connect("config-inited", _generate)
+    app.connect("source-read", _read)
