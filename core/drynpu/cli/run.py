@@ -8,11 +8,13 @@ import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
+from typing import Any
 
 import click
 
 from _drynpu_finder import served_folders
 from drynpu import TOOLKIT_VARIABLES, CommandError, toolkit_folder
+from drynpu.cli._world import read_world, run_world, world_options
 from drynpu.options import Clock, Settings
 from drynpu.platforms import load_chip
 from drynpu.plugins import Activation, Plugins
@@ -58,12 +60,14 @@ _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
     default=None,
     help="Serve tensorflow in its v1 face, or not.  [default: to scripts that need it]",
 )
+@world_options
 @click.option("--module", "-m", "is_module", is_flag=True, help="SCRIPT is a module name, as in python -m.")
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def run(
     plugins: Plugins,
+    /,
     chip: str | None,
     clock: str | None,
     seed: int | None,
@@ -79,6 +83,7 @@ def run(
     is_module: bool,
     script: str,
     arguments: tuple[str, ...],
+    **world: Any,
 ) -> None:
     """
     Run SCRIPT with ARGUMENTS on this machine as if it had NPUs.
@@ -108,6 +113,9 @@ def run(
     for notice in settings.notices:
         click.echo(f"drynpu: {notice}", err=True)
     load_chip(settings.chip, extra_files=plugins.chip_files())
+    job = read_world(world, settings.devices)
+    if job is not None:
+        raise SystemExit(run_world(job, [*(["-m"] if is_module else []), script, *arguments]))
     _serve_facades(plugins)
     _start(plugins, script, arguments, is_module=is_module)
 

@@ -32,6 +32,8 @@ from drynpu.recorder._recording import Outcome, Setup, write_devices, write_reco
 from drynpu.recorder._recovery import Recovered, find_journals, recover
 from drynpu.recorder._rendezvous import RankCall, RankRendezvous, RankStore, announce
 from drynpu.recorder._sampler import HostSampler
+from drynpu.recorder._symmetry import SymmetricPeers
+from drynpu.recorder._world import WORLD_VARIABLE, FolderStore, WorldCommand, note_end
 from drynpu.simulate import Planner
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "PROFILE_VARIABLE",
     "REDUCTIONS",
     "SAVE_INTERVAL_NS",
+    "WORLD_VARIABLE",
     "CheckCommand",
     "Collected",
     "CollectionCommand",
@@ -51,6 +54,7 @@ __all__ = [
     "ControlCommand",
     "ControlReply",
     "Controllable",
+    "FolderStore",
     "HostSampler",
     "Outcome",
     "Planner",
@@ -63,8 +67,10 @@ __all__ = [
     "Recovered",
     "ScheduleWarning",
     "Setup",
+    "SymmetricPeers",
     "Transition",
     "TransitionStep",
+    "WorldCommand",
     "announce",
     "at_process_end",
     "control_socket",
@@ -72,6 +78,7 @@ __all__ = [
     "framework_plan",
     "join_recordings",
     "load_chosen_chip",
+    "note_end",
     "rank_number",
     "recover",
     "serve_control",

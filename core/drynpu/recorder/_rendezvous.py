@@ -56,6 +56,20 @@ class RankCall:
     messages: tuple[tuple[int, int, int], ...] = ()
 
 
+class AbsentRanks(Protocol):
+    """The ranks of a job that do not run."""
+
+    def slowest_ns(self, call: RankCall, start_ns: int, slowest_ns: int) -> int:
+        """
+        Return when the slowest rank reached a collective, Unix ns; it is asked once for each, in the order of issue.
+
+        This rank reached it at *start_ns*, the slowest of those that run at *slowest_ns*.
+        """
+
+    def note(self) -> str:
+        """Return what a profile has to say of them."""
+
+
 @functools.cache
 def _numbers() -> Iterator[int]:
     """Return the counter of this process's recordings; the numbers are in keys of the store, so they have to differ."""
@@ -143,6 +157,14 @@ class RankRendezvous:
     store:
         What the ranks share; None: it is gone, which ``notes`` has to say.
 
+    base_ns:
+        The Unix time from which exchanged times count: 0 for ranks that share a clock, the begin of the recording for
+        ranks that run by themselves.
+    patience_s:
+        How long it waits for one that does not answer.
+    absent:
+        The ranks that do not run, as modelled; None: nobody waits for them.
+
     ``notes`` says what is not known. Without store or other recording ranks no collective waits.
     """
 
@@ -150,6 +172,9 @@ class RankRendezvous:
     number: int | None = None
     rank: int = 0
     store: RankStore | None = None
+    base_ns: int = 0
+    patience_s: float = _PATIENCE_S
+    absent: AbsentRanks | None = None
     notes: list[str] = field(factory=list)
     _together: bool = False
     _tables: dict[int, _Table] = field(factory=dict)
@@ -177,21 +202,28 @@ class RankRendezvous:
             store.set(f"{self.rank}/{self.number}/done", "1")
             others = [f"{rank}/{table.number}/done" for rank, table in self._tables.items()]
             if others:
-                store.read(others, _PATIENCE_S)
+                store.read(others, self.patience_s)
         with contextlib.suppress(*_Failures):
             store.set(f"{self.rank}/records", _NO_RECORDING)
 
     def __call__(self, index: int, start_ns: int) -> int:
         """Return when the slowest rank reached collective *index* (Unix ns), *start_ns* if that is not known."""
+        slowest_ns = max(start_ns, self._slowest_here(index, start_ns))
+        if self.absent is None:
+            return slowest_ns
+        return self.absent.slowest_ns(self.calls[index], start_ns, slowest_ns)
+
+    def _slowest_here(self, index: int, start_ns: int) -> int:
+        """Return when the slowest of the ranks that run reached a collective."""
         if self.store is None or not self._together:
             return start_ns
         keys = self._keys[index]
         slowest_ns = start_ns
         with self._or_give_up():
             for key in keys.written:
-                self.store.set(key, str(start_ns))
+                self.store.set(key, str(start_ns - self.base_ns))
             if keys.read:
-                slowest_ns = max(start_ns, *map(int, self.store.read(keys.read, _PATIENCE_S)))
+                slowest_ns = self.base_ns + max(map(int, self.store.read(keys.read, self.patience_s)))
         return slowest_ns
 
     def _read_tables(self, others: set[int]) -> dict[int, _Table]:
@@ -201,7 +233,7 @@ class RankRendezvous:
         keys = [f"{rank}/{number}/table" for rank, number in records.items()]
         if not keys:
             return {}
-        texts = self.store.read(keys, _PATIENCE_S)
+        texts = self.store.read(keys, self.patience_s)
         return {rank: _Table(*json.loads(text)) for rank, text in zip(records, texts, strict=True)}
 
     def _store_keys(self, table: _Table, issued: Sequence[RankCall]) -> Iterator[_StoreKeys]:
@@ -238,7 +270,9 @@ class RankRendezvous:
 
     def _add_notes(self, table: _Table) -> None:
         missing = sorted({rank for call in self.calls for rank in call.ranks} - {self.rank, *self._tables})
-        if missing:
+        if missing and self.absent is not None:
+            self.notes.append(self.absent.note())
+        elif missing:
             self.notes.append(f"ranks {missing} did not record with this one: its collectives do not wait for them")
         if any(other.host != table.host for other in self._tables.values()):
             self.notes.append("ranks on several hosts: waits for others hold the difference between their clocks")

@@ -10,6 +10,7 @@ from drynpu._errors import DrynpuError
 from drynpu._say import say
 from drynpu.options import Settings
 from drynpu.products import is_forked, load_profile
+from drynpu.recorder import WorldCommand
 from drynpu.views._summary import print_summary
 
 
@@ -17,12 +18,15 @@ def show_finished(finished: Sequence[Path], report: Callable[[str], object], *, 
     """
     Print the summary of the last of *finished*, the result directories of this process, and name the others.
 
-    Nothing is printed on other ranks than 0 or where ``DRYNPU_QUIET`` is set. What cannot be read is reported in one
-    line, since the run itself has succeeded.
+    Nothing is printed on other ranks than 0 (of ranks that run without the others: than the first of these) or where
+    ``DRYNPU_QUIET`` is set. What cannot be read is reported in one line, since the run itself has succeeded.
     """
-    if not finished or os.environ.get(rank_variable, "0") != "0":
+    if not finished:
         return
     try:
+        lone = WorldCommand.from_environ(os.environ)
+        if os.environ.get(rank_variable, "0") != ("0" if lone is None else str(lone.ranks[0])):
+            return
         if Settings.from_environ(os.environ).quiet:
             return
         if is_forked():

@@ -8,6 +8,7 @@ is written, the ranks exchange the times at which their devices reached each ope
 
 from __future__ import annotations
 
+from drynpu_torch.distributed._alone import lone_notes
 from drynpu_torch.distributed._backend import install_hccl
 from drynpu_torch.distributed._collective_capture import CollectiveCapture
 from drynpu_torch.distributed._exchange import rendezvous
@@ -21,6 +22,7 @@ __all__ = [
     "ProcessGroupHCCL",
     "find_group",
     "install_hccl",
+    "lone_notes",
     "parallel_group_info",
     "rendezvous",
 ]

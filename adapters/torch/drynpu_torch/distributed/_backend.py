@@ -12,6 +12,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from drynpu_torch.device import known_device, state
+from drynpu_torch.distributed._alone import install_lone, lone_rank
 from drynpu_torch.distributed._batch_norm import patch_batch_norm, register_batch_norm
 from drynpu_torch.distributed._collective_capture import batch_of_device
 from drynpu_torch.distributed._groups import BACKEND, is_of_device, make_backend, name_communicators
@@ -33,6 +34,9 @@ def install_hccl() -> None:
     _patch_data_parallel()
     if state().library is not None:
         install_transport()
+    lone = lone_rank()
+    if lone is not None:
+        install_lone(lone)
 
 
 def _create(group: Any, options: Any) -> dist.ProcessGroup:

@@ -8,10 +8,13 @@ from datetime import timedelta
 import torch.distributed as dist
 from attrs import frozen
 
-from drynpu.recorder import RankCall, RankRendezvous, announce
+from drynpu.recorder import FolderStore, RankCall, RankRendezvous, announce
+from drynpu_torch.distributed._alone import LoneRank, lone_rank
 from drynpu_torch.distributed._issued import Communication, Issued
 
 _PREFIX = "drynpu/profiler"
+_LONE_PATIENCE_S = 600.0
+"""Ranks that run by themselves are not in step: one stage of a pipeline may take far longer here than another."""
 
 
 @frozen
@@ -38,6 +41,9 @@ def _store() -> _Store:
 
 def announce_recording() -> int | None:
     """Announce a recording to the other ranks and return its number; None if there is no store."""
+    lone = lone_rank()
+    if lone is not None:
+        return announce(_lone_store(lone, 0), dist.get_rank())
     try:
         store = _store()
     except (RuntimeError, ValueError):
@@ -45,15 +51,34 @@ def announce_recording() -> int | None:
     return announce(store, dist.get_rank())
 
 
-def rendezvous(communication: Communication) -> RankRendezvous:
-    """Return the rendezvous of a recording with those of the other ranks; use it as a context."""
+def rendezvous(communication: Communication, begin_ns: int = 0) -> RankRendezvous:
+    """
+    Return the rendezvous of a recording with those of the other ranks; use it as a context.
+
+    Ranks that run by themselves count their times from *begin_ns*, when their recordings began.
+    """
     issued, number = communication.issued, communication.number
     if number is None:
         return RankRendezvous()
     if not dist.is_initialized():
         gone = ["the process group was gone when the recording was written: nobody waits for others"] if issued else []
         return RankRendezvous(number=number, notes=gone)
-    return RankRendezvous(tuple(map(_call, issued)), number, dist.get_rank(), _store())
+    calls, lone = tuple(map(_call, issued)), lone_rank()
+    if lone is None:
+        return RankRendezvous(calls, number, dist.get_rank(), _store())
+    return RankRendezvous(
+        calls,
+        number,
+        dist.get_rank(),
+        _lone_store(lone, number),
+        base_ns=begin_ns,
+        patience_s=_LONE_PATIENCE_S,
+        absent=lone.peers(),
+    )
+
+
+def _lone_store(lone: LoneRank, number: int) -> FolderStore:
+    return FolderStore(lone.command.folder, frozenset(lone.command.ranks) - {dist.get_rank()}, number)
 
 
 def _call(issued: Issued) -> RankCall:

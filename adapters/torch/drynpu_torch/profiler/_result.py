@@ -21,7 +21,7 @@ from drynpu.recorder import METADATA_FILE, Outcome, RankRendezvous, Recorder, fr
 from drynpu.simulate import Mark, Recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, CapturedTorch, RecordedThreads, new_tracer, without_collections
-from drynpu_torch.distributed import rendezvous
+from drynpu_torch.distributed import lone_notes, rendezvous
 from drynpu_torch.profiler._flops import flop_formulas
 from drynpu_torch.profiler._messages import print_warning
 from drynpu_torch.profiler._process import PROCESS
@@ -277,7 +277,7 @@ class Result:
         recorder, captured = self._recorder, self._captured
         if captured is None or recorder is None or self.path is None:
             return None
-        with rendezvous(captured.communication) as others:
+        with rendezvous(captured.communication, max(captured.begin_ns, recorder.begin_ns)) as others:
             outcome = self._write(recorder, captured, others, self.path)
         recorder.outcome = evolve(outcome, notes=(*outcome.notes, *others.notes))
         self.results, self._captured = captured.results, None
@@ -341,7 +341,7 @@ class Result:
             processor_waits=captured.delays,
             marks=marks,
             launch_mode=mode,
-            notes=(*device.state().notes, *_notes(captured.operators), *problems),
+            notes=(*device.state().notes, *lone_notes(), *_notes(captured.operators), *problems),
             served_by=device.state().served_by,
         )
 
