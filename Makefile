@@ -184,7 +184,7 @@ $(DOCS_STAMP): pyproject.toml constraints.txt constraints-docs.txt
 	$(call new_venv,$(DOCS))
 	@echo "Setting up $(DOCS) (once)"
 	@$(DOCS)/bin/python $(PIP_INSTALL) -c constraints-docs.txt hatchling
-	@$(DOCS)/bin/python $(PIP_INSTALL) -c constraints-docs.txt --no-build-isolation -e . furo myst-parser sphinx
+	@$(DOCS)/bin/python $(PIP_INSTALL) -c constraints-docs.txt --no-build-isolation -e . furo myst-parser sphinx towncrier
 	@touch $@
 
 # The pages are those of the checkout; what follows from the code (help of commands, chips, Python names) is written anew.

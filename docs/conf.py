@@ -23,7 +23,15 @@ author = "the drynpu authors"
 release = VERSION.findall((DOCS.parent / "core" / "drynpu" / "__init__.py").read_text(encoding="utf-8"))[0]
 extensions = ["myst_parser"]
 root_doc = "docs/index"
-include_patterns = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/**.md", "examples/**.md"]
+include_patterns = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "changes/README.md",
+    "docs/**.md",
+    "examples/**.md",
+]
 exclude_patterns = ["**/.venv*/**", "**/site-packages/**", "**/demo_out/**"]
 myst_heading_anchors = 4
 html_theme = "furo"

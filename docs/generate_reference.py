@@ -30,21 +30,24 @@ def commands_page() -> str:
     """Return the help of every command, as the command prints it."""
     group = build_cli(build_manager(names=["torch"]))
     parts = ["# Commands in full", "What `--help` prints. [Commands](../commands.md) has an example of each."]
-    for path, command in _commands(group, "drynpu"):
-        help_text = command.get_help(click.Context(command, info_name=path, max_content_width=100))
-        parts.append(f"## {path}\n\n```text\n{help_text}\n```")
+    root = click.Context(group, info_name="drynpu", max_content_width=100, **group.context_settings)
+    for context in _contexts(root):
+        help_text = context.command.get_help(context)
+        parts.append(f"## {context.command_path}\n\n```text\n{help_text}\n```")
     return "\n\n".join(parts) + "\n"
 
 
-def _commands(group: click.Group, name: str) -> Iterator[tuple[str, click.Command]]:
-    context = click.Context(group)
-    for verb in group.list_commands(context):
-        command = group.get_command(context, verb)
-        if command is None:
-            continue
-        yield f"{name} {verb}", command
-        if isinstance(command, click.Group):
-            yield from _commands(command, f"{name} {verb}")
+def _contexts(parent: click.Context) -> Iterator[click.Context]:
+    """Yield a context for each verb below that of a group; commands take the names of their help option from it."""
+    group = parent.command
+    if not isinstance(group, click.Group):
+        return
+    for verb in group.list_commands(parent):
+        command = group.get_command(parent, verb)
+        if command is not None:
+            context = click.Context(command, info_name=verb, parent=parent)
+            yield context
+            yield from _contexts(context)
 
 
 def chips_page() -> str:

@@ -26,7 +26,7 @@ from drynpu._open import open_run
 from drynpu._say import say, say_once
 from drynpu._toolkit import TOOLKIT_VARIABLES, cann_release, toolkit_folder
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "TOOLKIT_VARIABLES",

@@ -39,11 +39,12 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(
     [
-        *DOCS.rglob("*.md"),
+        *(page for page in DOCS.rglob("*.md") if page.parent.name != "generated"),  # what `make docs` leaves
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
         ROOT / "CHANGELOG.md",
         ROOT / "SECURITY.md",
+        ROOT / "changes" / "README.md",
         *(ROOT / "examples").rglob("*.md"),
     ]
 )

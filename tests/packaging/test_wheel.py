@@ -69,12 +69,13 @@ def test_the_version_is_the_package_s(wheel: Path) -> None:
     assert wheel.name == f"drynpu-{__version__}-py3-none-any.whl"
 
 
-def test_the_source_distribution_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+def test_the_source_distribution_builds_the_same_wheel_byte_for_byte(wheel: Path, tmp_path: Path) -> None:
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path)]
     subprocess.run([*build, str(ROOT)], check=True, capture_output=True)
     (again,) = tmp_path.glob("*.whl")
     (source,) = tmp_path.glob("*.tar.gz")
     assert names(again) == names(wheel)
+    assert again.read_bytes() == wheel.read_bytes(), "two builds of one source differ"
     listing = subprocess.run(["tar", "tzf", str(source)], check=True, capture_output=True, text=True).stdout
     for name in ("Makefile", "constraints.txt", "LICENSE", "CHANGELOG.md", "tests/test_house.py"):
         assert f"/{name}\n" in listing
