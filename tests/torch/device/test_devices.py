@@ -189,6 +189,8 @@ def test_modes_and_limits_are_checked() -> None:
         torch.npu.set_sync_debug_mode(3)
     with pytest.raises(OverflowError, match="can't convert negative value to unsigned int"):
         torch.npu.set_op_timeout_ms(-1)
+    with pytest.raises(OverflowError, match="Overflow when unpacking"):
+        torch.npu.set_op_timeout_ms(1 << 32)
 
 
 def test_the_runtime_pins_memory_and_makes_streams() -> None:

@@ -195,6 +195,8 @@ def set_op_timeout_ms(timeout: int) -> None:
     """Keep how long an operator may run, in ms (at least 0). None runs longer here."""
     if timeout < 0:
         raise OverflowError("can't convert negative value to unsigned int")
+    if timeout >= 1 << 32:
+        raise OverflowError("Overflow when unpacking unsigned int")
     state().options["OP_TIMEOUT_MS"] = str(int(timeout))
 
 
