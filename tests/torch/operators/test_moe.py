@@ -122,6 +122,32 @@ def test_init_routing_of_some_experts(check: Check, kind: int, tokens: list[Any]
     assert kernel.op_type == "MoeInitRoutingV3"
 
 
+def test_rows_take_the_factors_of_their_expert(check: Check) -> None:
+    """Three experts, of which the middle one is asked for; those behind it come before those in front of it."""
+    x, experts = torch.randn(5, 6), torch.tensor([[2, 0], [1, 2], [0, 1], [1, 0], [2, 1]])
+    factors = torch.tensor([[1.0, 2.0, 0.5, 3.0, 1.5, 0.25]])
+    flat = experts.flatten().tolist()
+    order = [*(slot for wanted in (1, 2, 0) for slot in range(10) if flat[slot] == wanted)]
+    for scale, low, high in ((factors, 1, 2), (torch.cat([2 * factors, 3 * factors]), 1, 3)):
+        options = {"expert_num": 3, "active_expert_range": [low, high], "expert_tokens_num_type": 1, "quant_mode": 1}
+        rows = torch.zeros(10, 6, dtype=torch.float64)
+        active = [slot for slot in order if low <= flat[slot] < high]
+        for place, slot in enumerate(active):
+            rows[place] = x[slot // 2].double() * scale[0 if len(scale) == 1 else flat[slot] - low].double()
+        amax = rows.abs().amax(-1) / 127
+        quantised = torch.round(rows / torch.where(amax == 0, 1, amax)[:, None])
+        counts = torch.tensor([flat.count(expert) for expert in range(low, high)])
+        expected = quantised, torch.tensor(order), counts, amax
+        check("npu_moe_init_routing_v2", (x, experts.int()), expected, scale=scale, row_idx_type=1, **options)
+
+
+def test_routing_of_no_token() -> None:
+    x, experts = torch.ones(0, 6, device="npu"), torch.ones(0, 2, dtype=torch.int32, device="npu")
+    options = {"expert_num": 3, "active_expert_range": [0, 3], "expert_tokens_num_type": 1, "quant_mode": 1}
+    rows, places, counts, scales = npu.npu_moe_init_routing_v2(x, experts, scale=torch.ones(0, 6).npu(), **options)
+    assert (rows.shape, places.numel(), counts.tolist(), scales.numel()) == ((0, 6), 0, [0, 0, 0], 0)
+
+
 def test_counts_and_misuse(check: Check) -> None:
     experts = torch.tensor([0, 0, 2, 2, 2], dtype=torch.int32)
     check("npu_moe_compute_expert_tokens", (experts, 4), torch.tensor([2, 2, 5, 5]))

@@ -195,7 +195,8 @@ def _init_routing_v2(call: Call) -> tuple[Tensor, ...]:
     x, expert_idx, scale = call["x"], call["expert_idx"], call["scale"]
     experts = expert_idx.flatten().long()
     outside = (experts < low) | (experts >= high)
-    order = torch.where(outside, high, experts).argsort(stable=True)
+    # Rows of experts before the range come last, after those of experts behind it, as upstream's own test has them.
+    order = torch.where(experts < low, torch.iinfo(torch.int64).max, experts).argsort(stable=True)
     active = int((~outside).sum())
     rows = len(experts) if call["active_num"] <= 0 else min(call["active_num"], len(experts))
     token = order // expert_idx.shape[1]
@@ -208,11 +209,18 @@ def _init_routing_v2(call: Call) -> tuple[Tensor, ...]:
     pairs = torch.stack((torch.arange(low, high, device=x.device), counts), -1)
     tokens = counts.cumsum(0) if kind == _CUMULATIVE else counts if kind == _COUNTS else pairs
     if call["quant_mode"] == _DYNAMIC:
-        smoothed = wide(expanded) if scale is None else wide(expanded) * wide(scale)
+        smoothed = wide(expanded) * _smoothing(scale, experts[order[:rows]] - low)
         quantised, scales = quantised_by_row(smoothed, torch.int8)
         return quantised, index.int(), tokens, scales
     gathered = x.new_zeros(rows, dtype=torch.float32) if scale is None else torch.where(valid, scale[token[:rows]], 0)
     return expanded, index.int(), tokens, gathered.float()
+
+
+def _smoothing(scale: Tensor | None, experts: Tensor) -> Tensor | float:
+    """Return what rows are multiplied by before they are quantised: ``[experts, h]`` holds those of each expert."""
+    if scale is None or not len(experts):
+        return 1.0
+    return wide(scale) if scale.shape[0] == 1 else wide(scale)[experts.clamp(0, scale.shape[0] - 1)]
 
 
 def _init_routing_v2_shapes(call: Call) -> tuple[Tensor, ...]:

@@ -167,8 +167,10 @@ def _swiglu_quant(
     ends = None if group_index is None else group_index.cumsum(0) if group_list_type else group_index
     if quant_mode == 1:
         y = _smoothed(y, smooth_scales, ends if smooth_scales is not None and smooth_scales.dim() > 1 else None)
-        scale = y.abs().amax(-1) / torch.iinfo(torch.int8).max
-        return saturated(y / _nonzero(scale).unsqueeze(-1), torch.int8), scale.float()
+        # The scale multiplies, unlike that of the other operators: upstream's own test has it so, and the vendor's ATB
+        # takes its reciprocal behind the call.
+        scale = torch.iinfo(torch.int8).max / y.abs().amax(-1)
+        return saturated(y * torch.where(scale.isinf(), 0.0, scale).unsqueeze(-1), torch.int8), scale.float()
     scaled = _smoothed(y, smooth_scales, ends)
     shifted = scaled if offsets is None else scaled + wide(offsets)
     return saturated(shifted, torch.int8), y.new_zeros(y.shape[:-1], dtype=torch.float32)
