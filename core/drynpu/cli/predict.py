@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 
 import click
+import orjson
 import polars as pl
 from rich.table import Table
 
 from drynpu.analysis import predict_kernels, predict_transfers
-from drynpu.cli._shared import console
+from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.kernels import Tuning, bundled_calibration, load_calibration
 from drynpu.plugins import Plugins
 
@@ -26,9 +27,17 @@ _DECIMALS = 3
 )
 @click.option("--explain", is_flag=True, help="Sum up by family, bound and support instead of listing rows.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File for the result.")
+@as_json
 @click.pass_obj
 def predict(
-    plugins: Plugins, table: Path, chip: str, hccl: bool, calibration: Path | None, explain: bool, output: Path | None
+    plugins: Plugins,
+    table: Path,
+    chip: str,
+    hccl: bool,
+    calibration: Path | None,
+    explain: bool,
+    output: Path | None,
+    json_output: bool,
 ) -> None:
     """
     Predict the kernels in TABLE, a CSV file with the columns of op_summary or kernel_details in short form.
@@ -43,10 +52,14 @@ def predict(
     else:
         used = load_calibration(calibration) if calibration else bundled_calibration()
         found = predict_kernels(table, chip=chip, tuning=Tuning(calibration=used), chip_files=files)
-    if explain:
+    if explain and not json_output:
         console().print(_explained(found))
         return
-    if output is not None:
+    if json_output and output is None:
+        echo_json(found.to_dicts())
+    elif json_output and output is not None:
+        output.write_bytes(orjson.dumps(found.to_dicts(), option=orjson.OPT_INDENT_2))
+    elif output is not None:
         found.write_csv(output, float_precision=_DECIMALS)
     else:
         sys.stdout.write(found.write_csv(float_precision=_DECIMALS))

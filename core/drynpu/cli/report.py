@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from drynpu import OutputError
 from drynpu._extras import require
-from drynpu.cli._shared import console
+from drynpu.analysis.hints import find_all
+from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.views import markdown_summary
 from drynpu.views.pages import find_page
 from drynpu.views.runs import Run
 
@@ -22,14 +25,22 @@ from drynpu.views.runs import Run
 @click.option("--page", default="overview", show_default=True, help="Page that a picture shows (-o NAME.png).")
 @click.option("--dark", is_flag=True, help="Draw a picture in the dark colours.")
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
-def report(directory: Path, output: Path, rank: str, page: str, dark: bool, force: bool) -> None:
+@click.option("--summary", is_flag=True, help="Write steps, kernels and hints as Markdown instead, for a job's page.")
+@as_json
+def report(
+    directory: Path, output: Path, rank: str, page: str, dark: bool, force: bool, summary: bool, json_output: bool
+) -> None:
     """
     Write the pages of the run in DIRECTORY to one HTML file, which opens offline; to NAME.png one page as a picture.
 
-    A picture is drawn by a browser that is installed (Chromium, Chrome or Edge).
+    A picture is drawn by a browser that is installed (Chromium, Chrome or Edge). --summary adds to the file that
+    GITHUB_STEP_SUMMARY names, and prints where there is none.
 
     DIRECTORY is a result directory, a folder with the ranks of one run, or a single result file.
     """
+    if summary:
+        _summarise(directory, rank, json_output=json_output)
+        return
     require("plotly", "dashboard")
     from drynpu.views.report import write_picture, write_report
 
@@ -40,5 +51,36 @@ def report(directory: Path, output: Path, rank: str, page: str, dark: bool, forc
         write_picture(run, run.rank(rank), find_page(page), output, dark=dark)
     else:
         write_report(run, run.rank(rank), output)
-    console().print(f"Written: {output} ({output.stat().st_size / 2**20:.1f} MB)", soft_wrap=True)
-    console().print(f"Open:    {output.resolve().as_uri()}", soft_wrap=True)
+    _say(output, output.stat().st_size, json_output=json_output)
+    if not json_output:
+        console().print(f"Open:    {output.resolve().as_uri()}", soft_wrap=True)
+
+
+def _summarise(directory: Path, rank: str, *, json_output: bool) -> None:
+    """
+    Add the summary of a run to the page of the job, or print it.
+
+    Raises
+    ------
+    OutputError
+        The file of the job cannot be written.
+    """
+    chosen = Run.from_path(directory).rank(rank)
+    text = markdown_summary(chosen.summary, find_all(chosen.profile, chosen.summary))
+    page = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not page:
+        click.echo(text, nl=False)
+        return
+    try:
+        with Path(page).open("a", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise OutputError(f"{page}: cannot be written: {error.strerror or error}") from error
+    _say(Path(page), len(text.encode()), json_output=json_output)
+
+
+def _say(path: Path, size_bytes: int, *, json_output: bool) -> None:
+    if json_output:
+        echo_json({"written": str(path), "bytes": size_bytes})
+    else:
+        console().print(f"Written: {path} ({size_bytes / 2**20:.1f} MB)", soft_wrap=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from drynpu.cli._shared import console
+from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.cluster import find_cluster
 from drynpu.cluster.synth import SynthOptions, synthesise
 
@@ -40,6 +40,7 @@ def _link(_: click.Context, option: click.Parameter, value: str | None) -> tuple
     "--link-factor", type=click.FloatRange(min=0.01), default=4.0, show_default=True, help="How slow; 1: none is."
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that write ranks; as many as cores without it.")
+@as_json
 def synth(
     run: Path,
     ranks: int,
@@ -52,6 +53,7 @@ def synth(
     slow_link: tuple[int, int] | None,
     link_factor: float,
     workers: int | None,
+    json_output: bool,
 ) -> None:
     """
     Make a synthetic cluster from the recorded ranks in RUN, in the layout of a genuine one.
@@ -63,6 +65,18 @@ def synth(
     options = SynthOptions(ranks, seed, jitter, step_change, slow_rank, slow_factor, slow_link, link_factor)
     made_of = find_cluster(run)
     done = synthesise(made_of, output, options, workers=workers)
+    if json_output:
+        echo_json(
+            {
+                "folder": str(done.folder),
+                "ranks": done.ranks,
+                "recorded_ranks": len(made_of.ranks),
+                "slow_rank": done.slow_rank,
+                "slow_link": done.slow_link,
+                "left_out": list(done.left_out),
+            }
+        )
+        return
     out = console()
     out.print(f"Written: {done.ranks} ranks to {done.folder}, from {len(made_of.ranks)} recorded", soft_wrap=True)
     if done.slow_rank is not None:

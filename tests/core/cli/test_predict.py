@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,3 +107,14 @@ def test_a_calibration_that_cannot_be_used(drynpu: Callable[..., Any], table, tm
     ended = drynpu("predict", str(table(MATMUL)), "--calibration", str(wrong))
     assert ended.code != 0
     assert "mine.yaml" in ended.err
+
+
+def test_json(drynpu: Callable[..., Any], table: Callable[..., Path], tmp_path: Path) -> None:
+    path = table(MATMUL)
+    ended = drynpu("predict", path, "--json")
+    (row,) = json.loads(ended.out)
+    (text,) = pl.read_csv(io.StringIO(drynpu("predict", path).out)).to_dicts()
+    assert row["id"] == "m"
+    assert row["predicted_us"] == pytest.approx(text["predicted_us"], abs=5e-4)
+    assert drynpu("predict", path, "--json", "-o", tmp_path / "out.json").out == ""
+    assert json.loads((tmp_path / "out.json").read_bytes()) == [row]

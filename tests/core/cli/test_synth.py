@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -40,3 +41,11 @@ def test_a_link_is_written_as_two_ranks(directory: Path, tmp_path: Path) -> None
     done = run("synth", directory, "--ranks", "5", "-o", tmp_path / "many", "--slow-link", "3")
     assert done.returncode == 2
     assert "'3' is no link; write it as 3-4" in done.stderr
+
+
+def test_json(directory: Path, tmp_path: Path) -> None:
+    done = run("synth", directory, "--ranks", "3", "-o", tmp_path / "many", "--slow-rank", "1", "--json")
+    document = json.loads(done.stdout)
+    assert (document["ranks"], document["recorded_ranks"], document["slow_rank"]) == (3, 1, 1)
+    assert document["left_out"] == ["trace_view.json"]
+    assert Path(document["folder"]) == tmp_path / "many"
