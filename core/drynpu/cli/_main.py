@@ -22,6 +22,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "advise": "Say what costs time in a run, and what to do about it.",
         "cluster": "Analyse the ranks of a run together, as msprof-analyze cluster does.",
         "synth": "Make a synthetic cluster of many ranks from a few recorded ones.",
+        "sweep": "Compare steps, memory and communication of a script over values of its options.",
         "compare": "Say what changed from one run to another.",
         "export": "Write a run as other tools read it: Chrome trace, MindInsight, Parquet.",
         "report": "Write the pages of a run to one HTML file.",

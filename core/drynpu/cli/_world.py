@@ -49,7 +49,7 @@ class WorldOptions:
         return {name: str(number) for name, number in numbers.items()} | _MASTER | {"ROLE_NAME": "default"}
 
 
-def _read_ranks(_: click.Context, option: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+def read_ranks(_: click.Context, option: click.Parameter, value: str | None) -> tuple[int, ...] | None:
     """Read ``0,17,32-35``."""
     if value is None:
         return None
@@ -62,7 +62,8 @@ def _read_ranks(_: click.Context, option: click.Parameter, value: str | None) ->
     return tuple(sorted(set(ranks)))
 
 
-def _read_straggler(_: click.Context, option: click.Parameter, value: str | None) -> tuple[int, float] | None:
+def read_straggler(_: click.Context, option: click.Parameter, value: str | None) -> tuple[int, float] | None:
+    """Read ``5:1.2``."""
     if value is None:
         return None
     rank, _colon, factor = value.partition(":")
@@ -81,7 +82,7 @@ def world_options(function: F) -> F:
         click.option(
             "--world", type=click.IntRange(min=1), help="Run ranks of a job of so many, without the others (PyTorch)."
         ),
-        click.option("--ranks", callback=_read_ranks, metavar="LIST", help="With --world: 0,17 or 0-3.  [default: 0]"),
+        click.option("--ranks", callback=read_ranks, metavar="LIST", help="With --world: 0,17 or 0-3.  [default: 0]"),
         click.option(
             "--nproc-per-node",
             type=click.IntRange(min=1, max=63),
@@ -89,7 +90,7 @@ def world_options(function: F) -> F:
         ),
         click.option(
             "--straggler",
-            callback=_read_straggler,
+            callback=read_straggler,
             metavar="RANK:FACTOR",
             help="With --world: a rank that takes longer between collectives.",
         ),

@@ -1,0 +1,186 @@
+"""``drynpu sweep``: a what-if table, each cell of which is a run of the script."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+from attrs import frozen
+from rich.table import Table
+
+from drynpu import CommandError
+from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli._sweep_cells import Cell, run_cell, stage_ranks
+from drynpu.cli._world import read_ranks, read_straggler
+from drynpu.writers._files import new_file
+
+_HEADINGS = {"step_ms": "step ms", "interval": "80 %, ms", "computing_ms": "computing"}
+_HEADINGS |= {
+    "communication_ms": "communication",
+    "exposed_ms": "not hidden",
+    "free_ms": "free",
+    "peak_gib": "peak GiB",
+}
+
+
+@frozen
+class _Axis:
+    name: str
+    values: tuple[str, ...]
+
+
+def _read_axes(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[_Axis, ...]:
+    axes = []
+    for text in given:
+        name, _equals, values = text.partition("=")
+        parts = tuple(dict.fromkeys(part.strip() for part in values.split(",")))
+        if not name.strip("-") or not all(parts):
+            raise click.BadParameter(f"{text!r} is no axis; write it as tp=1,2,4", param=option)
+        axes.append(_Axis(name.lstrip("-"), parts))
+    names = [axis.name for axis in axes]
+    if len(set(names)) < len(names):
+        raise click.BadParameter("an axis is given twice; name all its values at once", param=option)
+    return tuple(axes)
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.option(
+    "--grid",
+    "axes",
+    multiple=True,
+    required=True,
+    callback=_read_axes,
+    metavar="NAME=V,V",
+    help="Values of an option of the script; may be given for each.",
+)
+@click.option("--world", type=click.IntRange(min=1), default=1, show_default=True, help="Ranks of the job.")
+@click.option(
+    "--ranks",
+    callback=read_ranks,
+    metavar="LIST",
+    help="Those that run.  [default: one of every stage, by the axis pp]",
+)
+@click.option("--nproc-per-node", type=click.IntRange(min=1, max=63), help="Ranks of a node.  [default: 8]")
+@click.option("--straggler", callback=read_straggler, metavar="RANK:FACTOR", help="A rank that takes longer.")
+@click.option("--no-compute", is_flag=True, help="On shapes alone, at full size.")
+@click.option("--profile", is_flag=True, help="Profile a script that has no profiler code of its own.")
+@click.option("--chip", help="Chip to simulate.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Cells that run at once.  [default: as many as cores]")
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Keep what the runs leave, a folder each."
+)
+@click.option("--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the table.")
+@as_json
+@click.argument("script", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def sweep(
+    axes: tuple[_Axis, ...],
+    world: int,
+    ranks: tuple[int, ...] | None,
+    nproc_per_node: int | None,
+    straggler: tuple[int, float] | None,
+    no_compute: bool,
+    profile: bool,
+    chip: str | None,
+    jobs: int | None,
+    output: Path | None,
+    csv_file: Path | None,
+    json_output: bool,
+    script: Path,
+    arguments: tuple[str, ...],
+) -> None:
+    """
+    Run SCRIPT once for each combination of the values, and compare steps, memory and communication.
+
+    Every cell is a run of the script by drynpu run --world, with the values as its options (--tp 2 --pp 4) behind the
+    ARGUMENTS, which follow a --. Numbers are those of the slowest rank that ran. A cell that fails says why.
+    """
+    if output is not None and output.exists() and any(output.iterdir()):
+        raise CommandError(f"{output} is not empty; each run gets a new folder there", exit_code=2)
+    options = _options(world, nproc_per_node, straggler, no_compute, profile, chip)
+    cells = [dict(zip([axis.name for axis in axes], values, strict=True)) for values in _product(axes)]
+    command = [str(script.resolve()), *arguments]
+    keep = tempfile.TemporaryDirectory(prefix="drynpu-sweep-") if output is None else nullcontext(str(output))
+    with keep as folder, ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        done = list(
+            pool.map(
+                lambda values: run_cell(
+                    Path(folder).resolve() / _folder_name(values),
+                    values,
+                    ranks or stage_ranks(values, world),
+                    options,
+                    command,
+                ),
+                cells,
+            )
+        )
+    _show(done, csv_file, json_output)
+    if all(cell.error for cell in done):
+        raise SystemExit(1)
+
+
+def _product(axes: Sequence[_Axis]) -> itertools.product[tuple[str, ...]]:
+    return itertools.product(*(axis.values for axis in axes))
+
+
+def _folder_name(values: Mapping[str, str]) -> str:
+    return "_".join(f"{name}-{value}" for name, value in values.items()).replace("/", "-")
+
+
+def _options(
+    world: int,
+    node_ranks: int | None,
+    straggler: tuple[int, float] | None,
+    no_compute: bool,
+    profile: bool,
+    chip: str | None,
+) -> list[str]:
+    """Return the options of ``drynpu run`` that all cells share."""
+    options = ["--world", str(world)]
+    options += [] if node_ranks is None else ["--nproc-per-node", str(node_ranks)]
+    options += [] if straggler is None else ["--straggler", "{}:{}".format(*straggler)]
+    options += [] if chip is None else ["--chip", chip]
+    return options + ["--no-compute"] * no_compute + ["--profile"] * profile
+
+
+def _show(cells: Sequence[Cell], csv_file: Path | None, json_output: bool) -> None:
+    rows = [cell.row() for cell in cells]
+    if csv_file is not None:
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+        with new_file(csv_file) as file:
+            file.write(text.getvalue().encode())
+    if json_output:
+        notes = list(dict.fromkeys(note for cell in cells for note in cell.notes))
+        echo_json({"cells": rows, "notes": notes})
+        return
+    table = Table(box=None)
+    for name in [*cells[0].values, *_HEADINGS.values()]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for cell, row in zip(cells, rows, strict=True):
+        texts = list(cell.values.values())
+        if cell.measures is not None:
+            low, high = row["low_ms"], row["high_ms"]
+            row["interval"] = "N/A" if low is None else f"{low:.4g} to {high:.4g}"
+            texts += [_text(row[name]) for name in _HEADINGS]
+        table.add_row(*texts)
+    out = console()
+    out.print(table)
+    for cell in cells:
+        if cell.error:
+            out.print(f"Failed: {' '.join(f'{k}={v}' for k, v in cell.values.items())}: {cell.error}", soft_wrap=True)
+    out.print("Modelled, of the slowest rank that ran; means over the steps of its profile.", style="dim")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "N/A" if value is None else f"{value:.4g}"

@@ -1,0 +1,71 @@
+"""``drynpu sweep`` in a process, on scripts without a framework: axes, options, and cells that fail."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from drynpu.cli._sweep_cells import stage_ranks
+
+SCRIPT = """
+import os, sys
+print(os.environ["RANK"], os.environ["WORLD_SIZE"], sys.argv[1:])
+if "3" in sys.argv:
+    raise ValueError("3 does not divide the heads")
+"""
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "drynpu", "sweep", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_every_combination_runs_with_its_values_and_says_why_it_failed(script: Path, tmp_path: Path) -> None:
+    axes = ("--grid", "tp=1,3", "--grid", "pp=1,2")
+    done = run(
+        "--world", "4", *axes, "-o", tmp_path / "out", "--csv", tmp_path / "t.csv", "--json", script, "--", "--x", "5"
+    )
+    assert done.returncode == 1, "no cell has a profile"
+    cells = json.loads(done.stdout)["cells"]
+    assert [(cell["tp"], cell["pp"], cell["ranks"]) for cell in cells] == [
+        ("1", "1", "0"),
+        ("1", "2", "0,2"),
+        ("3", "1", "0"),
+        ("3", "2", "0,2"),
+    ]
+    assert {cell["error"] for cell in cells[2:]} == {"ValueError: 3 does not divide the heads"}
+    assert all("the script recorded nothing" in cell["error"] for cell in cells[:2])
+    lines = (tmp_path / "out" / "tp-1_pp-2" / "stdout.txt").read_text().splitlines()
+    assert sorted(lines) == [f"[{rank}] {rank} 4 ['--x', '5', '--tp', '1', '--pp', '2']" for rank in (0, 2)]
+    rows = list(csv.DictReader((tmp_path / "t.csv").read_text().splitlines()))
+    assert [row["error"] for row in rows] == [cell["error"] for cell in cells]
+
+
+def test_axes_that_cannot_be_are_refused(script: Path, tmp_path: Path) -> None:
+    for axes in (("--grid", "tp"), ("--grid", "tp=1,"), ("--grid", "tp=1", "--grid", "tp=2")):
+        done = run(*axes, script)
+        assert done.returncode == 2
+        assert "axis" in done.stderr
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    done = run("--grid", "tp=1", "-o", tmp_path / "full", script)
+    assert done.returncode == 2
+    assert "is not empty" in done.stderr
+
+
+def test_one_rank_of_every_stage_runs_where_the_stages_divide_the_world() -> None:
+    assert stage_ranks({"pp": "4"}, 8) == (0, 2, 4, 6)
+    assert stage_ranks({"pp": "3"}, 8) == (0,)
+    assert stage_ranks({"tp": "4"}, 8) == (0,)
