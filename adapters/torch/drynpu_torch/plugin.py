@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def drynpu_facades() -> tuple[Facade, ...]:
     """Return the one vendor module of this adapter, ``torch_npu``."""
     folder = facade_folder(__file__)
-    return (Facade(module="torch_npu", framework="torch", extra="torch", folder=folder, note=_native_note),)
+    return (
+        Facade(module="torch_npu", framework="torch", extra="torch", folder=folder, note=_native_note, mend=_build),
+    )
 
 
 def _native_note() -> str:
@@ -30,6 +32,12 @@ def _native_note() -> str:
     from drynpu_torch.extension.choice import choose
 
     return choose(Settings.from_environ(os.environ), find_build()).sentence
+
+
+def _build() -> str:
+    from drynpu_torch.extension import build, find_build
+
+    return "" if find_build().done else f"built the native npu device: {build().path}"
 
 
 @hookimpl

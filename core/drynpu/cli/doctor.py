@@ -12,7 +12,7 @@ from attrs import asdict, frozen
 from rich.table import Table
 
 from _drynpu_finder import served_folders
-from drynpu import __version__, find_genuine
+from drynpu import CommandError, __version__, find_genuine
 from drynpu.cli._msprof_script import msprof_installer
 from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.plugins import Facade, Plugins, StandIn
@@ -34,18 +34,20 @@ class Resolution:
 
 @msprof_installer
 @click.command()
+@click.option("--fix", is_flag=True, help="Do what can be done here: build the npu device of PyTorch.")
 @as_json
 @click.pass_obj
-def doctor(plugins: Plugins, json_output: bool) -> None:
+def doctor(plugins: Plugins, fix: bool, json_output: bool) -> None:
     """
     Say what every vendor name resolves to, which frameworks are there, and what is wrong with plugins.
 
-    Ends with status 1 if a plugin cannot be loaded.
+    Ends with status 1 if a plugin cannot be loaded, or something could not be mended.
     """
     plugins.load_all()
+    mended, failed = _mend(plugins) if fix else ([], [])
     names = [_resolve(facade) for facade in plugins.facades()] + [_stand_in(each) for each in plugins.stand_ins()]
     versions = {name: _version(name) for name in (*_FRAMEWORKS, *_LIBRARIES)}
-    problems = [str(problem) for problem in plugins.problems]
+    problems = [*(str(problem) for problem in plugins.problems), *failed]
     if json_output:
         echo_json(
             {
@@ -56,12 +58,32 @@ def doctor(plugins: Plugins, json_output: bool) -> None:
                 "vendor_names": [asdict(name) for name in names],
                 "plugins": {name: plugins.place(name) for name in plugins.names},
                 "problems": problems,
+                **({"mended": mended} if fix else {}),
             }
         )
     else:
         _show(plugins, names, versions, problems)
+        if fix:
+            for line in mended or ["nothing to mend"]:
+                console().print(line, style="green", soft_wrap=True)
     if problems:
         raise SystemExit(1)
+
+
+def _mend(plugins: Plugins) -> tuple[list[str], list[str]]:
+    """Do what the notes of the facades advise; return what was done, and what could not be done."""
+    mended, failed = [], []
+    for facade in plugins.facades():
+        if facade.mend is None or find_genuine(facade.module) is not None or not util.find_spec(facade.framework):
+            continue
+        try:
+            done = facade.mend()
+        except CommandError as error:
+            failed.append(f"{facade.module}: {error}")
+            continue
+        if done:
+            mended.append(f"{facade.module}: {done}")
+    return mended, failed
 
 
 def _resolve(facade: Facade) -> Resolution:

@@ -31,6 +31,11 @@ class Facade:
     """The folder that has to be on ``sys.path`` for *module* to be found."""
     note: Callable[[], str] | None = None
     """What else ``drynpu doctor`` says where the framework is there, e.g. what could be built."""
+    mend: Callable[[], str] | None = None
+    """
+    Does what the note advises, for ``drynpu doctor --fix``: returns what was done, "" where nothing was to do, and
+    raises `CommandError` where it cannot be done.
+    """
 
 
 def facade_folder(plugin_file: str) -> Path:

@@ -14,11 +14,12 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
-from drynpu import PluginError, __version__
+from drynpu import CommandError, PluginError, __version__
 from drynpu.cli import build_cli
 from drynpu.cli._main import VERBS
-from drynpu.plugins import build_manager, hookimpl
+from drynpu.plugins import Facade, build_manager, hookimpl
 
 
 def test_help_lists_every_verb_and_cuts_no_line(drynpu: Callable[..., Any]) -> None:
@@ -186,3 +187,35 @@ def test_a_plugin_cannot_replace_a_verb_that_was_not_imported_yet(verb: str) -> 
     plugins.register(Greedy(), "greedy")
     with pytest.raises(PluginError, match=f"the verb '{verb}' exists already"):
         build_cli(plugins)
+
+
+def test_doctor_mends_what_it_can(tmp_path: Path) -> None:
+    done = [""]
+
+    def mend() -> str:
+        if done[0] == "refused":
+            raise CommandError("there is no C++ compiler")
+        said, done[0] = done[0], ""
+        return said
+
+    facade = Facade(module="vendor_of_nobody", framework="json", extra="x", folder=tmp_path, mend=mend)
+    missing = Facade(module="other_of_nobody", framework="no_such_framework", extra="x", folder=tmp_path, mend=mend)
+
+    class Plugin:
+        @hookimpl
+        def drynpu_facades(self) -> tuple[Facade, ...]:
+            return (missing, facade)
+
+    def call(*arguments: str) -> Any:
+        plugins = build_manager(names=(), plugins=[("nobodys", Plugin())], record_problems=True)
+        return CliRunner().invoke(build_cli(plugins), ["doctor", *arguments])
+
+    ended = call("--fix")
+    assert (ended.exit_code, ended.output.splitlines()[-1]) == (0, "nothing to mend")
+    done[0] = "built it"
+    assert json.loads(call("--fix", "--json").output)["mended"] == ["vendor_of_nobody: built it"]
+    done[0] = "refused"
+    assert "mended" not in json.loads(call("--json").output)  # without --fix it only looks
+    refused = call("--fix", "--json")
+    assert refused.exit_code == 1
+    assert json.loads(refused.output)["problems"] == ["vendor_of_nobody: there is no C++ compiler"]
