@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FORMATS = ROOT / "docs" / "formats"
-PAGES = {page.name: page for page in [*FORMATS.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]}
+PAGES = {page.name: page for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]}
 READERS = sorted(
     path
     for room in ("core", "adapters", "tests", "examples", "benchmarks", "docs")
