@@ -117,8 +117,8 @@ def test_the_user_is_told(said: Said, complaint: str) -> None:
 
 
 def test_what_went_well_has_no_complaint(said: Said) -> None:
-    told = [text for name, case in TESTED.items() if case for text in quoted(name)]
-    assert [text for text in told if text in " ".join(said.cases["whole"].split())] == []
+    complaints = [text for name, case in TESTED.items() if case for text in quoted(name)]
+    assert [text for text in complaints if text in " ".join(said.cases["whole"].split())] == []
 
 
 def test_the_timeline_is_whole_json_with_all_digits(said: Said) -> None:

@@ -145,6 +145,15 @@ def dispatch_and_combine() -> None:
     assert quantised[3].cpu().tolist() == [per_expert[0], sum(per_expert)]
 
 
+def as_a_plain_product() -> None:
+    """Compare in 16 bits, where the sums of another way to multiply are rounded differently."""
+    both = of_both(64, 512)
+    half = of_both(512, 256)[rank].half().npu()
+    fused, whole = torch_npu.npu_all_gather_base_mm(both[rank].half().npu(), half, hcom, ranks)
+    assert torch.equal(whole.cpu(), torch.cat(both).half())
+    assert torch.equal(fused, whole @ half)
+
+
 def misuse() -> None:
     x, w = torch.randn(4, 6).npu(), torch.randn(6, 8).npu()
     known = f"there are: {hcom}"
@@ -171,6 +180,7 @@ with torch_npu.profiler.profile(experimental_config=config, on_trace_ready=handl
     products()
     experts()
     dispatch_and_combine()
+as_a_plain_product()
 misuse()
 Path(f"done_{rank}.txt").write_text("\n".join(done))
 dist.destroy_process_group()

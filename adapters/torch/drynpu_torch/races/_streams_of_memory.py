@@ -6,10 +6,11 @@ import inspect
 import sys
 import traceback
 
-from attrs import define, field, frozen
+from attrs import define, field, fields, frozen
 from torch.cuda._sanitizer import EventHandler, SynchronizationError
 
 from drynpu_torch.device._state import state
+from drynpu_torch.device._trace import Callbacks, DeviceTrace
 from drynpu_torch.device.npu.streams import current_stream
 
 
@@ -155,19 +156,9 @@ class StreamsOfMemory(EventHandler):
 
     def listen(self) -> None:
         """Be called whenever something happens to streams, events and memory."""
-        trace = state().trace
-        trace.event_creation.register(self._handle_event_creation, "handle_event_creation")
-        trace.event_deletion.register(self._handle_event_deletion, "handle_event_deletion")
-        trace.event_record.register(self._handle_event_record, "handle_event_record")
-        trace.event_wait.register(self._handle_event_wait, "handle_event_wait")
-        trace.event_synchronization.register(self._handle_event_synchronization, "handle_event_synchronization")
-        trace.memory_allocation.register(self._handle_memory_allocation, "handle_memory_allocation")
-        trace.memory_deallocation.register(self._handle_memory_deallocation, "handle_memory_deallocation")
-        trace.stream_creation.register(self._handle_stream_creation, "handle_stream_creation")
-        trace.stream_synchronization.register(self._handle_stream_synchronization, "handle_stream_synchronization")
-        trace.device_synchronization.register(self._handle_device_synchronization, "handle_device_synchronization")
-        trace.record_stream.register(self._handle_record_stream, "handle_record_stream")
-        trace.erase_stream.register(self._handle_erase_stream, "handle_erase_stream")
+        for kind in fields(DeviceTrace):
+            callbacks: Callbacks = getattr(state().trace, kind.name)
+            callbacks.register(getattr(self, f"_handle_{kind.name}"), f"handle_{kind.name}")
 
 
 def _stack() -> traceback.StackSummary:
