@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from drynpu.arrays import I32, I64, U8
 from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.device import innermost, nest
-from drynpu.kernels import Operators, Placement, Signature, TensorDesc
+from drynpu.kernels import NO_DATA, Operators, Placement, Signature, TensorDesc
 from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, UNKNOWN, DatasetRead, buffered_elements
 from drynpu_tf.capture._functions import FunctionGraphs
@@ -21,6 +21,7 @@ from drynpu_tf.capture._runs import Runs
 from drynpu_tf.rules import GraphNode, Precision, compile_graph, tensor_desc
 
 _TENSOR = re.compile(r"([a-z_0-9]*)\[([0-9, ]*)\]")
+_ARGUMENT = "_Arg"
 _Tensors = tuple[TensorDesc | None, ...]
 _Call = tuple[str, str, str]
 """Node, type, and the shapes of its inputs as the tracer writes them."""
@@ -274,10 +275,18 @@ def _outputs(
         known, node = arrived.get(name, {}), traced.get(name)
         # The optimised graph may have the operands of a product the other way round, so tracing counts for more.
         known |= {slot: shape for slot, shape in enumerate(node.outputs if node else ()) if shape is not None}
+        if not known and name in graph:
+            known = _without_numbers(graph[name])
         # What comes after a gap would stand in the wrong place.
         whole = next(slot for slot in range(len(known) + 1) if slot not in known)
         found[name] = tuple(known[slot] for slot in range(whole))
     return found
+
+
+def _without_numbers(node: Node) -> dict[int, TensorDesc]:
+    """Return the handle that a function is given for a variable or an iterator, of which the tracer writes no shape."""
+    handle = tensor_desc((), str(node.attributes.get("T")))
+    return {0: handle} if node.op_type == _ARGUMENT and handle.dtype == NO_DATA else {}
 
 
 def _signature(name: str, kind: str, inputs: _Tensors, outputs: tuple[TensorDesc, ...], node: Node | None) -> Signature:
