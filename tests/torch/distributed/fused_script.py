@@ -45,8 +45,9 @@ def products() -> None:
     xs, ws, biases = of_both(4, 6), of_both(6, 8), of_both(8)
     exact = [x.double() @ w.double() + b.double() for x, w, b in zip(xs, ws, biases, strict=True)]
     x, w, b = xs[rank].npu(), ws[rank].npu(), biases[rank].npu()
-    extra = torch.randn(4, 8)
-    same("all_reduce", torch_npu.npu_mm_all_reduce_base(x, w, hcom, bias=b, x3=extra.npu()), sum(exact) + extra)
+    more = of_both(4, 8)
+    found = torch_npu.npu_mm_all_reduce_base(x, w, hcom, bias=b, x3=more[rank].npu())
+    same("all_reduce", found, sum(exact) + sum(more))
     gathered = torch.cat(xs)
     out, whole = torch_npu.npu_all_gather_base_mm(x, w, hcom, ranks, bias=b)
     same("all_gather", out, gathered.double() @ ws[rank].double() + biases[rank].double())

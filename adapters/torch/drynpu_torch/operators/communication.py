@@ -67,13 +67,14 @@ def _reduced_dtype(call: Call) -> torch.dtype:
 
 
 def _all_reduce(call: Call) -> Tensor:
+    """Return ``allreduce(x1 @ x2 + bias + x3)`` (aclnnQuantMatmulAllReduce): each rank adds its bias and its x3."""
     _sum_only(call["reduce_op"])
     hcom = Communicator.from_name(call["hcom"])
-    bias, dtype = call["bias"], _reduced_dtype(call)
+    bias, more = call["bias"], call["x3"]
     part = _quantised(call)
     part = part if bias is None or bias.dtype is torch.int32 else part + wide(bias)
-    total = hcom.summed(part.to(dtype))
-    return total if call["x3"] is None else total + call["x3"].to(dtype)
+    part = part if more is None else part + wide(more)
+    return hcom.summed(part.to(_reduced_dtype(call)))
 
 
 def _sum_only(kind: str) -> None:
