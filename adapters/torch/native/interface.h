@@ -43,6 +43,13 @@ DRYNPU_EXPORT int64_t drynpu_stand_ins(int64_t* out, int64_t rows) {
   return npu::ASKED;
 }
 
+// Returns whether the process is a fork of one that had used the device; if not, it has now.
+DRYNPU_EXPORT int drynpu_use_device() {
+  if (!npu::refused) npu::note_use();
+  return npu::refused;
+}
+DRYNPU_EXPORT int drynpu_is_refused() { return npu::refused; }
+
 DRYNPU_EXPORT int drynpu_current_device() { return npu::current_device; }
 DRYNPU_EXPORT void drynpu_select_device(int index) { npu::current_device = static_cast<c10::DeviceIndex>(index); }
 DRYNPU_EXPORT int64_t drynpu_current_stream(int device) { return npu::stream_of(static_cast<c10::DeviceIndex>(device)); }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "forked.h"
 #include "segments.h"
 
 namespace npu {
@@ -25,6 +26,7 @@ struct BlockRow {
 class DeviceMemory : public Segments {
  public:
   Block* allocate(int64_t bytes, c10::StreamId stream, int device) {
+    use_device();
     const Call call(*this, Context::STATE);
     settings().read_environment();
     free_awaiting();

@@ -123,15 +123,39 @@ print(json.dumps(seen))
     assert run(script) == [True, True, True]
 
 
-def test_a_forked_process_has_its_tensors(run: Any) -> None:
-    script = """
+FORKED = """
 import json, os, torch, torch_npu
+
+def in_child(*uses):
+    read, write = os.pipe()
+    if not os.fork():
+        found = []
+        for use in uses:
+            try:
+                found.append(use())
+            except RuntimeError as error:
+                found.append(str(error))
+        os.write(write, json.dumps(found).encode())
+        os._exit(0)
+    os.wait()
+    return json.loads(os.read(read, 10000))
+
+before = in_child(lambda: (torch.arange(4.0, device="npu") * 2).tolist(), torch.npu._is_in_bad_fork)
 x = torch.arange(4.0, device="npu")
-read, write = os.pipe()
-if not os.fork():
-    os.write(write, json.dumps([str(x.device), (x * 2).tolist()]).encode())
-    os._exit(0)
-os.wait()
-print(os.read(read, 1000).decode())
+uses = [lambda: x * 2, lambda: torch.ones(2).npu(), lambda: torch.npu.set_device(0), torch.npu.current_device]
+after = in_child(*uses, torch.npu.synchronize, torch.npu._is_in_bad_fork, lambda: str(torch.manual_seed(3)) and 3)
+print(json.dumps([before, after, (x * 2).tolist(), torch.npu._is_in_bad_fork()]))
 """
-    assert run(script) == ["npu:0", [0.0, 2.0, 4.0, 6.0]]
+
+
+def test_a_fork_of_a_process_that_used_the_device_is_refused(run: Any) -> None:
+    before, after, doubled, parent_is_refused = run(FORKED)
+    assert before == [[0.0, 2.0, 4.0, 6.0], False]
+    *refused, known, seeded = after
+    text = "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn'"
+    assert len(refused) == 5
+    assert all(message.startswith(text) for message in refused), refused
+    assert known is True
+    assert seeded == 3, "a seed is for all devices, and no use of them"
+    assert doubled == [0.0, 2.0, 4.0, 6.0]
+    assert not parent_is_refused

@@ -31,9 +31,19 @@ record("after", 4)
 """
 
 
-def test_a_forked_child_has_its_own_result(scripts: Any) -> None:
+def products(run: Any, folder: str) -> int:
+    return sum("MatMulV2" in row["Name"] for row in run.output(folder).rows("kernel_details.csv"))
+
+
+def test_a_forked_child_ends_with_the_device_s_error_and_its_parent_goes_on(scripts: Any) -> None:
+    """The native device refuses a fork of a process that had used it; the child's profiler does not hang."""
     run = scripts(SCRIPT)
+    assert "status 1" in run.stdout
+    assert "RuntimeError: Cannot re-initialize NPU in forked subprocess" in run.stderr
+    assert [products(run, folder) for folder in ("parent", "after")] == [2, 4]
+
+
+def test_on_the_sink_a_forked_child_has_its_own_result(scripts: Any) -> None:
+    run = scripts(SCRIPT, environment={"DRYNPU_DEVICE": "sink"})
     assert "status 0" in run.stdout
-    for folder, products in (("parent", 2), ("child", 3), ("after", 4)):
-        rows = run.output(folder).rows("kernel_details.csv")
-        assert sum("MatMulV2" in row["Name"] for row in rows) == products
+    assert [products(run, folder) for folder in ("parent", "child", "after")] == [2, 3, 4]

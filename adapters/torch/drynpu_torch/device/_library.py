@@ -85,6 +85,15 @@ class Library:
         numbers, copies, sizes = map(int, counts)
         return numbers, copies, sizes
 
+    def use_device(self) -> bool:
+        """Note that the process uses the device; return False where it cannot, as a fork of one that had used it."""
+        return not self._functions.drynpu_use_device()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the process is a fork of one that had used the device."""
+        return bool(self._functions.drynpu_is_refused())
+
     @property
     def current_device(self) -> int:
         """The device of this thread."""

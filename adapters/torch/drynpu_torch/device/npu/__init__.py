@@ -23,6 +23,8 @@ from drynpu_torch.device.npu import (
 from drynpu_torch.device.npu._control import *
 from drynpu_torch.device.npu._control import lazy_call as _lazy_call  # noqa: F401 - a name that PyTorch's device modules have
 from drynpu_torch.device.npu._devices import *
+from drynpu_torch.device.npu._devices import init as _lazy_init  # noqa: F401 - a name that PyTorch's device modules have
+from drynpu_torch.device.npu._devices import is_in_bad_fork as _is_in_bad_fork  # noqa: F401 - PyTorch asks before it seeds
 from drynpu_torch.device.npu._graphed import make_graphed_callables
 from drynpu_torch.device.npu._host_runtime import *
 from drynpu_torch.device.npu._npugraph_handlers import NpuGraphOpHandler, register_npu_graph_handler
@@ -67,11 +69,6 @@ __all__ += memory.__all__
 __all__ += random.__all__
 __all__ += streams.__all__
 __all__ += [*TYPES, *REFUSED]
-
-
-def _is_in_bad_fork() -> bool:
-    """Return whether a fork has broken the device in this process, which does not happen here."""
-    return False
 
 
 def __getattr__(name: str) -> object:

@@ -67,7 +67,26 @@ class DeviceProperties:
 
 
 def init() -> None:
-    """Initialise the device, which needs nothing here."""
+    """
+    Initialise the device.
+
+    Raises
+    ------
+    RuntimeError
+        The process is a fork of one that had used the device (native device).
+    """
+    library = state().library
+    if library is not None and not library.use_device():
+        raise RuntimeError(
+            "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' "
+            "start method"
+        )
+
+
+def is_in_bad_fork() -> bool:
+    """Return whether the process is a fork of one that had used the device; the sink does not know."""
+    library = state().library
+    return library is not None and library.is_refused
 
 
 def is_initialized() -> bool:
@@ -87,6 +106,7 @@ def device_count() -> int:
 
 def current_device() -> int:
     """Return the index of this thread's device."""
+    init()
     return state().current_device
 
 
@@ -108,6 +128,7 @@ def set_device(device: DeviceLike) -> None:
         The device is of another type.
     """
     _check_start()
+    init()
     state().select_device(state().device_index(device))
 
 

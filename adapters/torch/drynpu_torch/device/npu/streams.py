@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drynpu_torch.device._state import DeviceLike, state
 from drynpu_torch.device._streams import Event, ExternalEvent, Stream, must_not_capture
+from drynpu_torch.device.npu._devices import init
 
 __all__ = [
     "Event",
@@ -20,6 +21,7 @@ __all__ = [
 
 def synchronize(device: DeviceLike = None) -> None:
     """Make the host wait until the device is drained."""
+    init()
     state().device_index(device)  # raises for a device that is not there
     must_not_capture("npuSynchronizeDevice")
     state().trace.device_synchronization.fire()
