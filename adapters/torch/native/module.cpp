@@ -70,6 +70,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (const char* name : {"_softmax", "_log_softmax"}) m.impl(name, torch::CppFunction::makeFromBoxedFunction<&softmax>());
   for (const char* name : {"_softmax_backward_data", "_log_softmax_backward_data"})
     m.impl(name, torch::CppFunction::makeFromBoxedFunction<&softmax_backward>());
+  m.impl("_nnpack_spatial_convolution", TORCH_FN(spatial_convolution));
   m.impl("one_hot", TORCH_FN(one_hot));
   m.impl("lstm_cell", TORCH_FN(lstm_cell_of_input));
   m.impl("mish_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());

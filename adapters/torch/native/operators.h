@@ -255,6 +255,14 @@ inline void softmax_backward(const c10::OperatorHandle& op, torch::jit::Stack* s
 }
 
 // The device takes indices of int32, too, and returns their type.
+// PyTorch's default looks for a library of CPUs; on a device it is a convolution like others.
+inline at::Tensor spatial_convolution(
+    const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias, c10::SymIntArrayRef padding,
+    c10::SymIntArrayRef stride) {
+  const std::vector<c10::SymInt> once(2, 1), none(2, 0);
+  return at::convolution_symint(input, weight, bias, stride, padding, once, false, none, 1);
+}
+
 inline at::Tensor one_hot(const at::Tensor& indices, int64_t classes) {
   const auto type = indices.scalar_type();
   return type == c10::kInt ? at::native::one_hot(indices.to(c10::kLong), classes).to(type) : at::native::one_hot(indices, classes);

@@ -131,6 +131,9 @@ for name, function in {
     "batch_norm": lambda d: F.batch_norm(image.to(d), None, None, training=True),
     "gelu": lambda d: F.gelu(a.to(d)),
     "conv2d": lambda d: F.conv2d(image.to(d), kernel.to(d), padding=1),
+    "nnpack": lambda d: (F.conv2d if d == "cpu" else torch._nnpack_spatial_convolution)(
+        image.to(d), kernel.to(d), padding=2, **({"stride": 2} if d == "cpu" else {"bias": None, "stride": 2})
+    ),
     "conv_transpose2d": lambda d: F.conv_transpose2d(image.to(d), kernel.transpose(0, 1).contiguous().to(d)),
     "max_pool2d": lambda d: F.max_pool2d(image.to(d), 2),
     "avg_pool2d": lambda d: F.avg_pool2d(image.to(d), 2),
