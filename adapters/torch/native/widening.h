@@ -19,7 +19,8 @@ inline bool is_half(const at::Tensor& tensor) {
 inline bool is_worse_narrow(std::string_view name) {
   for (std::string_view each : {"aten::slow_conv_transpose2d", "aten::slow_conv_transpose3d", "aten::grid_sampler_2d",
                                 "aten::grid_sampler_2d_backward", "aten::grid_sampler_3d",
-                                "aten::grid_sampler_3d_backward", "aten::mish_backward"})
+                                "aten::grid_sampler_3d_backward", "aten::mish_backward", "aten::upsample_linear1d",
+                                "aten::upsample_bicubic2d", "aten::upsample_trilinear3d"})
     if (name == each || name == std::string(each) + ".out") return true;
   return false;
 }

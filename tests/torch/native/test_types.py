@@ -20,6 +20,8 @@ def test_operators_take_halves_and_int32_as_on_a_device(run: Any) -> None:
     assert max(loss[2]) < LAST_PLACE["float16"]
     assert nll[:2] == ["torch.float32", True]
     assert max(nll[2]) < 1e-6
+    # Half a place: halves are rounded once, at the end. The CPU's own kernels are off by one and more.
+    assert max(found.pop("interpolate")) < 0.75 * LAST_PLACE["float16"]
     kinds, error = found.pop("lstm_cell")
     assert kinds == ["torch.float16", "torch.float32"]
     assert error < 2 * LAST_PLACE["float16"]

@@ -44,6 +44,13 @@ for dtype in (torch.float16, torch.bfloat16):
     grid = torch.rand(2, 5, 5, 2).to(dtype)
     compare(f"grid_sample {kind}", lambda t, g: functional.grid_sample(t, g, align_corners=False), small[:, :, 0], grid)
     compare(f"mish {kind}", functional.mish, x)
+positive, sizes = torch.rand(2, 3, 4, 5, 6).half() * 100, (9, 10, 11)
+found["interpolate"] = []
+for mode, given in (("linear", positive[0, 0]), ("bicubic", positive[0]), ("trilinear", positive)):
+    size = sizes[: given.dim() - 2]
+    near = functional.interpolate(given.npu(), size=size, mode=mode).cpu().double()
+    exact = functional.interpolate(given.double(), size=size, mode=mode)
+    found["interpolate"].append(float(((near - exact) / exact).abs().max()))
 index = torch.tensor([[1, 2, -1, 0], [0, -1, 1, 1]], dtype=torch.int32)
 compare("multilabel_margin_loss", functional.multilabel_margin_loss, torch.randn(2, 4).half(), index)
 compare("nll_loss2d", functional.nll_loss, torch.randn(2, 3, 2, 2), torch.randint(0, 3, (2, 2, 2)).int())
