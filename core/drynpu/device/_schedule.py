@@ -119,9 +119,10 @@ class _Scheduler:
             column[rows] for column in (work.ahead_ns, work.enqueue_ns, work.workspace_ns, work.api_ns, work.busy_ns)
         )
         # On the clock ``wall`` a dispatch may be shorter than its modelled parts, which then shrink alike.
-        fits = np.minimum(1.0, self.cost_ns[rows] / np.maximum(ahead + enqueue, 1))
-        enqueue_start = start + (ahead * fits).astype(np.int64)
-        handed_over = start + ((ahead + enqueue) * fits).astype(np.int64)
+        whole = np.maximum(ahead + enqueue, 1)
+        there = np.minimum(ahead + enqueue, self.cost_ns[rows])
+        enqueue_start = start + ahead * there // whole
+        handed_over = start + there
         launching = np.flatnonzero(d.launches[rows] > 0)
         dequeue = handed_over.copy()
         dequeue[launching] = fifo(handed_over[launching], busy[launching], self.state.dequeue_free_ns)
@@ -130,7 +131,7 @@ class _Scheduler:
         # The ACL call lies in the middle of the dequeue, what asks for its workspace before it.
         inside = dequeue + c.dequeue_ns // 2 * alone
         api_start = inside + workspace
-        before = start + (c.operator_ns * alone * fits).astype(np.int64)
+        before = start + c.operator_ns * alone * there // whole
         with_workspace = self.mode is LaunchMode.QUEUE_WITH_WORKSPACE
         for name, value in (
             ("workspace_start_ns", inside if with_workspace else before),
@@ -197,8 +198,8 @@ class _Scheduler:
         free = self.state.stream_free
         if kind == DispatchKind.RECORD_EVENT:
             self.state.events[event] = free.get(stream, 0)
-            # The record goes through the queue behind all that was put in before it.
-            arrival = max(int(self.out["dequeue_start_ns"][last]), self.state.dequeue_free_ns)
+            # The record goes through the queue behind all that was put in before it, when its call has put it in.
+            arrival = max(int(self.out["end_ns"][last]), self.state.dequeue_free_ns)
             drained = self.base_ns + int(np.ceil(free.get(stream, 0) * self.tick_ns))
             self.out["event_ns"][last] = max(arrival, drained)
         elif kind == DispatchKind.WAIT_EVENT:

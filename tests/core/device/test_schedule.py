@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from attrs import evolve
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from drynpu.device import Dispatches, DispatchKind, HostCosts, Launches, LaunchMode, StreamTimes, fifo, schedule_streams
@@ -86,8 +86,7 @@ def one_by_one(
         end = start + (b - a if clock is Clock.WALL else cost)
         stream, count = int(d.stream[i]), int(d.launches[i])
         if count:
-            fits = min(1.0, (end - start) / ahead)
-            dequeue = max(start + int(ahead * fits), queue_free)
+            dequeue = max(start + min(ahead, end - start), queue_free)
             queue_free = dequeue + busy
             for k in range(count):
                 node = dequeue + dequeue_ns // 2 + later + COSTS.api_ns // 2 + k * COSTS.node_ns
@@ -126,7 +125,24 @@ def ways(draw: st.DrawFn) -> tuple[Clock, LaunchMode]:
     return clock, LaunchMode.QUEUE if clock is Clock.WALL else draw(st.sampled_from(list(LaunchMode)))
 
 
+LONG_RECORD = (
+    Dispatches(
+        start_ns=np.array([0]),
+        end_ns=np.array([5101]),
+        kind=np.array([int(DispatchKind.RECORD_EVENT)]),
+        launches=np.array([0]),
+        workspace=np.array([False]),
+        stream=np.array([2]),
+        event=np.array([1]),
+        thread=np.array([1]),
+    ),
+    Launches(stream=np.zeros(0, np.int64), duration_ticks=np.zeros(0, np.int64)),
+)
+"""A call that lasts a nanosecond longer than it is modelled, on the clock ``wall``."""
+
+
 @given(work(), ways())
+@example(LONG_RECORD, (Clock.WALL, LaunchMode.QUEUE))
 def test_columns_equal_one_event_at_a_time(case: tuple[Dispatches, Launches], way: tuple[Clock, LaunchMode]) -> None:
     result = run(case, *way)
     starts, ends, kernels, reached = one_by_one(case, *way)

@@ -1,4 +1,4 @@
-"""What the formulas of docs/mindspore-calls.yaml may use: NumPy, SciPy and functions that take more than a line."""
+"""What the formulas of docs/mindspore-calls.yaml and mindspore-ops-calls.yaml may use: NumPy, SciPy and longer functions."""
 
 from __future__ import annotations
 
@@ -70,6 +70,42 @@ def placed(x: Any, mask: Any, source: Any) -> Any:
     return result
 
 
+def put_along(x: Any, index: Any, source: Any) -> Any:
+    """Return *x* with the elements of *source* in their rows at the columns that *index* says."""
+    result = x.copy()
+    np.put_along_axis(result, index, source[:, : index.shape[1]], 1)
+    return result
+
+
+def at(operation: Any, x: Any, places: Any, source: Any) -> Any:
+    """Return *x* after an operation with the elements of *source*, one after the other, at *places*."""
+    result = x.copy()
+    operation.at(result, places, source)
+    return result
+
+
+def windows(x: Any, height: int, width: int) -> Any:
+    """Return the windows of images ``[n, c, h, w]`` as columns ``[n, c * height * width, windows]``."""
+    seen = np.lib.stride_tricks.sliding_window_view(x, (height, width), (2, 3))
+    return seen.transpose(0, 1, 4, 5, 2, 3).reshape(len(x), x.shape[1] * height * width, -1)
+
+
+def overlap(boxes: Any, others: Any) -> Any:
+    """Return intersection over union, ``[others, boxes]``; boxes are x0, y0, x1, y1, both ends inside."""
+    low = np.maximum(boxes[None, :, :2], others[:, None, :2])
+    high = np.minimum(boxes[None, :, 2:], others[:, None, 2:])
+    common = np.maximum(high - low + 1, 0).prod(-1)
+    sizes = [(each[:, 2:] - each[:, :2] + 1).prod(-1) for each in (boxes, others)]
+    return common / (sizes[0][None] + sizes[1][:, None] - common)
+
+
+def corners(theta: Any, height: int, width: int) -> Any:
+    """Return where an affine map takes the middles of a grid's cells, which span -1 to 1."""
+    y, x = ((2 * np.arange(size) + 1) / size - 1 for size in (height, width))
+    grid = np.stack([*np.meshgrid(x, y), np.ones((height, width))], -1)
+    return np.einsum("hwk,nck->nhwc", grid, theta)
+
+
 NAMES: dict[str, Any] = {
     **{name: getattr(np, name) for name in np.__all__},
     "erfc": special.erfc,
@@ -78,6 +114,9 @@ NAMES: dict[str, Any] = {
     "expit": special.expit,
     "ndtr": special.ndtr,
     **{each.__name__: each for each in (attended, convolved, deconvolved, normalised, placed, scattered, weighted)},
+    **{each.__name__: each for each in (at, corners, overlap, put_along, windows)},
+    "matrices": matrices,
+    "special": special,
     "np": np,
 }
 

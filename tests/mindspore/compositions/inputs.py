@@ -1,4 +1,4 @@
-"""Inputs of the calls of docs/mindspore-calls.yaml, by name; the same numbers in every process."""
+"""Inputs of the calls of docs/mindspore-calls.yaml and docs/mindspore-ops-calls.yaml, by name; the same numbers in every process."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ def inputs() -> dict[str, Any]:
     arrays |= {"image": normal(2, 3, 5, 4), "filters": normal(4, 3, 3, 2), "offsets": normal(4)}
     arrays |= {"small": normal(2, 4, 3, 3), "lines": normal(2, 3, 8), "taps": normal(4, 3, 3)}
     arrays |= {"volume": normal(1, 2, 4, 5, 3), "blocks": normal(3, 2, 2, 3, 2)}
+    arrays |= {"windowed": normal(2, 3, 1, 20), "theta": normal(1, 2, 3)}
+    corners = np.sort(rng.integers(0, 40, (5, 2, 2)), axis=1).reshape(5, 4) + np.array([0, 0, 3, 5])
+    arrays |= {"boxes": corners, "boxes2": corners[2:] + np.array([1, -2, 4, 1])}
     whole = {"i": rng.integers(0, 4, (4, 6)), "j": rng.integers(0, 9, (4, 6)), "k": np.array([2, 0, 3, 2])}
     whole |= {"u": np.array([2, 0, 3, 1]), "v": rng.permuted(np.tile(np.arange(4), (4, 1)), axis=1)}
     whole |= {"places": rng.integers(0, 3, (2, 5, 4))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -90,12 +91,17 @@ def _xlogy(x: Any, y: Any) -> Any:
     return special.xlogy(x, y)
 
 
+def _sum(*tensors: Any) -> Any:
+    return functools.reduce(np.add, tensors)
+
+
 def _copy(x: Any) -> Any:
     return x
 
 
 ELEMENTWISE: Final[Mapping[str, Any]] = MappingProxyType(
     {
+        "AccumulateNV2": _sum,
         "AcosExt": np.arccos,
         "AcoshExt": np.arccosh,
         "AsinExt": np.arcsin,

@@ -47,7 +47,7 @@ tf | weight_gradient (x sizes dy) | Conv3DBackpropFilterV2=Conv3DBackpropFilterD
 tf | bias_addition (x bias) | BiasAdd=Add BiasAddV1=Add
 tf | bias_gradient (dy) | BiasAddGrad
 
-mindspore | convolution (x weight) | Conv2D
+mindspore | convolution (x weight) | Conv2D Conv3D
 mindspore | convolution (x weight bias stride padding dilation groups) | Conv2DExt=Conv2D
     Conv1DExt=Conv2D Conv3DExt=Conv3D
 mindspore | input_gradient (dy weight sizes) | Conv2DBackpropInput Conv2DTranspose=Conv2DBackpropInput
@@ -120,6 +120,7 @@ mindspore | layer_norm (x! scale! offset!) | LayerNorm=LayerNormV3 LayerNormExt=
 mindspore | affine_gradient (x dy variance mean scale) | LayerNormGrad=LayerNormGradV3
 mindspore | affine_gradient (dy x shape mean deviation scale) | LayerNormGradExt=LayerNormGradV3
 mindspore | normalisation (x) | RmsNorm*5 AddRmsNorm*6 AddLayerNormV2=AddLayerNorm*8 LinalgVectorNorm=LpNormV2*4
+mindspore | normalisation (x) | LRN*6
 mindspore | normalisation (dy x) | RmsNormGrad*11 AddLayerNormGrad*14
 mindspore | group_norm (x! groups scale! offset!) | GroupNorm
 mindspore | affine_gradient (dy x mean deviation scale) | GroupNormGrad

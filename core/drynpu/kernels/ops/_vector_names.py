@@ -68,7 +68,12 @@ mindspore | elementwise (x y z) | AddcdivExt=Addcdiv AddcmulExt=Addcmul InplaceC
     InplaceClampTensor=ClipByValueV2 InplaceMaskedFillScalar=MaskedFill InplaceMaskedFillTensor=MaskedFill
 mindspore | elementwise (dy x) | GeluGradExt=GeluGradV2*24 EluGradExt=EluGradV2 HardtanhGrad LogSigmoidGrad
     ThresholdGrad=ThresholdGradV2D SwigluGrad=SwiGluGrad*20 SoftplusGradExt=SoftplusV2Grad MishGradExt=MishGrad*16
-mindspore | accumulation (x) | AddN
+mindspore | elementwise (x) | ACos=Acos Erfinv Inv Invert BesselI0e BesselI1e CeLU=CeluV2 SoftShrink PopulationCount
+    NanToNum
+mindspore | elementwise (x y) | LeftShift RightShift
+mindspore | elementwise (x y z) | Lerp Addcmul Addcdiv
+mindspore | comparison (x y) | IsClose
+mindspore | accumulation (x) | AddN AccumulateNV2
 mindspore | cast (x) | Cast
 
 onnx | elementwise () | Abs Neg Sign Sqrt Reciprocal Exp Log Sin Cos Tan Sinh Cosh Asin Acos Atan Asinh Acosh Atanh
@@ -96,7 +101,8 @@ mindspore | one_pass (x) | ReduceMax ReduceMin ReduceProd
     SortExt=Sort ArgSort=Sort MedianDim=TopKV2 MedianExt=TopKV2 Kthvalue=TopKV2 CumminExt=Cummin TraceExt=Trace
     HistcExt=Histogram BincountExt=Bincount AvgPool1D=AvgPoolV2 AvgPool2D=AvgPoolV2 AvgPool3DExt=AvgPool3D
     AdaptiveAvgPool1D=AdaptiveAvgPool2d AdaptiveAvgPool2DExt=AdaptiveAvgPool2d AdaptiveMaxPool1D=AdaptiveMaxPool2d
-    AdaptiveAvgPool3DExt=AdaptiveAvgPool3d MaxPoolWithMask=MaxPoolWithArgmaxV1 MaxPoolWithIndices=MaxPoolWithArgmaxV3
+    ReduceStd=ReduceStdV2 Cummax Cummin Sort Trace Renorm InTopK=InTopKD AdaptiveAvgPool3D=AdaptiveAvgPool3d
+    MaxPoolWithArgmaxV2 AdaptiveAvgPool3DExt=AdaptiveAvgPool3d MaxPoolWithMask=MaxPoolWithArgmaxV1 MaxPoolWithIndices=MaxPoolWithArgmaxV3
 
 onnx | reduction (x) | ReduceSum=ReduceSumD ReduceMean=ReduceMeanD ReduceMax=ReduceMaxD ReduceMin=ReduceMinD
     ReduceProd=ReduceProdD ReduceL1=LpNorm ReduceL2=LpNorm ReduceSumSquare=SquareSumV1 ReduceLogSum ReduceLogSumExp
@@ -127,12 +133,14 @@ tf | one_hot (index) | OneHot=OneHotD
 
 mindspore | move (x) | Transpose StridedSlice=StridedSliceD Slice SliceExt=Slice ReverseV2 Contiguous=AsStrided
     Copy=TensorMove TensorMove Clone=TensorMove ViewCopy InplaceCopy=TensorMove
-mindspore | gather (x index) | Gather=GatherV2 GatherNd
+mindspore | gather (x index) | Gather=GatherV2 GatherNd Take=GatherV2
 mindspore | gather (index x) | Embedding=GatherV2
 mindspore | gather (x . index) | GatherD=GatherElements IndexSelect=GatherV2
 mindspore | grow (x) | RepeatInterleaveInt=RepeatInterleave RepeatInterleaveTensor=RepeatInterleave ConstantPadND=PadV3
     ReflectionPad1D=MirrorPad ReflectionPad2D=MirrorPad ReflectionPad3D=MirrorPad ReplicationPad1D=PadV3
     ReplicationPad2D=PadV3 ReplicationPad3D=PadV3 DiagExt=Diag Im2ColExt=Im2col
+mindspore | grow (x) | Diag MirrorPad SpaceToBatchND=SpaceToBatchNDD UpsampleNearest2D=UpsampleNearest Ger Cdist IOU=Iou
+mindspore | move (x) | Tril Triu FFTShift IFFTShift ReverseSequence BatchToSpaceND=BatchToSpaceNDD
 mindspore | move (x) | Roll TrilExt=Tril ReflectionPad1DGrad=PadV3Grad ReflectionPad2DGrad=PadV3Grad
     ReflectionPad3DGrad=PadV3Grad ReplicationPad1DGrad=PadV3Grad ReplicationPad2DGrad=PadV3Grad
     ReplicationPad3DGrad=PadV3Grad Col2ImExt=Col2im
@@ -155,6 +163,7 @@ CREATION = """
 tf | fill (x) | OnesLike ZerosLike Fill
 tf | sequence () | Range=RangeD LinSpace=LinSpaceD
 
+mindspore | sequence () | LinSpace
 mindspore | fill () | OnesLike ZerosLike Ones=OnesLike Zeros=ZerosLike Fill FillV2=Fill FillScalar=Fill FullLike=Fill
 
 onnx | make () | Range=RangeD
@@ -172,7 +181,12 @@ tf | add_up (updates index) | UnsortedSegmentSum=UnsortedSegmentSumD UnsortedSeg
 tf | add_up (index updates) | ScatterNd
 
 mindspore | scatter (x index updates) | ScatterNdUpdate ScatterAdd
-mindspore | scatter_copy (x index updates) | TensorScatterUpdate TensorScatterAdd
+mindspore | scatter (x index updates) | IndexAdd=InplaceIndexAdd
+mindspore | scatter_copy (x index updates) | TensorScatterUpdate TensorScatterAdd TensorScatterSub TensorScatterMul
+    TensorScatterDiv TensorScatterMax TensorScatterMin TensorScatterElements=ScatterElements
+mindspore | scatter_copy (x . index updates) | Scatter=ScatterElements
+mindspore | clear_and_add_up (index updates) | ScatterNd
+mindspore | clear_and_add_up (updates index) | UnsortedSegmentMin UnsortedSegmentMax UnsortedSegmentProd
 mindspore | clear_and_add_up (updates index) | UnsortedSegmentSum EmbeddingDenseBackward=EmbeddingDenseGrad
 mindspore | clear_and_add_up (. . index updates) | GatherDGradV2=ScatterElements
 

@@ -1,0 +1,48 @@
+"""Every call of docs/mindspore-ops-calls.yaml computes what NumPy or SciPy says."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+_HERE = Path(__file__).parent
+_value_of = runpy.run_path(str(_HERE / "formulas.py"))["value_of"]
+_inputs = runpy.run_path(str(_HERE / "inputs.py"))["inputs"]
+CALLS = _HERE.parents[2] / "docs" / "mindspore-ops-calls.yaml"
+CASES = [
+    pytest.param(call, formula, id=call)
+    for family in yaml.safe_load(CALLS.read_text()).values()
+    for call, formula in family.items()
+]
+
+
+@pytest.fixture(scope="module")
+def done(scripts: Any) -> Any:
+    return scripts.simulated(_HERE / "run_ops_calls.py", str(CALLS), "found.pickle")
+
+
+@pytest.fixture(scope="module")
+def found(done: Any) -> dict[str, Any]:
+    return dict(pickle.loads((done.folder / "found.pickle").read_bytes()))
+
+
+def test_every_primitive_has_a_rule(done: Any) -> None:
+    (run,) = done.runs("profiled")
+    (about,) = (json.loads(path.read_text()) for path in run.rglob("profiler_metadata.json"))
+    assert about["drynpu"]["unmapped_operators"] == {}
+
+
+@pytest.mark.parametrize(("call", "formula"), CASES)
+def test_a_call_computes_what_the_formula_says(call: str, formula: str, found: dict[str, Any]) -> None:
+    result = found[call]
+    assert not isinstance(result, str), result
+    expected = np.asarray(_value_of(formula, _inputs()))
+    assert np.shape(result) == expected.shape
+    np.testing.assert_allclose(result, expected, rtol=2e-4, atol=2e-5)
