@@ -1,4 +1,4 @@
-"""What the formulas of docs/mindspore-calls.yaml and mindspore-ops-calls.yaml may use: NumPy, SciPy and longer functions."""
+"""What the formulas of docs/mindspore-calls.yaml and mindspore-ops-calls.yaml may use: NumPy, SciPy and functions."""
 
 from __future__ import annotations
 

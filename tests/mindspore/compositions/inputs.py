@@ -1,4 +1,4 @@
-"""Inputs of the calls of docs/mindspore-calls.yaml and docs/mindspore-ops-calls.yaml, by name; the same numbers in every process."""
+"""Inputs of the calls of docs/mindspore-calls.yaml and mindspore-ops-calls.yaml; the same numbers in every process."""
 
 from __future__ import annotations
 

@@ -60,9 +60,9 @@ class Sanitizer:
         self.event_handler.listen()
         return True
 
-    def __del__(self) -> None:
-        """Leave the mode, which is one of the thread."""
-        with contextlib.suppress(Exception):  # the interpreter may be ending
+    def __del__(self, suppress: type[contextlib.suppress] = contextlib.suppress) -> None:
+        """Leave the mode, which is one of the thread; where the interpreter ends, modules have lost their names."""
+        with suppress(Exception):
             if self.dispatch is not None:
                 self.dispatch.__exit__(None, None, None)
 
