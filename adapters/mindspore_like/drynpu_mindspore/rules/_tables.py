@@ -29,17 +29,18 @@ NOTHING: Final = frozenset(f"{_SHAPES} {_VIEWS} {_GRAPH} {_COMMUNICATION}".split
 _AI_CPU: Final = """
 UniformReal UniformInt StandardNormal StandardLaplace Gamma Poisson Multinomial RandomChoiceWithMask RandpermV2
 RandomShuffle TruncatedNormal Unique UniqueWithPad Where NonZero Bincount MatrixDiagV3 MatrixDiagPartV3 MatrixInverse
-Cholesky Qr Svd FFT IFFT SearchSorted Histogram NonMaxSuppressionV3 CropAndResize CTCLoss CTCGreedyDecoder Range
-Real Imag Conj Polar Complex MatrixSetDiagV3 MatrixBandPart MatrixDeterminant LogMatrixDeterminant MatrixPower MatrixSolve
-MatrixInverseExt MatrixExp CholeskySolve CholeskyInverse Lu LuSolve LuUnpack Lstsq Eig Geqrf Cross Pdist Median
-FFT2 FFTN IFFT2 IFFTN RFFT RFFT2 RFFTN IRFFT IRFFT2 IRFFTN FFTWithSize BesselI0 BesselI1 BesselJ0 BesselJ1 BesselK0
-BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Digamma Lgamma Mvlgamma Polygamma Igamma Igammac Zeta Sinc Gcd Lcm Hypot
-Heaviside NextAfter Fmax Fmin Logit Eps IndexFill AffineGrid ChannelShuffle Im2Col Col2Im Padding HammingWindow BartlettWindow
-BlackmanWindow LogSpace CumulativeLogsumexp MaxPool3DWithArgmax MaxUnpool2D MultiMarginLoss MultilabelMarginLoss Bucketize
-UniqueConsecutive MaskedSelect
+Cholesky Qr Svd FFT IFFT SearchSorted Histogram NonMaxSuppressionV3 CropAndResize CTCLoss CTCGreedyDecoder Range Real
+Imag Conj Polar Complex MatrixSetDiagV3 MatrixBandPart MatrixDeterminant LogMatrixDeterminant MatrixPower MatrixSolve
+MatrixInverseExt MatrixExp CholeskySolve CholeskyInverse Lu LuSolve LuUnpack Lstsq Eig Geqrf Cross Pdist Median FFT2
+FFTN IFFT2 IFFTN RFFT RFFT2 RFFTN IRFFT IRFFT2 IRFFTN FFTWithSize BesselI0 BesselI1 BesselJ0 BesselJ1 BesselK0
+BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Digamma Lgamma Mvlgamma Polygamma Igamma Igammac Zeta Sinc Gcd Lcm
+Hypot Heaviside NextAfter Fmax Fmin Logit Eps IndexFill AffineGrid ChannelShuffle Im2Col Col2Im Padding HammingWindow
+BartlettWindow BlackmanWindow LogSpace CumulativeLogsumexp MaxPool3DWithArgmax MaxUnpool2D MultiMarginLoss
+MultilabelMarginLoss Bucketize UniqueConsecutive MaskedSelect
 """
-# The second half is from MindSpore's own register of AI CPU kernels (mindspore/ops/_op_impl/aicpu of its package) and its
-# sources of them, less what the operator library has a kernel of a core for.
+# From Real on most are in MindSpore's own register of AI CPU kernels (mindspore/ops/_op_impl/aicpu of its package) and
+# have no kernel of a core in the operator library. Bessel functions, transforms and decompositions that are not in the
+# register are assumed to run there as their kin does.
 
 
 def placement_rules() -> dict[str, Rule]:

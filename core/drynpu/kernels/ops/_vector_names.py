@@ -102,7 +102,8 @@ mindspore | one_pass (x) | ReduceMax ReduceMin ReduceProd
     HistcExt=Histogram BincountExt=Bincount AvgPool1D=AvgPoolV2 AvgPool2D=AvgPoolV2 AvgPool3DExt=AvgPool3D
     AdaptiveAvgPool1D=AdaptiveAvgPool2d AdaptiveAvgPool2DExt=AdaptiveAvgPool2d AdaptiveMaxPool1D=AdaptiveMaxPool2d
     ReduceStd=ReduceStdV2 Cummax Cummin Sort Trace Renorm InTopK=InTopKD AdaptiveAvgPool3D=AdaptiveAvgPool3d
-    MaxPoolWithArgmaxV2 AdaptiveAvgPool3DExt=AdaptiveAvgPool3d MaxPoolWithMask=MaxPoolWithArgmaxV1 MaxPoolWithIndices=MaxPoolWithArgmaxV3
+    MaxPoolWithArgmaxV2 AdaptiveAvgPool3DExt=AdaptiveAvgPool3d MaxPoolWithMask=MaxPoolWithArgmaxV1
+    MaxPoolWithIndices=MaxPoolWithArgmaxV3
 
 onnx | reduction (x) | ReduceSum=ReduceSumD ReduceMean=ReduceMeanD ReduceMax=ReduceMaxD ReduceMin=ReduceMinD
     ReduceProd=ReduceProdD ReduceL1=LpNorm ReduceL2=LpNorm ReduceSumSquare=SquareSumV1 ReduceLogSum ReduceLogSumExp
