@@ -7,12 +7,26 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/ThreadLocalPythonObjects.h>
 #include <torch/library.h>
 
 #include "operators.h"
 #include "work.h"
 
 namespace npu {
+
+// Takes from this thread the Python objects that PyTorch keeps for it: backward() leaves a copy of the context variables
+// there. A work of gloo copies what is local to the thread that starts it, and a thread of gloo drops that copy.
+class WithoutPythonObjects {
+ public:
+  WithoutPythonObjects() { at::impl::ThreadLocalPythonObjects::set_state({}); }
+  ~WithoutPythonObjects() { at::impl::ThreadLocalPythonObjects::set_state(std::move(kept_)); }
+  WithoutPythonObjects(const WithoutPythonObjects&) = delete;
+  WithoutPythonObjects& operator=(const WithoutPythonObjects&) = delete;
+
+ private:
+  at::impl::ThreadLocalPythonObjects kept_ = at::impl::ThreadLocalPythonObjects::get_state();
+};
 
 inline void collective(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   Views views;
@@ -24,7 +38,10 @@ inline void collective(const c10::OperatorHandle& op, torch::jit::Stack* stack) 
   const auto to_device = [&](const at::Tensor& tensor) { return original_of(views, tensor); };
   const size_t first = stack->size() - op.schema().arguments().size();
   for (size_t i = first; i < stack->size(); ++i) (*stack)[i] = replaced((*stack)[i], to_host);
-  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  {
+    const WithoutPythonObjects without_objects;
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  }
   for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i) {
     auto& value = (*stack)[i];
     if (value.isObject() && value.type() == work_type())
