@@ -22,7 +22,7 @@ from drynpu._errors import (
 )
 from drynpu._extras import require
 from drynpu._guard import facade_version, find_genuine, hand_over
-from drynpu._open import open_run
+from drynpu._open import load_ipython_extension, open_run
 from drynpu._say import say, say_once
 from drynpu._toolkit import TOOLKIT_VARIABLES, cann_release, toolkit_folder
 
@@ -43,6 +43,7 @@ __all__ = [
     "facade_version",
     "find_genuine",
     "hand_over",
+    "load_ipython_extension",
     "open_run",
     "require",
     "say",

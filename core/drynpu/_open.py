@@ -23,3 +23,8 @@ def open_run(path: str | PathLike[str]) -> Any:
     """
     # By name: importing drynpu loads no room.
     return import_module("drynpu.views.notebook").open_run(path)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Add the cell magic ``%%npu_profile`` to a notebook: what ``%load_ext drynpu`` calls."""
+    import_module("drynpu.views.notebook.magic").register_magic(shell)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drynpu.plugins import Facade, KernelRule, RecordedCalls, facade_folder, hookimpl
+from drynpu.plugins import BlockRecorder, Facade, KernelRule, RecordedCalls, facade_folder, hookimpl
 
 if TYPE_CHECKING:
     import click
@@ -58,6 +59,16 @@ def drynpu_recorded_calls(framework: str) -> RecordedCalls | None:
     from drynpu_torch.rules import FALLBACKS, signature_from_profile
 
     return RecordedCalls(read=signature_from_profile, fallbacks=FALLBACKS)
+
+
+@hookimpl
+def drynpu_block_recorder(framework: str, folder: Path) -> BlockRecorder | None:
+    """Return what records a block with ``torch_npu.profiler``."""
+    if framework != "torch":
+        return None
+    from drynpu_torch.block_recorder import TorchBlockRecorder
+
+    return TorchBlockRecorder(folder)
 
 
 @hookimpl

@@ -18,13 +18,23 @@ from drynpu.plugins._checks import HOOKS
 from drynpu.plugins._discovery import DISABLED_VARIABLE
 from drynpu.plugins._manager import Plugins, build_manager, from_plugins
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, hookimpl
-from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, RecordedCalls, StandIn, facade_folder
+from drynpu.plugins._values import (
+    Activation,
+    BlockRecorder,
+    Exporter,
+    Facade,
+    KernelRule,
+    RecordedCalls,
+    StandIn,
+    facade_folder,
+)
 
 __all__ = [
     "DISABLED_VARIABLE",
     "ENTRY_POINT_GROUP",
     "HOOKS",
     "Activation",
+    "BlockRecorder",
     "Exporter",
     "Facade",
     "KernelRule",

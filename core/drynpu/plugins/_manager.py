@@ -15,7 +15,7 @@ from drynpu.plugins import _spec
 from drynpu.plugins._checks import check_hooks
 from drynpu.plugins._discovery import Candidate, blocked_by_environment, candidates, unknown_plugin
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, PROJECT
-from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, RecordedCalls, StandIn
+from drynpu.plugins._values import Activation, BlockRecorder, Exporter, Facade, KernelRule, RecordedCalls, StandIn
 
 if TYPE_CHECKING:
     import click
@@ -188,6 +188,23 @@ class Plugins:
                 if group.commands.get(verb) is not command:
                     group.add_command(command, verb)
                     raise PluginError(f"{self.place(name)}: the verb {verb!r} exists already; choose another name")
+
+    def block_recorder(self, framework: str, folder: Path) -> BlockRecorder:
+        """
+        Return what records a block with a framework's profiler below *folder*.
+
+        Raises
+        ------
+        PluginError
+            No plugin records blocks of the framework.
+        ImportError
+            The framework is not installed.
+        """
+        for _, recorder in self._ask("drynpu_block_recorder", framework=framework, folder=folder):
+            if recorder is not None:
+                found: BlockRecorder = recorder
+                return found
+        raise PluginError(f"no plugin records blocks of {framework!r}; installed: {', '.join(self.names)}")
 
     def activate(self, context: Activation) -> None:
         """Tell every plugin that a script is about to start."""

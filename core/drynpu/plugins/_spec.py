@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drynpu.plugins._markers import hookspec
-from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, RecordedCalls, StandIn
+from drynpu.plugins._values import Activation, BlockRecorder, Exporter, Facade, KernelRule, RecordedCalls, StandIn
 
 if TYPE_CHECKING:
     import click
 
 __all__ = [
     "drynpu_activate",
+    "drynpu_block_recorder",
     "drynpu_chips",
     "drynpu_cli",
     "drynpu_exporters",
@@ -164,4 +165,23 @@ def drynpu_activate(context: Activation) -> None:
     ----------
     context:
         The script, its arguments and its environment.
+    """
+
+
+@hookspec
+def drynpu_block_recorder(framework: str, folder: Path) -> BlockRecorder | None:
+    """
+    Record a block of a test or of a notebook with a framework's profiler.
+
+    Parameters
+    ----------
+    framework:
+        The adapter whose profiler is wanted, e.g. ``"torch"``. Answer ``None`` for any other than yours.
+    folder:
+        Where the result directory belongs.
+
+    Raises
+    ------
+    ImportError
+        The framework is not installed.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from attrs import frozen
 
@@ -81,3 +81,16 @@ class Activation:
     """``sys.argv`` of the script, its own name first."""
     environment: MutableMapping[str, str]
     """The environment that the script will see; a plugin may add to it."""
+
+
+class BlockRecorder(Protocol):
+    """Records a block of code with a framework's profiler, for tests and notebooks."""
+
+    def start(self) -> None:
+        """Begin to record every step, with shapes and memory."""
+
+    def step(self) -> None:
+        """End a step."""
+
+    def stop(self) -> None:
+        """End the recording and write its result directory below the recorder's folder."""
