@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import orjson
-from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,6 +27,22 @@ def echo_json(document: object) -> None:
     click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode())
 
 
+@contextmanager
+def output_to_stderr() -> Iterator[None]:
+    """Send what this process and those that it starts print on stdout to stderr meanwhile: a document stands alone."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
 def console(*, stderr: bool = False) -> Console:
     """Return a console that prints text as it is: ``drynpu[torch]`` and ``[Errno 2]`` are no markup."""
+    from rich.console import Console  # a script that is run does not wait for it
+
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False)

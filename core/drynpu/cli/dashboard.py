@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from drynpu._extras import require
-from drynpu.cli._shared import console
+from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.views.runs import Library
 
 
@@ -20,19 +21,26 @@ from drynpu.views.runs import Library
     show_default=True,
     help="Address to listen on. Others than this machine then need the token that is printed.",
 )
-def dashboard(directory: Path, port: int, host: str) -> None:
+@as_json
+def dashboard(directory: Path, port: int, host: str, json_output: bool) -> None:
     """
     Serve the runs below DIRECTORY as pages: steps, operators, timeline, memory and what else they hold.
 
     DIRECTORY holds result directories (*_ascend_pt, *_ascend_ms, PROF_*), also of a real device and without raw data,
-    or is one of them, or a single result file. New runs appear while it is served. Ctrl-C ends it.
+    or is one of them, or a single result file. New runs appear while it is served. Ctrl-C ends it. With --json the
+    address and the runs that are there are printed when it is served.
     """
     require("dash", "dashboard")
     from drynpu.views.dashboard import Place, serve
 
-    out = console()
+    library = Library(directory)
 
     def report(address: str) -> None:
-        out.print(f"Runs below {directory}: {address}\nCtrl-C ends it.", soft_wrap=True)
+        if json_output:
+            runs = [{"name": run.name, "ranks": [rank.rank for rank in run.folders]} for run in library.folders()]
+            echo_json({"address": address, "directory": str(directory), "runs": runs})
+            sys.stdout.flush()  # who reads it waits for it, not for the end
+        else:
+            console().print(f"Runs below {directory}: {address}\nCtrl-C ends it.", soft_wrap=True)
 
-    serve(Library(directory), Place(host, port), report)
+    serve(library, Place(host, port), report)

@@ -9,7 +9,7 @@ import click
 
 from drynpu import CommandError, OutputError
 from drynpu._spelling import did_you_mean
-from drynpu.cli._shared import console
+from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.plugins import Exporter, Plugins
 from drynpu.views.runs import Run
 
@@ -20,8 +20,9 @@ from drynpu.views.runs import Run
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for the files."
 )
+@as_json
 @click.pass_obj
-def export(plugins: Plugins, directory: Path, names: Sequence[str], output: Path) -> None:
+def export(plugins: Plugins, directory: Path, names: Sequence[str], output: Path, json_output: bool) -> None:
     """
     Write the run in DIRECTORY as other tools read it: chrome, mindinsight, parquet, or what plugins add.
 
@@ -35,12 +36,18 @@ def export(plugins: Plugins, directory: Path, names: Sequence[str], output: Path
             raise CommandError(f"no exporter {name!r}.{did_you_mean(name, exporters)} There are: {known}")
     run = Run.from_path(directory)
     output.mkdir(parents=True, exist_ok=True)
+    files: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         written = _export(run, name, exporters[name], output)
         if not written:
             raise OutputError(f"{name}: the profile holds nothing that this exporter writes")
+        files[name] = [str(path) for path in written]
+        if json_output:
+            continue
         size = sum(path.stat().st_size for path in written) / 2**20
         console().print(f"{name}: {len(written)} files in {output} ({size:.1f} MB)", soft_wrap=True)
+    if json_output:
+        echo_json({"written": files})
 
 
 def _export(run: Run, name: str, exporter: Exporter, output: Path) -> list[Path]:

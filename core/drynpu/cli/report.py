@@ -69,7 +69,10 @@ def _summarise(directory: Path, rank: str, *, json_output: bool) -> None:
     text = markdown_summary(chosen.summary, find_all(chosen.profile, chosen.summary))
     page = os.environ.get("GITHUB_STEP_SUMMARY")
     if not page:
-        click.echo(text, nl=False)
+        if json_output:
+            echo_json({"markdown": text})
+        else:
+            click.echo(text, nl=False)
         return
     try:
         with Path(page).open("a", encoding="utf-8") as stream:

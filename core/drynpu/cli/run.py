@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import runpy
 import sys
+from collections.abc import Sequence
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -14,7 +16,8 @@ import click
 
 from _drynpu_finder import served_folders
 from drynpu import TOOLKIT_VARIABLES, CommandError, toolkit_folder
-from drynpu.cli._world import read_world, run_world, world_options
+from drynpu.cli._shared import as_json
+from drynpu.cli._world import WorldOptions, read_world, run_world, world_options
 from drynpu.options import Clock, Settings
 from drynpu.platforms import load_chip
 from drynpu.plugins import Activation, Plugins
@@ -61,6 +64,7 @@ _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
     help="Serve tensorflow in its v1 face, or not.  [default: to scripts that need it]",
 )
 @world_options
+@as_json
 @click.option("--module", "-m", "is_module", is_flag=True, help="SCRIPT is a module name, as in python -m.")
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -80,6 +84,7 @@ def run(
     profile_steps: str | None,
     profile_output: Path | None,
     tf1: bool | None,
+    json_output: bool,
     is_module: bool,
     script: str,
     arguments: tuple[str, ...],
@@ -90,6 +95,9 @@ def run(
 
     The script needs no change: torch_npu and the other vendor modules resolve to drynpu's unless genuine ones are
     installed. At the end a summary says where the step time went.
+
+    With --json one document has the exit status and the summaries of all results of all processes; what the script
+    prints goes to stderr.
     """
     given = {
         "DRYNPU_CHIP": chip,
@@ -114,10 +122,21 @@ def run(
         click.echo(f"drynpu: {notice}", err=True)
     load_chip(settings.chip, extra_files=plugins.chip_files())
     job = read_world(world, settings.devices)
+    command = [*(["-m"] if is_module else []), script, *arguments]
+    if json_output:
+        raise SystemExit(_documented(job, command))
     if job is not None:
-        raise SystemExit(run_world(job, [*(["-m"] if is_module else []), script, *arguments]))
+        raise SystemExit(run_world(job, command))
     _serve_facades(plugins)
     _start(plugins, script, arguments, is_module=is_module)
+
+
+def _documented(job: WorldOptions | None, command: Sequence[str]) -> int:
+    # Reading results takes longer to import than all the rest of this command.
+    from drynpu.cli._run_document import run_documented, run_process
+
+    start = functools.partial(run_process, command) if job is None else functools.partial(run_world, job, command)
+    return run_documented(command, start)
 
 
 def _order(profile: bool, steps: str | None, output: Path | None) -> dict[str, str]:

@@ -31,6 +31,7 @@ from drynpu.recorder._recorder import METADATA_FILE, Recorder, framework_plan, l
 from drynpu.recorder._recording import Outcome, Setup, write_devices, write_recording, write_system
 from drynpu.recorder._recovery import Recovered, find_journals, recover
 from drynpu.recorder._rendezvous import RankCall, RankRendezvous, RankStore, announce
+from drynpu.recorder._run_journal import RUN_VARIABLE, RunJournal
 from drynpu.recorder._sampler import HostSampler
 from drynpu.recorder._symmetry import SymmetricPeers
 from drynpu.recorder._world import WORLD_VARIABLE, FolderStore, WorldCommand, note_end
@@ -43,6 +44,7 @@ __all__ = [
     "METADATA_FILE",
     "PROFILE_VARIABLE",
     "REDUCTIONS",
+    "RUN_VARIABLE",
     "SAVE_INTERVAL_NS",
     "WORLD_VARIABLE",
     "CheckCommand",
@@ -65,6 +67,7 @@ __all__ = [
     "RankStore",
     "Recorder",
     "Recovered",
+    "RunJournal",
     "ScheduleWarning",
     "Setup",
     "SymmetricPeers",

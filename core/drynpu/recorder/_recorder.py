@@ -23,6 +23,7 @@ from drynpu.products import deliver_toolkit
 from drynpu.raw import ClockAnchors, new_prof_directory, write_document
 from drynpu.recorder._journal import Documents, Journal
 from drynpu.recorder._recording import Outcome, Setup, write_devices
+from drynpu.recorder._run_journal import RunJournal
 from drynpu.recorder._sampler import HostSampler
 from drynpu.simulate import Destination, HostSamples, Planner, Recording
 
@@ -228,6 +229,11 @@ class Recorder:
             plan=plan,
         )
         self.outcome = write_devices(recordings, place, setup)
+        journal = RunJournal.from_environ(os.environ)
+        if journal is not None:
+            journal.note(
+                self.outcome.directory.absolute(), self.outcome.prof_path and self.outcome.prof_path.absolute()
+            )
         return self.outcome
 
     def deliver(self) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,15 @@ def test_every_bundled_exporter_writes(drynpu: Run, profile: Make, tmp_path: Pat
     assert (tmp_path / "out" / "trace_view.json.gz").is_file()
     assert (tmp_path / "out" / "kernels.parquet").is_file()
     assert (tmp_path / "out" / "profiler" / "profiler_info_0.json").is_file()
+
+
+def test_json_names_the_files_of_each_exporter(drynpu: Run, profile: Make, tmp_path: Path) -> None:
+    profile(tmp_path / "a_ascend_pt")
+    out = tmp_path / "out"
+    ended = drynpu("export", tmp_path / "a_ascend_pt", "--to", "chrome", "--to", "parquet", "-o", out, "--json")
+    written = json.loads(ended.out)["written"]
+    assert written["chrome"] == [str(out / "trace_view.json.gz")]
+    assert set(written["parquet"]) == {str(path) for path in out.glob("*.parquet")}
 
 
 def test_analyze_leaves_the_bundled_exporters_alone(drynpu: Run, profile: Make, tmp_path: Path) -> None:

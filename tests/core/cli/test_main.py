@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,15 @@ def test_every_verb_has_help(drynpu: Callable[..., Any], verb: str, flag: str) -
     assert ended.out.startswith(f"Usage: drynpu {verb} ")
     assert "--help" in ended.out
     assert ended.err == ""
+
+
+WITHOUT_JSON = {"completion": "it prints a script that the shell reads"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_speaks_json_or_has_a_reason_not_to(drynpu: Callable[..., Any], verb: str) -> None:
+    shown = drynpu(verb, "--help").out
+    assert (re.search(r"^ +--json ", shown, re.MULTILINE) is None) == (verb in WITHOUT_JSON)
 
 
 def test_version(drynpu: Callable[..., Any]) -> None:

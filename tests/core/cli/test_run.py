@@ -221,3 +221,60 @@ def test_facades_are_served_where_no_pth_is_read(process: Run, tmp_path: Path) -
     assert len(origins) == 2
     assert origins[0] == origins[1]
     assert Path(origins[0]).parts[-2:] == ("torch_npu", "__init__.py")
+
+
+RECORDS = """
+import os, sys
+from drynpu.kernels import Call, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.options import Output, ProfilingRequest
+from drynpu.recorder import Recorder
+from drynpu.simulate import Recording
+from pathlib import Path
+
+tensor = TensorDesc((64, 32), "FLOAT16")
+kernel = KernelSpec(name="k", op_type="Mul", task_type=TaskType.AI_VECTOR_CORE, outputs=(tensor,), vector_ops=2048)
+print("said by", sys.argv[1:])
+recorder = Recorder.open("neutral", ProfilingRequest(output=Output(analyse=False)))
+recorder.start()
+recorder.stop()
+signature = Signature("K", (tensor,))
+starts_ns = [recorder.begin_ns + 1000 + 9000 * number for number in range(int(sys.argv[1]))]
+calls = [Call(signature, start_ns, start_ns + 5000, 77) for start_ns in starts_ns]
+recording = Recording(
+    operators=Operators.from_calls(calls), begin_ns=recorder.begin_ns, end_ns=starts_ns[-1] + 9000
+)
+recorder.write({0: recording}, lambda _: KernelPlan(kernels=(kernel,)), Path.cwd(), host_data=False)
+recorder.deliver()
+if sys.argv[2:]:
+    import subprocess
+    subprocess.run([sys.executable, __file__, "5"], check=True)
+    sys.exit(int(sys.argv[2]))
+"""
+
+
+def test_json_has_the_results_of_all_processes_and_the_status(process: Run, tmp_path: Path) -> None:
+    script(tmp_path, RECORDS)
+    ended = process("run", "--json", "--chip", "Ascend910B3", "script.py", "3", "4")
+    document = json.loads(ended.out)
+    assert (ended.code, document["exit_code"], document["command"]) == (4, 4, ["script.py", "3", "4"])
+    assert "said by ['3', '4']" in ended.err
+    assert [each["kernel_count"] for each in document["results"]] == [3, 5]
+    assert {each["chip"] for each in document["results"]} == {"Ascend910B3"}
+    assert [Path(each["path"]) for each in document["results"]] == sorted(tmp_path.glob("PROF_*"), key=os.path.getctime)
+    assert document["unread"] == []
+
+
+def test_json_of_a_script_that_leaves_nothing_or_is_killed(process: Run, tmp_path: Path) -> None:
+    script(tmp_path, "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+    ended = process("run", "--json", "script.py")
+    document = json.loads(ended.out)
+    assert (ended.code, document["exit_code"], document["results"]) == (137, 137, [])
+
+
+def test_json_names_a_result_that_cannot_be_read(process: Run, tmp_path: Path) -> None:
+    damage = "\nimport shutil\nfor path in Path.cwd().glob('PROF_*'):\n    shutil.rmtree(path)\n    path.mkdir()\n"
+    script(tmp_path, RECORDS + damage)
+    document = json.loads(process("run", "--json", "script.py", "2").out)
+    assert (document["exit_code"], document["results"]) == (0, [])
+    assert [Path(each["path"]).parent for each in document["unread"]] == [tmp_path], document["results"]
+    assert document["unread"][0]["error"]

@@ -18,7 +18,7 @@ from drynpu import CommandError
 from drynpu.cli.msprof._dynamic import control_by_hand
 from drynpu.cli.msprof._flags import PROCESSING_FLAGS, Request
 from drynpu.cli.msprof._limits import limits_of
-from drynpu.cli.msprof._process import info, process, warn
+from drynpu.cli.msprof._process import Processed, info, process, warn
 from drynpu.cli.msprof._system import record_system
 from drynpu.options import Settings
 from drynpu.options.msprof_cli import LaunchMode, MsprofParsed, parse
@@ -32,9 +32,9 @@ _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 _QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 
 
-def collect(flags: Mapping[str, str], command: Sequence[str]) -> None:
+def collect(flags: Mapping[str, str], command: Sequence[str]) -> list[Processed]:
     """
-    Record an application, or the system where none is given, then export and list what was recorded.
+    Record an application, or the system where none is given, then export and list what was recorded; return that.
 
     Raises
     ------
@@ -54,13 +54,12 @@ def collect(flags: Mapping[str, str], command: Sequence[str]) -> None:
     for text in limits_of(parsed.request, collected):
         warn(text)
     if parsed.launch.mode.runs:
-        _collect_application(parsed, plugins)
-    else:
-        written = record_system(parsed, chip, devices=Settings.checked(os.environ).devices)
-        _show([written], parsed)
+        return _collect_application(parsed, plugins)
+    written = record_system(parsed, chip, devices=Settings.checked(os.environ).devices)
+    return _show([written], parsed)
 
 
-def _collect_application(parsed: MsprofParsed, plugins: Plugins) -> None:
+def _collect_application(parsed: MsprofParsed, plugins: Plugins) -> list[Processed]:
     window = parsed.request.window
     with tempfile.TemporaryDirectory(prefix="drynpu-msprof-") as folder:
         order = CollectionCommand(
@@ -85,16 +84,17 @@ def _collect_application(parsed: MsprofParsed, plugins: Plugins) -> None:
     if window.interactive:
         # The command leaves the parsing of these to a call of its own.
         _finish(written)
-    elif written:
-        _show(written, parsed)
-    elif window.delay_s is not None and time.time_ns() - order.launched_ns <= window.delay_s * 1_000_000_000:
+        return [Processed(directory=path) for path in written]
+    if written:
+        return _show(written, parsed)
+    if window.delay_s is not None and time.time_ns() - order.launched_ns <= window.delay_s * 1_000_000_000:
         warn("Before delay time, the app process has exited.")
-    else:
-        raise CommandError(
-            "Failed to find profiling data, please check that the application executes AI-related business, "
-            "or ensure that aclInit/GEInitialize is invoked in the application. "
-            "drynpu records Python processes that import torch or call acl.init."
-        )
+        return []
+    raise CommandError(
+        "Failed to find profiling data, please check that the application executes AI-related business, "
+        "or ensure that aclInit/GEInitialize is invoked in the application. "
+        "drynpu records Python processes that import torch or call acl.init."
+    )
 
 
 def _environment(plugins: Plugins, order: CollectionCommand, given: Mapping[str, str]) -> dict[str, str]:
@@ -129,12 +129,16 @@ def _words(application: Sequence[str], environment: Mapping[str, str]) -> list[s
     return [first, *rest]
 
 
-def _show(written: Sequence[Path], parsed: MsprofParsed) -> None:
+def _show(written: Sequence[Path], parsed: MsprofParsed) -> list[Processed]:
     database_only = "text" not in {kind.value for kind in parsed.request.output.export}
+    done = []
     for path in written:
-        for mode in ("export", "query"):
-            process(Request(mode=mode, output=str(path), database_only=database_only and mode == "export"))
+        exported = process(Request(mode="export", output=str(path), database_only=database_only))
+        listed = process(Request(mode="query", output=str(path)))
+        files = tuple(file for each in exported for file in each.files)
+        done.append(Processed(directory=path, files=files, rows=tuple(row for each in listed for row in each.rows)))
     _finish(written)
+    return done
 
 
 def _finish(written: Sequence[Path]) -> None:

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from drynpu import CommandError, OptionError
+from drynpu.cli._shared import as_json, echo_json, output_to_stderr
 from drynpu.cli.msprof._collect import collect
-from drynpu.cli.msprof._flags import msprof_flags, read_request
-from drynpu.cli.msprof._process import process, warn
+from drynpu.cli.msprof._flags import Request, msprof_flags, read_request
+from drynpu.cli.msprof._process import Processed, process, warn
 
 
 @click.command(
     context_settings={"allow_interspersed_args": False},
 )
 @msprof_flags
+@as_json
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-def msprof(command: tuple[str, ...], **flags: Any) -> None:
+def msprof(command: tuple[str, ...], json_output: bool, **flags: Any) -> None:
     """
     Do what the vendor's msprof does with the same flags.
 
     With COMMAND: run it and record every process of it that uses PyTorch. With --parse, --export, --query or
-    --analyze: work on the PROF directories at --output, whoever recorded them.
+    --analyze: work on the PROF directories at --output, whoever recorded them. --json, which the vendor's has not,
+    prints a document of the directories and files at the end, and everything else on stderr.
     """
     given = {name.replace("_", "-"): text for name, text in flags.items() if text is not None}
     try:
         request = read_request(given, command)
-        if request is None:
-            collect(given, command)
-        else:
-            for text in request.warnings:
-                warn(text)
-            process(request)
+        with output_to_stderr() if json_output else nullcontext():
+            done = collect(given, command) if request is None else _process(request)
     except OptionError as error:
         for problem in error.problems:
             click.echo(f"[ERROR] {problem}", err=True)
@@ -40,3 +40,12 @@ def msprof(command: tuple[str, ...], **flags: Any) -> None:
     except CommandError as error:
         click.echo(f"[ERROR] {error}", err=True)
         raise SystemExit(error.exit_code) from error
+    if json_output:
+        mode = "collect" if request is None else request.mode
+        echo_json({"mode": mode, "directories": [each.document() for each in done]})
+
+
+def _process(request: Request) -> list[Processed]:
+    for text in request.warnings:
+        warn(text)
+    return process(request)

@@ -66,9 +66,27 @@ def warn(text: str) -> None:
     click.echo(f"[WARNING] {text}", err=True)
 
 
-def process(request: Request) -> None:
+@frozen(kw_only=True)
+class Processed:
     """
-    Do what is asked with every PROF directory at ``request.output``.
+    What was done with one directory.
+
+    ``files`` are those that were written, ``rows`` what a query lists of it.
+    """
+
+    directory: Path
+    files: tuple[Path, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+    def document(self) -> dict[str, object]:
+        """Return it as JSON types; the keys of ``query`` are the headings of the table."""
+        rows = [dict(zip(QUERY_COLUMNS, row, strict=True)) for row in self.rows]
+        return {"directory": str(self.directory), "files": [str(path) for path in self.files], "query": rows}
+
+
+def process(request: Request) -> list[Processed]:
+    """
+    Do what is asked with every PROF directory at ``request.output``, and return what was done with those.
 
     A directory that cannot be read is reported and left out, as the command does; the others are worked on.
 
@@ -88,9 +106,10 @@ def process(request: Request) -> None:
         info(f"Start {verb} data in {directory.name}.")
     work = _Work(request, reports)
     modes = {"parse": work.parse, "query": work.query, "export": work.export, "analyze": work.analyze}
-    modes[verb](directories)
+    done = modes[verb](directories)
     for directory in directories:
         info(f"{verb.title()} all data in {directory.name} done.")
+    return done
 
 
 def _directories(output: str, *, with_results: bool) -> list[Path]:
@@ -147,24 +166,27 @@ class _Work:
     request: Request
     reports: Reports
 
-    def parse(self, directories: Sequence[Path]) -> None:
+    def parse(self, directories: Sequence[Path]) -> list[Processed]:
         """Read everything again, mark it as parsed, and list it."""
         for directory in directories:
             self._parse(directory)
-        self.query(directories)
+        return self.query(directories)
 
-    def query(self, directories: Sequence[Path]) -> None:
+    def query(self, directories: Sequence[Path]) -> list[Processed]:
         """Print the table of devices, models and iterations."""
-        rows: list[tuple[str, ...]] = []
+        done = []
         for directory in directories:
             profile = _load(directory)
             if profile is not None:
-                rows += query_profile(profile).rows()
+                done.append(Processed(directory=directory, rows=tuple(query_profile(profile).rows())))
+        rows = [row for each in done for row in each.rows]
         if rows:
             _print_table(sorted(rows, key=lambda row: (row[0], row[3])))
+        return done
 
-    def export(self, directories: Sequence[Path]) -> None:
+    def export(self, directories: Sequence[Path]) -> list[Processed]:
         """Write the results, beside those of earlier exports."""
+        done = []
         for directory in directories:
             profile = self._read(directory)
             if profile is None:
@@ -184,6 +206,8 @@ class _Work:
             else:
                 info(f'There is no data to export for "{directory}"')
             self._clear(directory)
+            done.append(Processed(directory=directory, files=tuple(written)))
+        return done
 
     def _results(self, profile: Profile) -> list[Path]:
         """Write tables and timelines, and the database; of one iteration there is none, as with the command."""
@@ -197,18 +221,20 @@ class _Work:
             written += [] if database is None else [database]
         return written
 
-    def analyze(self, directories: Sequence[Path]) -> None:
+    def analyze(self, directories: Sequence[Path]) -> list[Processed]:
         """Write the analyses of communication that are asked for."""
+        done = []
         names = [f"analyze/{rule}.json" for rule in self.request.rules]
         for directory in directories:
             profile = self._read(directory)
             if profile is None:
                 continue
+            written: list[Path] = []
             if profile.level == "level0":
                 warn("Analyze will do nothing in prof level 0.")
             else:
                 groups = () if self.request.database_only else registered_groups()
-                written = export_documents(profile, directory, names, groups=groups)
+                written += export_documents(profile, directory, names, groups=groups)
                 database = export_communication_db(profile, directory, self.request.rules)
                 written += [] if database is None else [database]
                 for path in written:
@@ -216,6 +242,8 @@ class _Work:
                 if not written:
                     warn(f'There is no hccl data to analyze communication in "{directory}".')
             self._clear(directory)
+            done.append(Processed(directory=directory, files=tuple(written)))
+        return done
 
     def _read(self, directory: Path) -> Profile | None:
         """Return the profile; it counts as parsed from then on."""

@@ -466,3 +466,35 @@ def test_flags_are_read_or_refused_in_words(flags: dict[str, str]) -> None:
         assert "--" in str(error) or "'model-id'" in str(error)
     else:
         assert (request is None) == all(flags.get(mode) != "on" for mode in ("parse", "export", "query", "analyze"))
+
+
+def test_json_names_directories_and_files_and_nothing_else_is_on_stdout(
+    make: Make, process: Callable[..., Any]
+) -> None:
+    prof = make(graphs=True)
+    ended = process("msprof", "--json", "--export=on", f"--output={prof}")
+    assert (ended.code, "Start export data" in ended.err) == (0, True)
+    document = json.loads(ended.out)
+    assert (document["mode"], len(document["directories"])) == ("export", 1)
+    (done,) = document["directories"]
+    assert done["directory"] == str(prof)
+    assert str(files(prof, "op_summary", "csv")[0]) in done["files"]
+    assert all(Path(path).is_file() for path in done["files"])
+    query = json.loads(process("msprof", "--json", "--query=on", f"--output={prof}").out)
+    rows = [row for each in query["directories"] for row in each["query"]]
+    assert {row["Model ID"] for row in rows if row["Device ID"] == "0"} == {str(MODEL_ID)}
+
+
+def test_json_of_an_application_names_what_it_left(tmp_path: Path, process: Callable[..., Any]) -> None:
+    (tmp_path / "app.py").write_text(
+        "import acl\nprint('the application')\nacl.init()\nacl.rt.set_device(0)\n"
+        "_, address = acl.rt.malloc(64, 0)\nacl.rt.memset(address, 64, 0, 64)\nacl.rt.reset_device(0)\nacl.finalize()\n"
+    )
+    ended = process("msprof", "--json", f"--output={tmp_path / 'out'}", "app.py")
+    assert ended.code == 0, ended.err
+    assert "the application" in ended.err
+    document = json.loads(ended.out)
+    (done,) = document["directories"]
+    assert (document["mode"], Path(done["directory"]).parent) == ("collect", tmp_path / "out")
+    assert done["files"]
+    assert done["query"]

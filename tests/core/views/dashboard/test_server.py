@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -9,7 +10,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,6 +46,21 @@ def test_it_serves_on_this_machine_and_ends_with_ctrl_c(tmp_path: Path) -> None:
         assert "<title>drynpu</title>" in fetch(address)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 0
+
+
+def test_a_program_reads_the_address_and_the_runs(profile: Callable[[Path], Path], tmp_path: Path) -> None:
+    profile(tmp_path / "runs" / "a_ascend_pt")
+    command = [sys.executable, "-m", "drynpu", "dashboard", str(tmp_path / "runs"), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            # The document ends at the first line that is a brace alone; the command goes on.
+            document = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+            assert "<title>drynpu</title>" in fetch(document["address"])
+        finally:
+            process.kill()
+    assert document["runs"] == [{"name": "a_ascend_pt", "ranks": [0]}]
+    assert document["directory"] == str(tmp_path / "runs")
 
 
 def test_a_place_that_others_reach_has_a_token(tmp_path: Path) -> None:
