@@ -16,10 +16,14 @@ An empty format stands for a function that ignores its arguments: it takes any n
 from __future__ import annotations
 
 import enum
+import functools
 import operator
+import os
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
+
+from drynpu.recorder import CHECK_VARIABLE
 
 _CHECKED = {"i": (-(2**31), 2**31 - 1), "h": (-(2**15), 2**15 - 1), "b": (0, 255)}
 """The smallest and the largest number by letter."""
@@ -160,7 +164,24 @@ class Binder:
         function.__qualname__ = name
         function.__module__ = self._module
         function.__doc__ = getattr(implementation, "func", implementation).__doc__
-        return function
+        return _watched(whole, function) if os.environ.get(CHECK_VARIABLE) else function
+
+
+def _watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return *function*, with what it returns noted for ``drynpu check``."""
+
+    @functools.wraps(function)
+    def watched(*arguments: Any, **keywords: Any) -> Any:
+        # The facade binds its functions while it is imported; profiling is there when the first is called.
+        from drynpu_acl.prof._checking import note_result
+        from drynpu_acl.prof.process import CHECKED
+
+        result = function(*arguments, **keywords)
+        if CHECKED is not None:
+            note_result(CHECKED, name, result)
+        return result
+
+    return watched
 
 
 def refuse_names(module: str, what: str) -> Callable[[str], Any]:

@@ -12,6 +12,7 @@ from drynpu.checks._mistake import Mistake
 from drynpu.checks._observed import (
     WAIT_RANGE,
     Observation,
+    ObservedCall,
     ObservedFailure,
     ObservedMessage,
     ObservedOperator,
@@ -21,12 +22,16 @@ from drynpu.checks._observed import (
     Place,
     read_observations,
 )
+from drynpu.checks._places import Places
+from drynpu.checks._process import CheckedProcess
 
 __all__ = [
     "WAIT_RANGE",
+    "CheckedProcess",
     "CheckedRun",
     "Mistake",
     "Observation",
+    "ObservedCall",
     "ObservedFailure",
     "ObservedMessage",
     "ObservedOperator",
@@ -34,6 +39,7 @@ __all__ = [
     "ObservedProfiler",
     "ObservedWait",
     "Place",
+    "Places",
     "check_environment",
     "check_script",
     "read_observations",

@@ -19,6 +19,7 @@ from drynpu.checks._observed import Observation, read_observations
 from drynpu.checks._outputs import output_mistakes, size_mistakes
 from drynpu.checks._profilers import profiler_mistakes
 from drynpu.checks._recorded import memory_mistakes, recorded_mistakes
+from drynpu.checks._requests import request_mistakes
 from drynpu.checks._script import script_mistakes
 from drynpu.options import Severity
 from drynpu.platforms import Chip
@@ -83,6 +84,7 @@ def check_script(
         run, profiles = _run(command, order, environment)
         if not run.exit_code and run.observations and not profiles:
             run, profiles = _run_again(command, run, folder / "again", environment)
+        run = evolve(run, observations=tuple(_with_peak(each, profiles.get(each.pid)) for each in run.observations))
         found = list(_mistakes(run, profiles, chip, total_steps))
         distinct = {(each.name, each.place, each.title): each for each in found}
         ordered = sorted(distinct.values(), key=lambda each: (_ORDER[each.level], -(each.cost_us or 0.0)))
@@ -149,6 +151,7 @@ def _mistakes(
     yield from script_mistakes(run.exit_code, run.output, run.observations)
     for each in run.observations:
         yield from profiler_mistakes(each, total_steps)
+        yield from request_mistakes(each, chip, failed=bool(run.exit_code))
         yield from memory_mistakes(each, chip)
     yield from output_mistakes(run.observations)
     for each in run.observations:
@@ -160,6 +163,15 @@ def _mistakes(
             steps = total_steps if total_steps is not None or each.limited else each.steps
             yield from size_mistakes(profiler, summary, steps)
         yield from recorded_mistakes(profile, summary, each)
+
+
+def _with_peak(observation: Observation, profile: Profile | None) -> Observation:
+    """Return *observation* with the peak of memory of the recorded steps, where the process does not know its own."""
+    if profile is None or observation.peak_allocated_bytes is not None:
+        return observation
+    summary = summarise(profile)
+    peak, reserved = summary.peak_allocated_bytes, summary.peak_reserved_bytes
+    return evolve(observation, peak_allocated_bytes=peak, peak_reserved_bytes=peak if reserved is None else reserved)
 
 
 def run_command(script: Sequence[str], *, compute: bool, is_module: bool) -> list[str]:

@@ -53,6 +53,8 @@ class ObservedProfiler:
     started: bool = False
     steps: int = 0
     optimizer_steps: int = 0
+    ended: bool = True
+    """Whether the script has ended it, where its kind has to be ended."""
 
 
 @frozen(kw_only=True)
@@ -85,11 +87,17 @@ class ObservedFailure:
 
 @frozen(kw_only=True)
 class ObservedWait:
-    """A line that waits for the device; ``index`` is in the name of its ranges in the recording."""
+    """
+    A line that waits for the device.
+
+    ``index`` is in the name of its ranges in the recording; where there are none, ``times`` says how often it waited
+    while the check recorded.
+    """
 
     index: int
     call: str
     place: Place
+    times: int = 0
 
 
 @frozen(kw_only=True)
@@ -104,6 +112,17 @@ class ObservedOperator:
 
 
 @frozen(kw_only=True)
+class ObservedCall:
+    """Calls of a library from one line that returned one code of an error; ``reason`` is its name."""
+
+    name: str
+    code: int
+    reason: str
+    place: Place
+    times: int = 1
+
+
+@frozen(kw_only=True)
 class Observation:
     """
     What one process did.
@@ -114,6 +133,8 @@ class Observation:
         Steps that were made until the process ended.
     limited:
         Whether it was ended at the limit of steps; else it came to its own end.
+    calls:
+        Calls that failed, of a library whose functions return codes.
     peak_allocated_bytes, peak_reserved_bytes:
         Device memory; ``None`` if nothing was there to ask.
     operators:
@@ -121,6 +142,7 @@ class Observation:
     """
 
     pid: int
+    framework: str = "torch"
     rank: str = ""
     served_by: str = ""
     optimizer_steps: int = 0
@@ -133,6 +155,7 @@ class Observation:
     outputs: tuple[ObservedOutput, ...] = ()
     messages: tuple[ObservedMessage, ...] = ()
     waits: tuple[ObservedWait, ...] = ()
+    calls: tuple[ObservedCall, ...] = ()
     operators: tuple[ObservedOperator, ...] = field(default=(), repr=False)
 
     @property

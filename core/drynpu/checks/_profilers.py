@@ -11,6 +11,7 @@ from drynpu.checks._observed import Observation, ObservedMessage, ObservedProfil
 from drynpu.options import NoticeCode, Schedule, Severity, lint_schedule
 
 _EXPORTS = frozenset({"export_chrome_trace", "export_stacks", "export_memory_timeline", "analyse"})
+_MODULES = {"torch": "torch_npu.profiler.", "mindspore": "mindspore.profiler."}
 _ENOUGH = 2
 """Steps of the training from which a profiler that counts none is named."""
 _SCHEDULE_TITLES = {
@@ -51,7 +52,7 @@ def profiler_mistakes(observation: Observation, total_steps: int | None) -> Iter
                 place=profiler.place,
             )
             continue
-        yield from _handler(profiler)
+        yield from _handler(profiler, observation.framework)
         if profiler.has_schedule and not profiler.steps and profiler.optimizer_steps >= _ENOUGH:
             yield _never_steps(profiler)
         else:
@@ -61,7 +62,7 @@ def profiler_mistakes(observation: Observation, total_steps: int | None) -> Iter
     yield from map(_option, said)
 
 
-def _handler(profiler: ObservedProfiler) -> Iterator[Mistake]:
+def _handler(profiler: ObservedProfiler, framework: str) -> Iterator[Mistake]:
     if profiler.handler or _exports_itself(profiler.place):
         return
     yield Mistake(
@@ -69,7 +70,7 @@ def _handler(profiler: ObservedProfiler) -> Iterator[Mistake]:
         level=Severity.ERROR,
         title="Nobody turns the recording into files to look at",
         evidence="The profiler has no on_trace_ready, and the script never exports: raw data alone would stay.",
-        fix='Give it on_trace_ready=torch_npu.profiler.tensorboard_trace_handler("./prof").',
+        fix=f'Give it on_trace_ready={_MODULES.get(framework, "")}tensorboard_trace_handler("./prof").',
         place=profiler.place,
     )
 

@@ -9,8 +9,9 @@ import polars as pl
 
 from drynpu.analysis import Summary, link_operators
 from drynpu.analysis.hints import Finding, find_all, per_text
+from drynpu.checks._fixes import find_fix
 from drynpu.checks._mistake import Mistake
-from drynpu.checks._observed import WAIT_RANGE, Observation, Place
+from drynpu.checks._observed import WAIT_RANGE, Observation, ObservedWait, Place
 from drynpu.options import Severity
 from drynpu.platforms import Chip
 from drynpu.tables import Profile
@@ -31,6 +32,8 @@ def recorded_mistakes(profile: Profile, summary: Summary, observation: Observati
     waits = list(_waits(profile, summary, observation))
     yield from waits
     yield from _doubles(observation, per_text(summary.steps))
+    if observation.framework != "torch":
+        yield from _double_kernels(profile)
     for finding in find_all(profile, summary):
         # Their lines are named already.
         if not (finding.name == "synchronising-calls" and waits):
@@ -69,6 +72,9 @@ def _waits(profile: Profile, summary: Summary, observation: Observation) -> Iter
         pl.col("start_ns_call").is_between(pl.col("start_ns"), pl.col("end_ns"))
     )
     for wait in observation.waits:
+        if wait.times:
+            yield _counted_wait(wait, count, per)
+            continue
         name = f"{WAIT_RANGE}{wait.index}"
         times = ranges.filter(pl.col("name") == name).height
         waited_us = float(inside.filter(pl.col("name") == name)["waited_ns"].sum()) / 1000
@@ -89,6 +95,19 @@ def _waits(profile: Profile, summary: Summary, observation: Observation) -> Iter
             cost_us=waited_us / count,
             per=per,
         )
+
+
+def _counted_wait(wait: ObservedWait, count: int, per: str) -> Mistake:
+    """Return a line of which only the number of its waits is known."""
+    times = wait.times / count
+    return Mistake(
+        name="host-waits",
+        level=Severity.WARNING if times >= 1 else Severity.INFO,
+        title=f"The host waits for the device: {wait.call}",
+        evidence=f"{_times(times)} {per}; the device runs dry meanwhile.",
+        fix=_WAIT_FIXES.get(wait.call, "Do it every few steps, or after the loop; add up on the device until then."),
+        place=wait.place,
+    )
 
 
 _PRINTED = "Print every few steps, and a detached sum in place of the tensor."
@@ -124,6 +143,22 @@ def _doubles(observation: Observation, per: str) -> Iterator[Mistake]:
         )
 
 
+def _double_kernels(profile: Profile) -> Iterator[Mistake]:
+    """Yield that kernels have tensors of FLOAT64, of a framework whose lines are not noted."""
+    kernels = profile.compact("kernels", "name", "op_type", "input_dtypes", "output_dtypes")
+    types = pl.concat_str(pl.col("input_dtypes", "output_dtypes").cast(pl.String).fill_null(""), separator=";")
+    found = kernels.filter(types.str.contains("DOUBLE"))["op_type"].cast(pl.String).to_list()
+    if found:
+        yield Mistake(
+            name="float64",
+            level=Severity.WARNING,
+            title="FLOAT64 on the npu",
+            evidence=f"Kernels with FLOAT64, in all that was recorded: {_named(Counter(found))}. The AI cores have no"
+            " FLOAT64.",
+            fix="Make it float32 before it goes to the npu: NumPy arrays are float64.",
+        )
+
+
 def _named(names: Counter[str]) -> str:
     return ", ".join(f"{name} x{count}" for name, count in names.most_common(_NAMED))
 
@@ -136,7 +171,7 @@ def _hint(finding: Finding, profile: Profile, observation: Observation) -> Mista
         level=Severity.WARNING if finding.name in _WARNINGS else Severity.INFO,
         title=finding.title,
         evidence=finding.evidence + (f" Lines: {top}." if top else ""),
-        fix=finding.remedy,
+        fix=find_fix(observation.framework, finding.name, finding.remedy),
         place=lines[0][0] if lines else None,
         cost_us=finding.cost_us,
         per=finding.per,

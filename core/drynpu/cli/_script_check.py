@@ -104,7 +104,8 @@ def _parts(run: CheckedRun, script: Sequence[str], chip: Chip, *, compute: bool)
     yield Text(_head(run, chip, compute=compute), style="dim")
     if not run.observations and not run.exit_code:
         yield Text(
-            "Nothing was looked at but the exit status: PyTorch was not imported (docs/check.md).", style="yellow"
+            "Nothing was looked at but the exit status: no framework with an npu was imported (docs/check.md).",
+            style="yellow",
         )
     if any(each.served_by == "sink" for each in run.observations):
         yield Text(
@@ -127,7 +128,9 @@ def _head(run: CheckedRun, chip: Chip, *, compute: bool) -> str:
     ran = f"The first {steps} steps" if run.limited else f"All {steps} steps" if steps else "The whole script"
     if run.exit_code:
         ran = f"The script failed after {steps} steps; it"
-    head = f"{ran} ran {'' if compute else 'without computing '}on {chip.name} (simulated) in {run.duration_s:.1f} s."
+    # Only PyTorch runs on shapes alone.
+    computed = compute or any(each.framework != "torch" for each in run.observations)
+    head = f"{ran} ran {'' if computed else 'without computing '}on {chip.name} (simulated) in {run.duration_s:.1f} s."
     if summary is None:
         return head
     count, whole_us = summary.kernel_count / max(summary.steps.height, 1), _step_us(run)

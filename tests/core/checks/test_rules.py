@@ -14,18 +14,22 @@ from drynpu.analysis import Summary
 from drynpu.checks import (
     Mistake,
     Observation,
+    ObservedCall,
     ObservedFailure,
     ObservedMessage,
     ObservedOutput,
     ObservedProfiler,
     Place,
+    Places,
     read_observations,
 )
 from drynpu.checks._outputs import output_mistakes, size_mistakes
+from drynpu.checks._process import StepClock
 from drynpu.checks._profilers import profiler_mistakes
 from drynpu.checks._recorded import memory_mistakes
+from drynpu.checks._requests import request_mistakes
 from drynpu.checks._script import script_mistakes
-from drynpu.options import ProfilingRequest, Severity, to_mapping
+from drynpu.options import Level, MetricGroup, ProfilingRequest, Sampling, Severity, to_mapping
 from drynpu.platforms import load_chip
 
 PLACE = Place("/nowhere/train.py", 7)
@@ -238,3 +242,66 @@ def test_nothing_on_the_npu_is_known_for_the_native_device_alone() -> None:
     assert [mistake.name for mistake in script_mistakes(0, "", [native])] == ["nothing-on-npu"]
     assert list(script_mistakes(0, "", [sink])) == []
     assert list(script_mistakes(0, "", [attrs.evolve(native, peak_allocated_bytes=512)])) == []
+
+
+def requested(request: ProfilingRequest, *, failed: bool = False, **fields: Any) -> dict[str, Mistake]:
+    asked = profiler(request=to_mapping(request), **fields)
+    seen = Observation(pid=1, framework="acl", profilers=(asked,))
+    return {each.name: each for each in request_mistakes(seen, load_chip("Ascend910B2"), failed=failed)}
+
+
+def test_what_is_not_simulated_is_told_once_for_each_reason() -> None:
+    plain = requested(ProfilingRequest())
+    assert "not-simulated" not in plain
+    images = requested(ProfilingRequest(sampling=Sampling(dvpp_hz=50)))["not-simulated"]
+    assert (images.level, images.place) == (Severity.INFO, PLACE)
+    assert "sampling.dvpp_hz" in images.title
+    assert "dvpp_*.csv" in images.evidence
+
+
+@pytest.mark.parametrize(
+    ("level", "metrics", "found"),
+    [
+        (Level.L0, MetricGroup.MEMORY, True),
+        (Level.NONE, MetricGroup.MEMORY, True),
+        (Level.L1, MetricGroup.MEMORY, False),
+        (Level.L0, MetricGroup.NONE, False),
+    ],
+)
+def test_counters_need_a_level(level: Level, metrics: MetricGroup, found: bool) -> None:
+    mistakes = requested(ProfilingRequest(level=level, aic_metrics=metrics))
+    assert ("counters-without-level" in mistakes) == found
+    if found:
+        assert level.value in mistakes["counters-without-level"].evidence
+
+
+def test_a_profiler_has_to_be_ended_by_a_script_that_comes_to_its_end() -> None:
+    assert "never-stopped" in requested(ProfilingRequest(), ended=False)
+    assert "never-stopped" not in requested(ProfilingRequest(), ended=True)
+    assert "never-stopped" not in requested(ProfilingRequest(), ended=False, failed=True)
+
+
+@pytest.mark.parametrize(("name", "level"), [("acl.prof.start", Severity.ERROR), ("acl.rt.malloc", Severity.WARNING)])
+def test_a_call_that_fails_is_an_error_where_it_costs_the_profile(name: str, level: Severity) -> None:
+    call = ObservedCall(name=name, code=100010, reason="INVALID", place=PLACE, times=3)
+    (mistake,) = request_mistakes(Observation(pid=1, calls=(call,)), load_chip("Ascend910B2"))
+    assert (mistake.level, mistake.place) == (level, PLACE)
+    assert "100010 (INVALID) 3 times" in mistake.evidence
+
+
+def test_steps_are_what_repeats() -> None:
+    clock = StepClock()
+    done = ["init", *["train"] * 3, "save", *["train"] * 2]
+    assert [clock.is_step(key) for key in done] == [True, False, True, True, False, True, True]
+    # Of two that come in turn the first is the step: a loop that trains and tells its profiler counts once.
+    clock = StepClock()
+    assert sum(clock.is_step(key) for key in ["train", "profiler"] * 4) == 4
+
+
+def test_lines_of_libraries_are_not_the_scripts(tmp_path: Path) -> None:
+    places = Places((tmp_path / "ours",))
+    (tmp_path / "ours").mkdir()
+    namespace: dict[str, Any] = {"places": places}
+    exec(compile("def look():\n    return places.find()\n", str(tmp_path / "ours" / "library.py"), "exec"), namespace)
+    exec(compile("\n\nfound = look()\n", str(tmp_path / "script.py"), "exec"), namespace)
+    assert namespace["found"] == Place(str(tmp_path / "script.py"), 3)

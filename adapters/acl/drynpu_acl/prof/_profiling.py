@@ -66,10 +66,13 @@ class Profiling:
     ----------
     calls, subscribing, stamps, steps, readers:
         The calls, by what they are about.
+    sessions_class:
+        What records; for a script that is checked `CheckedSessions`.
     """
 
     settings: AclSettings
     runtime: Runtime
+    sessions_class: type[Sessions] = Sessions
     owner: ActiveApiLock = field(factory=ActiveApiLock)
     steps: Steps = field(factory=Steps)
     readers: OpReaders = field(factory=OpReaders)
@@ -83,7 +86,7 @@ class Profiling:
     def __attrs_post_init__(self) -> None:
         shared = self.settings.shared
         self.stamps = MarkHandles(self._marks)
-        self.sessions = Sessions(self.settings, self._plan, self.stamps.forget)
+        self.sessions = self.sessions_class(self.settings, self._plan, self.stamps.forget)
         self.calls = SessionCalls(settings=self.settings, owner=self.owner, sessions=self.sessions)
         self.subscriptions = Subscriptions(self.readers, self.settings.chip, shared.seed, graph_plans(self._plan))
         self.subscribing = SubscriptionCalls(

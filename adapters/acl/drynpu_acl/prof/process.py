@@ -12,9 +12,11 @@ from functools import cached_property
 
 from drynpu.kernels import KernelPlan, RuleBook, Signature, build_rule_book
 from drynpu.plugins import from_plugins
-from drynpu.recorder import at_process_end
+from drynpu.recorder import CHECK_VARIABLE, at_process_end
 from drynpu_acl.kernels import RULES, node_plans
+from drynpu_acl.prof._checking import CheckedSessions, start_check
 from drynpu_acl.prof._profiling import Profiling
+from drynpu_acl.prof._session import Sessions
 from drynpu_acl.prof._settings import AclSettings
 from drynpu_acl.runtime import PROCESS, Process
 
@@ -54,6 +56,17 @@ def _end() -> None:
     PROFILING.sessions.show()
 
 
-PROFILING = Profiling(settings=AclSettings.from_environ(os.environ), runtime=_ProcessRuntime(PROCESS))
+_CHECK = os.environ.get(CHECK_VARIABLE, "")
+PROFILING = Profiling(
+    settings=AclSettings.from_environ(os.environ),
+    runtime=_ProcessRuntime(PROCESS),
+    sessions_class=CheckedSessions if _CHECK else Sessions,
+)
 PROCESS.listener = PROCESS.lifecycle = PROFILING
 at_process_end(_end)  # what a parent process records is the parent's
+CHECKED = (
+    start_check(_CHECK, PROFILING.sessions, PROFILING.settings.shared.devices, lambda: PROCESS.memory.peak_bytes)
+    if isinstance(PROFILING.sessions, CheckedSessions)
+    else None
+)
+"""What ``drynpu check`` notes of this process; ``None`` where nobody checks."""

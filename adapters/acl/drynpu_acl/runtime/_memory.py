@@ -56,6 +56,8 @@ class Memory:
     ----------
     capacity_bytes:
         Of each device; an allocation beyond it is refused (207001).
+
+    ``peak_bytes`` is the most that was allocated on one device.
     """
 
     def __init__(self, capacity_bytes: int) -> None:
@@ -64,6 +66,7 @@ class Memory:
         self._blocks: dict[int, Block] = {}
         self._starts: list[int] = []
         self._used: dict[int, int] = {}
+        self.peak_bytes = 0
         self._lent: OrderedDict[int, Block] = OrderedDict()
         self._new_objects = self._new_bytes = 0
 
@@ -84,6 +87,7 @@ class Memory:
             bisect.insort(self._starts, address)
             if device_id is not None:
                 self._used[device_id] = used + size
+                self.peak_bytes = max(self.peak_bytes, used + size)
         return address, ReturnCode.SUCCESS
 
     def free(self, pointer: int, *, on_device: bool) -> int:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from drynpu.options import Settings
+from drynpu.recorder import CHECK_VARIABLE, load_chosen_chip
 from drynpu_mindspore import profiler as room
 from drynpu_mindspore.capture import Capture
 from drynpu_mindspore.compositions import serve_compositions
@@ -23,7 +24,7 @@ from drynpu_mindspore.patching._overflow import check_overflow_by_gradients
 from drynpu_mindspore.patching._ranks import replace_init
 from drynpu_mindspore.patching._refusals import speak_of_ascend
 from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
-from drynpu_mindspore.recording import RecordingBackend
+from drynpu_mindspore.recording import CheckedBackend, NotingLog, RecordingBackend, follow_steps, start_check
 
 _RELEASE = "2.7"
 """The release whose modules the patches were written for."""
@@ -51,7 +52,8 @@ def install(package: ModuleType) -> Surface:
     generation = generation_of(os.environ.get(API_VARIABLE, ""))
     device = SimulatedDevice(device_id=chosen_device_id())
     host = MindSporeHost(package, device)
-    backend = RecordingBackend(Capture())
+    check = os.environ.get(CHECK_VARIABLE, "")
+    backend = CheckedBackend(Capture()) if check else RecordingBackend(Capture())
     surface = build_surface(host, backend, generation)
     _replace_context(package, device)
     _replace_runtime(package, host, settings)
@@ -74,8 +76,22 @@ def install(package: ModuleType) -> Surface:
     # Temporary folders are removed by finalizers, whose own exit handler has to be there first to run last.
     weakref.finalize(package, len, "")
     backend.finish_at_exit(surface.finish)
+    if isinstance(backend, CheckedBackend):
+        _check(check, package, surface, backend, settings)
     surface.EnvProfiler.init_profiler()
     return surface
+
+
+def _check(text: str, package: ModuleType, surface: Surface, backend: CheckedBackend, settings: Settings) -> None:
+    """Have what the script does noted for ``drynpu check``; registered last, so it ends first."""
+    session = surface.session
+    process = start_check(
+        text, backend, chip=load_chosen_chip(settings), settle=session.settle, recorded=session.usual_request
+    )
+    session.user_log = surface.schedule._user_log = NotingLog(session.host.log, process)
+    follow_steps(process, package)
+    backend.prepare()
+    process.begin()
 
 
 def _replace_context(package: ModuleType, device: SimulatedDevice) -> None:
@@ -165,6 +181,7 @@ def _follow_training(surface: Surface) -> None:
     def on_train_step_end(callbacks: Any, run_context: Any) -> None:
         genuine(callbacks, run_context)
         surface.session.save()
+        surface.session.backend.trained()
 
     manager.on_train_step_end = on_train_step_end
 

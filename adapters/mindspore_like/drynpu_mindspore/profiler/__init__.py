@@ -11,7 +11,7 @@ from drynpu_mindspore.profiler._backend import Analysis, Backend, RunRequest
 from drynpu_mindspore.profiler._controller import RunHandle
 from drynpu_mindspore.profiler._environment import OPTIONS_VARIABLE
 from drynpu_mindspore.profiler._generation import API_VARIABLE, Generation, generation_of
-from drynpu_mindspore.profiler._host import Host, Log
+from drynpu_mindspore.profiler._host import Host, Log, UserLog
 from drynpu_mindspore.profiler._legacy import V22_DEFAULTS
 from drynpu_mindspore.profiler._parameters import Parameters
 from drynpu_mindspore.profiler._schedule import Schedule
@@ -52,6 +52,7 @@ __all__ = [
     "RunRequest",
     "Schedule",
     "Surface",
+    "UserLog",
     "_ExperimentalConfig",
     "build_surface",
     "generation_of",

@@ -76,12 +76,21 @@ class Backend(Protocol):
 
     Calls come in the order of the vendor's transition table (mindspore_profiler.md 5.1): ``init`` (``start``
     ``stop``)* ``finalize`` ``analyse``? ``clear``; a profiler that is used by hand may leave out the later ones. The
-    surface keeps who is initialised, so no method but ``prepare`` and ``analyse_offline`` is called without an
-    ``init`` before it. What a method raises is logged by the surface and ends nothing.
+    surface keeps who is initialised, so no method but ``prepare``, ``configured``, ``trained`` and
+    ``analyse_offline`` is called without an ``init`` before it. What a method raises is logged by the surface and
+    ends nothing.
     """
 
     def prepare(self) -> None:
         """Prepare for a profiler that was constructed and may be started later, or never. Called once for each."""
+        ...
+
+    def configured(self, request: RunRequest) -> None:
+        """Accept what the profiler that was constructed last would record. Called once for each, after `prepare`."""
+        ...
+
+    def trained(self) -> None:
+        """Accept that a step of ``Model.train`` is over."""
         ...
 
     def init(self, request: RunRequest) -> Path:

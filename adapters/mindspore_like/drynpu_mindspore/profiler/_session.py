@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ class Session:
     host: Host
     backend: Backend
     generation: Generation
-    schedule_class: Callable[..., Schedule]
+    schedule_class: type[Schedule]
     user_log: UserLog
     place: RunDirectoryName
     parameters: Parameters | None = None
@@ -113,6 +113,7 @@ class Session:
             self.is_set_schedule = isinstance(keywords.get("schedule"), Schedule)
         self.folder = checked_folder(parameters.output_path)
         self.parameters = parameters
+        self.backend.configured(self._request(parameters))
         return parameters
 
     def _default_schedule(self) -> Schedule:
@@ -140,19 +141,25 @@ class Session:
         self.refused = _MODE_VARIABLE in os.environ and self.host.device_target() == DeviceTarget.NPU.value
         if self.refused:
             self.user_log.error(_MODE_SET)
-        self.run = self.backend.init(
-            RunRequest(
-                folder=self.folder,
-                worker_name=self.place.worker_name,
-                parameters=self.parameters,
-                is_set_schedule=self.is_set_schedule,
-                rank_id=_digits(os.environ.get("RANK_ID", "0")),
-                device_id=str(self.host.device_id()),
-                jit_level=self.host.jit_level(),
-                framework_version=self.host.version,
-                device_target=self.host.device_target(),
-            )
+        self.run = self.backend.init(self._request(self.parameters))
+
+    def _request(self, parameters: Parameters) -> RunRequest:
+        return RunRequest(
+            folder=self.folder,
+            worker_name=self.place.worker_name,
+            parameters=parameters,
+            is_set_schedule=self.is_set_schedule,
+            rank_id=_digits(os.environ.get("RANK_ID", "0")),
+            device_id=str(self.host.device_id()),
+            jit_level=self.host.jit_level(),
+            framework_version=self.host.version,
+            device_target=self.host.device_target(),
         )
+
+    def usual_request(self) -> RunRequest:
+        """Return what a profiler with the default parameters would record."""
+        parameters = Parameters(schedule=self.schedule_class.unsaid_default())
+        return evolve(self._request(parameters), is_set_schedule=False)
 
     def start(self) -> None:
         """Start recording."""

@@ -118,6 +118,12 @@ class RecordingBackend:
         if self._recording is not None:
             self._recording.save(settle, metadata)
 
+    def configured(self, request: RunRequest) -> None:
+        """Do nothing: what records begins with `init`."""
+
+    def trained(self) -> None:
+        """Do nothing: steps are told by the profiler."""
+
     def open_step(self, number: int) -> None:
         """Begin the range of a step; without a run directory there is nothing that it could go to."""
         if self._recording is not None:

@@ -7,11 +7,13 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
 from drynpu import ChipError, OptionError, OutputError, say_once
+from drynpu.options import ProfilingRequest
 from drynpu.options.profiling_options import ProfilingMode
 from drynpu_tf.capture import TraceCapture
 from drynpu_tf.device2._device_capture import DeviceCapture
@@ -19,7 +21,7 @@ from drynpu_tf.device2._hooks import install
 from drynpu_tf.device2.options import NpuConfig
 from drynpu_tf.options import PRECISION_NOTE, NpuOptions, precision_of, resolve_profiling, say_notices
 from drynpu_tf.ranks import rank_number
-from drynpu_tf.recording import PROCESS
+from drynpu_tf.recording import PROCESS, EngineRecording
 
 _NAME = "/job:localhost/replica:0/task:0/device:NPU"
 
@@ -134,11 +136,15 @@ class Devices:
         if start.mode is ProfilingMode.DYNAMIC:
             say_once("PROFILING_MODE=dynamic waits for a command to attach, which drynpu does not have.")
             return None
-        if start.parsed is None:
-            say_notices(start.notices)
+        notices = start.notices if start.parsed is None else (*start.notices, *start.parsed.notices)
+        say_notices(notices)
+        PROCESS.noticed(notices)
+        if start.parsed is not None:
+            recorder = PROCESS.join(id(handle), start.parsed.request, device_id)
+        elif PROCESS.follows:
+            recorder = EngineRecording.unopened(ProfilingRequest(), Path(), device_id=device_id)
+        else:
             return None
-        say_notices((*start.notices, *start.parsed.notices))
-        recorder = PROCESS.join(id(handle), start.parsed.request, device_id)
         # After the recording's own, so before it: what is left has to be handed over while it is open.
         atexit.register(self.close)
         precision = precision_of(options.get)

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from attrs import define, field
 
 from drynpu import CaptureError, say, say_once
@@ -64,10 +65,13 @@ class DeviceCapture:
         self._nested.inside = True
         try:
             self._capture.attend()
-            return function(*values, **named)
+            result = function(*values, **named)
         finally:
             self._nested.inside = False
             self._called()
+        # A method of TensorFlow's, whose first argument is the function that it runs.
+        PROCESS.ran(id(values[0]) if values else 0)
+        return result
 
     def lend(self) -> bool:
         """Leave TensorFlow's tracer to another profiler; return whether this capture held it."""
@@ -117,6 +121,8 @@ class DeviceCapture:
         if found is None or recorder is None:
             return
         for run in found.functions:
+            if run.start_ns < recorder.begin_ns:
+                continue  # before the first step that a check records
             step = GraphExecution(
                 graph=run.function,
                 start_ns=run.start_ns,
@@ -129,7 +135,8 @@ class DeviceCapture:
             )
             recorder.add(run.operators, step)
         if found.eager is not None and len(found.eager):
-            recorder.add(found.eager)
+            inside = np.flatnonzero(found.eager.start_ns >= recorder.begin_ns)
+            recorder.add(found.eager if len(inside) == len(found.eager) else found.eager.select(inside))
         recorder.save()
 
 

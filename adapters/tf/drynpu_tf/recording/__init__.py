@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu_tf.recording._engine_recording import EngineRecording
-from drynpu_tf.recording._graph_engine import PROCESS
+from drynpu_tf.recording._process import PROCESS
 from drynpu_tf.recording._timeline import GraphExecution
 
 __all__ = ["PROCESS", "EngineRecording", "GraphExecution"]

@@ -57,10 +57,27 @@ class EngineRecording:
         RANKS.begin_recording()
         return cls(output_dir, device_id, recorder)
 
+    @classmethod
+    def unopened(cls, request: ProfilingRequest, output_dir: Path, *, device_id: int = 0) -> EngineRecording:
+        """
+        Return a recording that has not begun and is never written.
+
+        Raises
+        ------
+        ChipError
+            The chip of the settings does not exist.
+        """
+        return cls(output_dir, device_id, Recorder.open(_FRAMEWORK, request))
+
     @property
     def request(self) -> ProfilingRequest:
         """What is recorded."""
         return self._recorder.request
+
+    @property
+    def begin_ns(self) -> int:
+        """When it began, Unix ns."""
+        return self._recorder.begin_ns
 
     @property
     def split_cores(self) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from attrs import define, field
 
 from drynpu import DrynpuError, say
-from drynpu.options import ProfilingRequest
+from drynpu.options import Notice, ProfilingRequest
 from drynpu.recorder import at_process_end
 from drynpu_tf.recording._engine_recording import EngineRecording
 
@@ -56,6 +56,17 @@ class GraphEngine:
     def recorder(self, user: int) -> EngineRecording | None:
         """Return the recording that *user* has joined and not left; ``None`` in a process that was forked off."""
         return self._recorder if user in self._users and self._owner == os.getpid() else None
+
+    @property
+    def follows(self) -> bool:
+        """Whether runs are to be told of, and everything on the device to be captured: where a script is checked."""
+        return False
+
+    def ran(self, key: object) -> None:
+        """Take over that a run is over, if the engine `follows` them; *key* tells runs apart."""
+
+    def noticed(self, notices: tuple[Notice, ...]) -> None:
+        """Take over what was said of the options of a session or a device."""
 
     def arm(self, request: ProfilingRequest) -> None:
         """Have the next run of any session on the device begin a recording: local profiling."""
@@ -123,7 +134,3 @@ class GraphEngine:
             from drynpu.views import show_finished
 
             show_finished(self.finished, say)
-
-
-PROCESS = GraphEngine()
-"""The one process-wide state of this adapter: the graph engine is process-wide itself."""

@@ -39,7 +39,7 @@ class _Recorded:
     def __call__(self, *values: Any, **keywords: Any) -> Any:
         metadata = keywords.pop("run_metadata", None)
         recorder = self._state.recorder()
-        if recorder is None and self._state.turns == 1:
+        if recorder is None and self._state.is_plain:
             return self._variant(self._options.run_options)(*values, run_metadata=metadata, **keywords)
         return self._state.run(
             recorder,

@@ -79,7 +79,7 @@ def _run(
 ) -> Any:
     state = _state(session)
     recorder = None if state is None else state.recorder()
-    if state is None or (recorder is None and state.turns == 1):
+    if state is None or (recorder is None and state.is_plain):
         return original(session, fetches, feed_dict, options, run_metadata)
     return state.run(
         recorder,

@@ -80,7 +80,14 @@ class DeviceSession:
         turns = self.turns if self.turns > 1 and self._is_loop(key) else 1
         for turn in range(1, turns):
             self._run(recorder, key, options, None, call, turn=(turn, turns))
-        return self._run(recorder, key, options, metadata, call, turn=(turns, turns))
+        result = self._run(recorder, key, options, metadata, call, turn=(turns, turns))
+        PROCESS.ran((id(self), key))
+        return result
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether runs need not pass here while nothing records: they make one step each, and nobody follows them."""
+        return self.turns == 1 and not PROCESS.follows
 
     def _is_loop(self, key: RunKey) -> bool:
         if key not in self._loops:
@@ -168,6 +175,7 @@ def device_session(graph: Any, config: Any) -> DeviceSession | None:
         say_once("PROFILING_MODE=dynamic: there is no command to attach here, so nothing is recorded.")
     notices = start.notices if start.parsed is None else (*start.notices, *start.parsed.notices)
     say_notices(notices)
+    PROCESS.noticed(notices)
     if start.parsed is not None:
         device_id = options.session_device_id
         # Without a device of its own a session is on that of the process.

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from drynpu.checks import ObservedOperator, Place
 from drynpu_torch import device
-from drynpu_torch.profiler.checking._places import find_place
+from drynpu_torch.profiler.checking._places import PLACES
 
 
 class Lines(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -57,7 +57,7 @@ class Lines(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if self._active:
             results = list(_tensors(result))
             if any(_on_npu(tensor) for tensor in (*results, *_tensors(args))):
-                place = find_place()
+                place = PLACES.find()
                 if place is not None:
                     doubles = any(_on_npu(tensor) and tensor.dtype == torch.float64 for tensor in results)
                     self._calls[func._schema.name, place, doubles] += 1

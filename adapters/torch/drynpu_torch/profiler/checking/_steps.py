@@ -15,7 +15,7 @@ from drynpu.recorder import CheckCommand, ProfileCommand, at_process_end
 from drynpu_torch import device
 from drynpu_torch.profiler._unattended import UnattendedProfile, after_every_step
 from drynpu_torch.profiler.checking._lines import Lines
-from drynpu_torch.profiler.checking._places import failed_place
+from drynpu_torch.profiler.checking._places import PLACES
 from drynpu_torch.profiler.checking._waits import Waits
 from drynpu_torch.profiler.checking._watching import Watch
 
@@ -52,7 +52,7 @@ class CheckedScript:
 
         def note(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
             text = f"{kind.__name__}: {error}"
-            self._failure = ObservedFailure(text=text, place=failed_place(traceback))
+            self._failure = ObservedFailure(text=text, place=PLACES.failed(traceback))
             shown(kind, error, traceback)
 
         sys.excepthook = note

@@ -10,7 +10,7 @@ import torch
 
 from drynpu.checks import WAIT_RANGE, ObservedWait, Place
 from drynpu_torch import device
-from drynpu_torch.profiler.checking._places import find_place
+from drynpu_torch.profiler.checking._places import PLACES
 
 _METHODS = {
     "item": "item()",
@@ -61,7 +61,7 @@ class Waits:
 
         @functools.wraps(original)
         def waiting(*args: Any, **kwargs: Any) -> Any:
-            place = find_place() if not self._inside and wanted(args, kwargs) else None
+            place = PLACES.find() if not self._inside and wanted(args, kwargs) else None
             if place is None:
                 return original(*args, **kwargs)
             index = self._known.setdefault((call, place), len(self._known))

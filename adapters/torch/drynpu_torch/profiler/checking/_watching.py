@@ -20,7 +20,7 @@ from drynpu_torch.profiler._process import ProcessState
 from drynpu_torch.profiler._profile import profile
 from drynpu_torch.profiler._schedule import schedule as schedule_class
 from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ProfilerAction
-from drynpu_torch.profiler.checking._places import find_place
+from drynpu_torch.profiler.checking._places import PLACES
 
 _EXPORTS = ("export_chrome_trace", "export_stacks", "export_memory_timeline")
 _PACKAGE = "drynpu_torch.profiler."
@@ -108,7 +108,7 @@ class Watch:
 
     def _add(self, profiler: profile, **_: object) -> None:
         if hasattr(profiler, "prof_if"):
-            self._watched.append(_Watched(find_place(), profiler))
+            self._watched.append(_Watched(PLACES.find(), profiler))
 
     def _started(self, profiler: profile) -> None:
         watched = self._find(profiler)
@@ -122,14 +122,14 @@ class Watch:
         self.on_step(profiler)
 
     def _configured(self, _: ProcessState, directory: str | None, worker_name: str | None) -> None:
-        place = find_place()
+        place = PLACES.find()
         if place is not None and not Path(directory or "").is_relative_to(self.folder):
             self.outputs.append(
                 ObservedOutput(kind="directory", path=directory or "", place=place, worker=worker_name or "")
             )
 
     def _exported(self, _: object, output_path: str, *__: object) -> None:
-        self.outputs.append(ObservedOutput(kind="file", path=str(output_path), place=find_place()))
+        self.outputs.append(ObservedOutput(kind="file", path=str(output_path), place=PLACES.find()))
 
     def _note_metrics(self) -> None:
         """Remember whether the configuration that is being made was given metrics."""
@@ -162,7 +162,7 @@ class Watch:
         self._note(severity, message)
 
     def _note(self, severity: str, text: str, option: str = "") -> None:
-        noted = ObservedMessage(severity=severity, text=text, option=option, place=find_place())
+        noted = ObservedMessage(severity=severity, text=text, option=option, place=PLACES.find())
         if noted not in self.messages:  # the vendor builds its interface twice
             self.messages.append(noted)
 
