@@ -6,33 +6,11 @@ TensorFlow 2.16 took Estimator out. Everything else of ``npu_bridge`` works with
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 import tensorflow.compat.v2 as tf
-from tensorflow.python.util import deprecation
 
-__all__ = [
-    "EstimatorBase",
-    "EstimatorSpecBase",
-    "RunConfigBase",
-    "estimator_is_there",
-    "need_estimator",
-    "without_deprecations",
-]
-
-
-@contextlib.contextmanager
-def without_deprecations() -> Iterator[None]:
-    """Have TensorFlow print no deprecations of what is called inside: those lines would name drynpu's calls."""
-    before = deprecation._PRINT_DEPRECATION_WARNINGS
-    deprecation._PRINT_DEPRECATION_WARNINGS = False
-    try:
-        yield
-    finally:
-        # TensorFlow's own `silence` stays silent after an exception.
-        deprecation._PRINT_DEPRECATION_WARNINGS = before
+__all__ = ["EstimatorBase", "EstimatorSpecBase", "RunConfigBase", "estimator_is_there", "need_estimator"]
 
 
 def need_estimator(name: str) -> None:

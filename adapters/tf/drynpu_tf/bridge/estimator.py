@@ -15,7 +15,7 @@ import tensorflow.compat.v2 as tf
 from tensorflow.python.platform import tf_logging
 
 from drynpu.options import Settings
-from drynpu_tf.bridge._estimator_bases import EstimatorBase, EstimatorSpecBase, need_estimator, without_deprecations
+from drynpu_tf.bridge._estimator_bases import EstimatorBase, EstimatorSpecBase, need_estimator
 from drynpu_tf.bridge.hooks import (
     NPUBroadcastGlobalVariablesHook,
     NPUCheckpointSaverHook,
@@ -26,6 +26,7 @@ from drynpu_tf.bridge.hooks import (
 from drynpu_tf.bridge.parameters import session_options
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.run_config import NPURunConfig
+from drynpu_tf.quiet import without_deprecations
 
 _TRAIN, _EVAL = "train", "eval"
 _NAME_LETTERS = 10

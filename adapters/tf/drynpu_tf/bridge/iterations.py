@@ -16,6 +16,7 @@ from tensorflow.python.framework import ops
 
 from drynpu import say_once
 from drynpu_tf.bridge.utilities import check_positive_integer
+from drynpu_tf.quiet import without_deprecations
 from drynpu_tf.sessions import set_turns
 
 _SCOPE = "npu_runconfig"
@@ -73,8 +74,9 @@ class IterationVariables:
 
     def load(self, session: Any, iterations_per_loop: int) -> None:
         """Set them for a loop of that many steps; the first is the number of repetitions."""
-        for name, value in zip(self.NAMES, (iterations_per_loop - 1, 0, 0, 1), strict=True):
-            self._variables[name].load(value, session=session)
+        with without_deprecations():
+            for name, value in zip(self.NAMES, (iterations_per_loop - 1, 0, 0, 1), strict=True):
+                self._variables[name].load(value, session=session)
         if not set_turns(session, iterations_per_loop) and iterations_per_loop > 1:
             say_once(
                 f"iterations_per_loop={iterations_per_loop}: this session is not on an NPU; a run makes one training "

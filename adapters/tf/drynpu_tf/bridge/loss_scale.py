@@ -103,7 +103,9 @@ class ExponentialUpdateLossScaleManager:
 
 
 def _variable(name: str, value: float, dtype: tf.DType) -> Any:
-    return tf.compat.v1.Variable(tf.constant(value, dtype), trainable=False, name=name, dtype=dtype)
+    # A number and no tensor: TensorFlow makes the tensor outside of control dependencies that the script has open. A
+    # tensor would wait for them, so for moving averages of a batch norm that are not initialized either.
+    return tf.compat.v1.Variable(value, trainable=False, name=name, dtype=dtype)
 
 
 def scaled_loss(loss: Any, manager: Any) -> Any:

@@ -1,7 +1,8 @@
 """
-Recurrent layers of ``npu_dynamic_rnn`` and ``npu_rnn``, step by step with TensorFlow's operators.
+Recurrent layers of ``npu_dynamic_rnn`` and ``npu_rnn``.
 
-A device runs one kernel for the whole sequence; the profile has the operators of the loop that TensorFlow runs.
+A device runs one kernel for the whole sequence. TensorFlow has such an operator for an LSTM, which the profile shows as
+the vendor's. GRU layers run step by step with TensorFlow's operators, and the profile has the operators of the loop.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 import tensorflow.compat.v2 as tf
 
 from drynpu import say_once
+from drynpu_tf.bridge import scopes
+from drynpu_tf.rules import VENDOR_TYPE
 
 DYNAMIC_RNN_UNIDIRECTION = "UNIDIRECTIONAL"
 DYNAMIC_RNN_BIDIRECTION = "BIDIRECTIONAL"
@@ -149,23 +152,54 @@ class DynamicRNN(_Recurrent):
         x = tf.convert_to_tensor(x)
         rows = self._input_size(x) + self._hidden_size
         if weight is None:
-            weight = self._variable(
-                "w", [rows, 4 * self._hidden_size], tf.compat.v1.glorot_uniform_initializer(10, self._dtype)
-            )
+            weight = self._variable("w", [rows, 4 * self._hidden_size], tf.compat.v1.glorot_uniform_initializer(10))
         if bias is None:
-            bias = self._variable("b", [4 * self._hidden_size], tf.compat.v1.zeros_initializer(self._dtype))
-
-        def step(inputs: Any, h: Any, c: Any) -> tuple[Any, ...]:
-            gates = tf.concat([inputs, h], axis=1) @ weight + bias
-            i, j, f, o = tf.split(gates, 4, axis=1)
-            i, j, f, o = tf.sigmoid(i), tf.tanh(j), tf.sigmoid(f + self.forget_bias), tf.sigmoid(o)
-            c = c * f + i * j
-            tanhc = tf.tanh(c)
-            return tanhc * o, c, i, j, f, o, tanhc
-
+            bias = self._variable("b", [4 * self._hidden_size], tf.compat.v1.zeros_initializer())
         h, c = self._state(init_h, x), self._state(init_c, x)
+        c_all, h_all, i, j, f, o, tanhc = _lstm(self.forget_bias, x, c, h, *map(tf.convert_to_tensor, (weight, bias)))
+        if seq_length is None:
+            return h_all, h_all, c_all, i, j, f, o, tanhc
         zero = tf.zeros_like(h)
-        return _over_time(step, x, seq_length, (zero, h, c, zero, zero, zero, zero, zero), 2)
+        firsts = (h, c, zero, zero, zero, zero, zero)
+        kept = [
+            _kept(first, each, seq_length)
+            for first, each in zip(firsts, (h_all, c_all, i, j, f, o, tanhc), strict=True)
+        ]
+        runs = tf.sequence_mask(seq_length, tf.shape(x)[0], dtype=h_all.dtype)
+        return h_all * tf.expand_dims(tf.transpose(runs), -1), *kept
+
+
+def _lstm(forget_bias: float, x: Any, c: Any, h: Any, weight: Any, bias: Any) -> tuple[Any, ...]:
+    """Return c, h, i, j, f, o and tanh of c at all times; of these c and h have gradients, as on a device."""
+
+    # TensorFlow has this layer as one operator, with the same gates in the same order. Its gradient is written here, so
+    # that it bears the mark as well.
+    @tf.custom_gradient
+    def layer(x: Any, c: Any, h: Any, weight: Any, bias: Any) -> Any:
+        no_peephole = tf.zeros([tf.shape(h)[-1]], x.dtype)
+        inputs = {"seq_len_max": tf.cast(tf.shape(x)[0], tf.int64), "x": x, "cs_prev": c, "h_prev": h, "w": weight}
+        inputs |= {"wci": no_peephole, "wcf": no_peephole, "wco": no_peephole, "b": bias}
+        with scopes.marked(**{VENDOR_TYPE: "DynamicRNN"}):
+            result = tf.raw_ops.BlockLSTM(**inputs, forget_bias=forget_bias, cell_clip=-1.0, name="DynamicRNN")
+
+        def gradient(c_slope: Any, h_slope: Any, *_: Any) -> list[Any]:
+            slopes = {"cs_grad": c_slope, "h_grad": h_slope}
+            with scopes.marked(**{VENDOR_TYPE: "DynamicRNNGrad"}):
+                found = tf.raw_ops.BlockLSTMGrad(
+                    **inputs, **result._asdict(), **slopes, use_peephole=False, name="DynamicRNNGrad"
+                )
+            return [found.x_grad, found.cs_prev_grad, found.h_prev_grad, found.w_grad, found.b_grad]
+
+        return (result.cs, result.h, result.i, result.ci, result.f, result.o, result.co), gradient
+
+    return tuple(layer(x, c, h, weight, bias))
+
+
+def _kept(first: Any, values: Any, seq_length: Any) -> Any:
+    """Return *values* of shape [time, batch, hidden] that stay what they are beyond the length of each sequence."""
+    times = tf.minimum(tf.range(1, tf.shape(values)[0] + 1)[:, None], tf.cast(seq_length, tf.int32)[None, :])
+    rows = tf.broadcast_to(tf.range(tf.shape(values)[1])[None, :], tf.shape(times))
+    return tf.gather_nd(tf.concat([first[None], values], axis=0), tf.stack([times, rows], axis=-1))
 
 
 class DynamicGRUV2(_Recurrent):

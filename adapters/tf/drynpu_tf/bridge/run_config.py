@@ -10,8 +10,9 @@ from typing import Any
 
 from drynpu import say_once
 from drynpu_tf.bridge import utilities
-from drynpu_tf.bridge._estimator_bases import RunConfigBase, without_deprecations
+from drynpu_tf.bridge._estimator_bases import RunConfigBase
 from drynpu_tf.bridge.config import DumpConfig, DynamicInputConfig, ExperimentalConfig
+from drynpu_tf.quiet import without_deprecations
 
 _BASE_TEXT = """
 model_dir tf_random_seed save_summary_steps save_checkpoints_steps save_checkpoints_secs session_config

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from drynpu.kernels import Placement, Signature, TensorDesc, node_signature
 from drynpu_tf.ranks import MARK, hcom_of
-from drynpu_tf.rules import attributes_of
+from drynpu_tf.rules import VENDOR_TYPE, attributes_of
 
 FUNCTION, BACKWARD_FUNCTION = 0, 1
 """Values of ``Operators.scope``."""
@@ -63,7 +63,7 @@ def node_call(
 ) -> Signature:
     """Return the call of a node; *fed* and *fetched* say who brings what a graph is given, and what it returns."""
     hcom = hcom_of(attributes)
-    op_type = op_type if hcom is None else hcom.op_type
+    op_type = str(attributes.get(VENDOR_TYPE, op_type)) if hcom is None else hcom.op_type
     if op_type == _FEED:
         return node_signature(op_type, outputs, outputs, {}, node=name, placement=fed)
     if op_type == _FETCH:

@@ -15,10 +15,15 @@ from drynpu_tf.bridge import generated as gen_npu_ops  # noqa: F401 - the vendor
 from drynpu_tf.bridge.scopes import marked
 from drynpu_tf.device2._device import DEVICES, NpuDeviceHandle
 from drynpu_tf.device2.options import NpuConfig, NpuRunContextOptions
+from drynpu_tf.face import restore_names
 from drynpu_tf.options import OPTIMIZER_NAME
+from drynpu_tf.quiet import without_deprecations
 from drynpu_tf.sessions import install
 
 _INF_NAN = 1
+
+# Scripts for npu_device were written for TensorFlow 2.6 and its Keras, and import private names of both.
+restore_names()
 
 
 def global_options() -> NpuConfig:
@@ -88,7 +93,8 @@ def enable_v1() -> None:
     """Turn to TensorFlow 1: sessions whose configuration has an ``NpuOptimizer`` are the device's."""
     if DEVICES.opened is not None:
         os.environ["ASCEND_DEVICE_ID"] = str(DEVICES.opened)
-    tf.compat.v1.disable_v2_behavior()
+    with without_deprecations():
+        tf.compat.v1.disable_v2_behavior()
     install()
 
 

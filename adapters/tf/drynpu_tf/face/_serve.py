@@ -10,6 +10,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from drynpu import say
+from drynpu_tf.face._moved import restore_names
 from drynpu_tf.face._recognise import only_in_v1
 
 TF1_VARIABLE = "DRYNPU_TF1"
@@ -56,14 +57,19 @@ def serve_v1() -> None:
     """
     Let ``import tensorflow`` give TensorFlow's v1 names, without eager execution, in this process.
 
-    Submodules (``tensorflow.core``, ``tensorflow.python``) stay what they are; a name that v1 lacks is taken from v2.
+    Modules of the public names (``tensorflow.train``) are those of v1; a name that v1 lacks is taken from v2. Modules
+    of ``tensorflow.python`` stay what they are, and have the names again that were moved elsewhere.
     """
     import tensorflow as whole  # noqa: ICN001 - this is about the module
     import tensorflow.compat.v1 as v1
 
+    from drynpu_tf.quiet import without_deprecations
+
     if isinstance(whole, _Face):
         return
-    v1.disable_v2_behavior()
+    with without_deprecations():
+        v1.disable_v2_behavior()
+    restore_names()
     sys.modules["tensorflow"] = _Face(whole, v1)
     sys.meta_path.insert(0, _NoContrib())
 
@@ -82,7 +88,8 @@ class _Face(ModuleType):
     def __init__(self, whole: ModuleType, v1: ModuleType) -> None:
         super().__init__("tensorflow", v1.__doc__)
         self.__dict__.update(
-            __path__=whole.__path__,
+            # First where `from tensorflow.train import AdamOptimizer` finds the names of v1.
+            __path__=[*v1.__path__, *whole.__path__],
             __file__=whole.__file__,
             __spec__=whole.__spec__,
             __version__=v1.__version__,

@@ -17,11 +17,12 @@ from drynpu_tf.rules._call import TfCall, unary_chain
 from drynpu_tf.rules._graph import GraphNode, compile_graph
 from drynpu_tf.rules._placement import is_call, pattern_rule, placement_rules
 from drynpu_tf.rules._precision import Precision, read_precision
-from drynpu_tf.rules._signature import attributes_of, dtype_name, tensor_desc
+from drynpu_tf.rules._signature import VENDOR_TYPE, attributes_of, dtype_name, tensor_desc
 
 __all__ = [
     "FALLBACKS",
     "RULES",
+    "VENDOR_TYPE",
     "GraphNode",
     "Precision",
     "attributes_of",

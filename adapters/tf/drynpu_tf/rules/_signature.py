@@ -19,6 +19,8 @@ _SYNONYMS: Final = MappingProxyType(
     {"float": "float32", "double": "float64", "half": "float16"}
     | {f"q{name}": name for name in ("int8", "uint8", "int16", "uint16", "int32")}
 )
+VENDOR_TYPE: Final = "_drynpu_operator"
+"""Attribute of a node that computes one operator of the vendor's: the type that the device's graph has there."""
 _REFERENCES: Final = 100
 """What a reference to a type adds to its number."""
 
@@ -61,11 +63,11 @@ def attributes_of(node: Any) -> dict[str, object]:
     Return the attributes of a ``NodeDef`` as plain values; types under their Python names, functions by name.
 
     Shapes and tensors are left out: no rule reads them and they make signatures large. So are attributes whose names
-    begin with an underscore, which are notes of TensorFlow's own passes.
+    begin with an underscore, which are notes of TensorFlow's own passes, but for `VENDOR_TYPE`.
     """
     found: dict[str, object] = {}
     for name, value in node.attr.items():
-        plain = None if name.startswith("_") else _plain(value)
+        plain = None if name.startswith("_") and name != VENDOR_TYPE else _plain(value)
         if plain is not None:
             found[name] = plain
     return found

@@ -148,6 +148,9 @@ torch | lstm_layer_gradient (x w_x w_h b_x b_h h c) | aten::mkldnn_rnn_layer_bac
 torch | gru_layer (x w_x w_h b_x b_h h) | npu::npu_gru=
 torch | gru_layer_gradient (x w_x w_h b_x b_h h) | npu::npu_gru_backward=
 
+tf | joined_lstm (steps x c h weight) | DynamicRNN
+tf | joined_lstm_gradient (steps x c h weight) | DynamicRNNGrad
+
 mindspore | stacked_lstm (x) | LSTM=DynamicRNN
 mindspore | stacked_lstm_gradient (x) | LSTMGrad=DynamicRNNGrad
 

@@ -114,6 +114,20 @@ def lstm_layer_gradient(call: OperatorCall) -> KernelPlan | None:
     return call.plan(*_join(layer), layer.backward([layer.sequence, *states], states))
 
 
+def joined_lstm(call: OperatorCall) -> KernelPlan | None:
+    """``x c h weight``: one layer with the joined weights of input and hidden state, [width + hidden, 4 x hidden]."""
+    layer = _joined_layer(call)
+    return call.plan(layer.forward([layer.state] * 2)) if layer is not None else None
+
+
+def joined_lstm_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``x c h weight``: the gradient of :func:`joined_lstm`."""
+    layer = _joined_layer(call)
+    if layer is None:
+        return None
+    return call.plan(layer.backward([layer.sequence, *[layer.state] * 2], [layer.state] * 2))
+
+
 def lstm_directions(call: OperatorCall) -> KernelPlan | None:
     """``x weight recurrent bias lengths h c``: one layer, a kernel for each direction that the weights are for."""
     found = _directions(call, GATES)
@@ -246,6 +260,14 @@ def _one_layer(call: OperatorCall) -> LstmLayer | None:
     if len(x.shape) != 3 or not len(w_x.shape) == len(w_h.shape) == 2 or w_x.shape[0] != GATES * w_h.shape[1]:
         return None
     return LstmLayer(call=call, x=x, hidden=w_h.shape[1])
+
+
+def _joined_layer(call: OperatorCall) -> LstmLayer | None:
+    x, weight = call.tensor("x"), call.tensor("weight")
+    if x is None or weight is None or len(x.shape) != 3 or len(weight.shape) != 2:
+        return None
+    layer = LstmLayer(call=call, x=x, hidden=weight.shape[1] // GATES)
+    return layer if layer.weight.shape == weight.shape else None
 
 
 def _join(layer: LstmLayer) -> tuple[KernelSpec, KernelSpec]:

@@ -1,0 +1,99 @@
+"""A layer of the vendor's is one kernel forward and one backward; what it computes is a loop's over the steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SCRIPT = """
+import json
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+from npu_bridge.npu_init import *
+from npu_bridge.estimator.npu.npu_dynamic_rnn import DynamicRNN
+
+STEPS, BATCH, WIDTH, HIDDEN = 5, 2, 3, 4
+x = tf.placeholder(tf.float32, [STEPS, BATCH, WIDTH])
+layer = DynamicRNN(HIDDEN, tf.float32, forget_bias=0.5)
+y, h_all, c_all, i, j, f, o, tanhc = layer(x)
+loss = tf.reduce_sum(y * y) + tf.reduce_sum(c_all)
+weight, bias = layer._weights["w"], layer._weights["b"]
+lengths = tf.constant([0, 3])
+short = layer(x, seq_length=lengths)
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+slopes = tf.gradients(loss, [x, weight, bias])
+
+c = h = tf.zeros([BATCH, HIDDEN])
+states, slow = [], 0.0
+for step in range(STEPS):
+    gates = tf.split(tf.concat([x[step], h], 1) @ weight + bias, 4, axis=1)
+    c = c * tf.sigmoid(gates[2] + 0.5) + tf.sigmoid(gates[0]) * tf.tanh(gates[1])
+    h = tf.tanh(c) * tf.sigmoid(gates[3])
+    states.append((h, c))
+    slow += tf.reduce_sum(h * h) + tf.reduce_sum(c)
+slow_slopes = tf.gradients(slow, [x, weight, bias])
+at_two = states[2]
+
+data = {x: np.random.RandomState(0).normal(size=(STEPS, BATCH, WIDTH))}
+plain = tf.Session(config=tf.ConfigProto())
+plain.run(tf.global_variables_initializer())
+one, other = plain.run([[loss, *slopes], [slow, *slow_slopes]], data)
+kept, (h_two, c_two) = plain.run([short, at_two], data)
+found = {
+    "difference": max(float(np.abs(a - b).max()) for a, b in zip(one, other)),
+    "empty": [float(np.abs(part[:, 0]).max()) for part in kept[:3]],
+    "past the end": [float(np.abs(kept[0][3:, 1]).max())],
+    "kept": [float(np.abs(part[3:, 1] - end[1]).max()) for part, end in ((kept[1], h_two), (kept[2], c_two))],
+}
+print("found=" + json.dumps(found))
+plain.close()
+
+config = tf.ConfigProto()
+custom_op = config.graph_options.rewrite_options.custom_optimizers.add()
+custom_op.name = "NpuOptimizer"
+custom_op.parameter_map["profiling_mode"].b = True
+custom_op.parameter_map["profiling_options"].s = tf.compat.as_bytes('{"output":"./out","task_time":"on"}')
+with tf.Session(config=config) as sess:
+    sess.run(tf.global_variables_initializer())
+    sess.run(train, data)
+"""
+
+
+def test_an_lstm_is_one_kernel_in_each_direction(scripts: Any) -> None:
+    run = scripts(SCRIPT)
+    found = run.printed("found")
+    assert found["difference"] < 5e-6
+    assert found["empty"] == [0.0, 0.0, 0.0]
+    assert found["past the end"] == [0.0]
+    assert max(found["kept"]) < 1e-6
+    kernels = {row["OP Type"]: row for row in run.prof().rows("op_summary")}
+    forward, backward = kernels["DynamicRNN"], kernels["DynamicRNNGrad"]
+    # x, the joined weights of 3 + 4 rows and 4 x 4 columns, bias, and the states before the first step.
+    assert forward["Input Shapes"].strip('"') == "5,2,3;7,16;16;1,2,4;1,2,4"
+    assert forward["Output Shapes"].strip('"') == ";".join(["5,2,4"] * 8)
+    assert backward["Output Shapes"].strip('"') == "7,16;16;5,2,3;1,2,4;1,2,4"
+    assert forward["Task Type"] == backward["Task Type"] == "MIX_AIC"
+    assert not {"TensorArrayRead", "StackPush", "Sigmoid"} & set(kernels)
+    assert not [line for line in run.stderr.splitlines() if "deprecated" in line and "drynpu" in line]
+
+
+SCALED = """
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+from npu_bridge.npu_init import *
+
+x = tf.placeholder(tf.float32, [None, 3])
+y = tf.layers.batch_normalization(tf.layers.dense(x, 4), training=True)
+with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
+    manager = ExponentialUpdateLossScaleManager(init_loss_scale=2**10, incr_every_n_steps=1000)
+    optimizer = NPULossScaleOptimizer(tf.train.AdamOptimizer(0.1), manager)
+    train = optimizer.minimize(tf.reduce_mean(y * y))
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    sess.run(train, {x: [[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]})
+    print("scale=%d" % sess.run(manager.get_loss_scale()))
+"""
+
+
+def test_a_loss_scale_waits_for_no_dependency_that_is_open_where_it_is_made(scripts: Any) -> None:
+    assert scripts(SCALED, environment={"DRYNPU_QUIET": "1"}).printed("scale") == 1024
