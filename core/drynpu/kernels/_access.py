@@ -24,6 +24,8 @@ _RUN_NS: Final = 18.0
 _BLOCK_ROW: Final = 8
 """Rows that a transposing instruction of the vector unit takes at once: runs are never shorter to a core."""
 _TURNED_RUN: Final = 8
+_CHANNELS_FIRST: Final = frozenset({"NCHW", "NCL", "NCDHW"})
+_CHANNELS_LAST: Final = frozenset({"NHWC", "NDHWC"})
 
 
 def access_ns(spec: KernelSpec, *, split: bool = True) -> float:
@@ -102,10 +104,11 @@ def _run(source: TensorDesc, result: TensorDesc) -> float:
         # Equal shapes say that two dims of one length changed places.
         return float(max(tail, _TURNED_RUN)) if a else float(_TURNED_RUN)
     plain = source if "C0" not in source.format and "FRACTAL" not in source.format else result
-    if plain.format in {"NCHW", "NCL", "NCDHW"} and len(plain.shape) > 2:
+    if "FRACTAL" in source.format + result.format:
+        return 16.0 * block
+    if plain.format in _CHANNELS_LAST and len(plain.shape) > 2 and plain.shape[-1] == 1:
+        # One channel: the same bytes as with channels first.
+        return float(max(math.prod(plain.shape[1:]), _BLOCK_ROW))
+    if plain.format in _CHANNELS_FIRST and len(plain.shape) > 2:
         return float(max(math.prod(plain.shape[2:]), _BLOCK_ROW))
-    return (
-        float(max(plain.shape[-1] if plain.shape else 1, 1))
-        if "FRACTAL" not in source.format + result.format
-        else 16.0 * block
-    )
+    return float(max(plain.shape[-1] if plain.shape else 1, _BLOCK_ROW if plain.format in _CHANNELS_LAST else 1))

@@ -183,7 +183,8 @@ def _lstm(forget_bias: float, x: Any, c: Any, h: Any, weight: Any, bias: Any) ->
             result = tf.raw_ops.BlockLSTM(**inputs, forget_bias=forget_bias, cell_clip=-1.0, name="DynamicRNN")
 
         def gradient(c_slope: Any, h_slope: Any, *_: Any) -> list[Any]:
-            slopes = {"cs_grad": c_slope, "h_grad": h_slope}
+            # The slope of a row of h comes as slices; what joins them is an operator of its own.
+            slopes = {"cs_grad": tf.convert_to_tensor(c_slope), "h_grad": tf.convert_to_tensor(h_slope)}
             with scopes.marked(**{VENDOR_TYPE: "DynamicRNNGrad"}):
                 found = tf.raw_ops.BlockLSTMGrad(
                     **inputs, **result._asdict(), **slopes, use_peephole=False, name="DynamicRNNGrad"
