@@ -30,13 +30,19 @@ class Texts:
 
     def series(self) -> pl.Series:
         """Return the texts, 16 bytes a row."""
-        gathered: pl.Series = self.words.gather(self.codes)
-        return gathered
+        return gathered(self.words, self.codes)
 
     def gather(self, rows: pl.Series) -> pl.Series:
         """Return the texts of some rows; null for a null."""
-        found: pl.Series = self.words.gather(self.codes.gather(rows))
-        return found
+        return gathered(self.words, gathered(self.codes, rows))
+
+
+def gathered(values: pl.Series, rows: pl.Series) -> pl.Series:
+    """Return *values* at *rows*, null for a null; ten times as fast as ``gather``, which polars makes a query of."""
+    if rows.len() and rows.null_count() == rows.len():  # polars takes no index without a number
+        return values.clear(rows.len())
+    found: pl.Series = values[rows]
+    return found
 
 
 def coded(values: npt.ArrayLike, resolve: Callable[[int], str]) -> Texts:
@@ -88,7 +94,7 @@ class Stored:
         for name, dtype in schema.items():
             value = columns[name]
             if isinstance(value, str):
-                value = Texts(pl.repeat(0, height, dtype=pl.UInt8, eager=True), pl.Series([value], dtype=pl.String))
+                value = Texts(pl.Series(np.zeros(height, np.uint8)), pl.Series([value], dtype=pl.String))
             if isinstance(value, Texts):
                 place = shared.setdefault(id(value.codes), name)
                 words[name] = place, value.words
@@ -127,7 +133,7 @@ class Stored:
         for name in names or self.schema:
             if name in self.words:
                 texts = self.texts(name)
-                columns.append(texts.words.cast(pl.Categorical).gather(texts.codes).alias(name))
+                columns.append(gathered(texts.words.cast(pl.Categorical), texts.codes).alias(name))
             else:
                 values = self.column(name)
                 columns.append(values.cast(pl.Categorical) if values.dtype == pl.String else values)
@@ -135,7 +141,7 @@ class Stored:
 
     def gather(self, rows: pl.Series) -> pl.DataFrame:
         """Return some rows as readers see them; a null gives a row of nulls."""
-        return evolve(self, numbers=pl.DataFrame([column.gather(rows) for column in self.numbers])).frame()
+        return evolve(self, numbers=pl.DataFrame([gathered(column, rows) for column in self.numbers])).frame()
 
     def ordered(self, *by: str, descending: tuple[bool, ...] = ()) -> Stored:
         """Return the rows in the order of columns; those that are equal there stay in the order they have."""
@@ -143,7 +149,7 @@ class Stored:
         if not any(descending) and len(by) == 1 and keys.to_series().is_sorted():
             return self
         order = keys.select(pl.arg_sort_by(*by, descending=list(descending) or False, maintain_order=True)).to_series()
-        return evolve(self, numbers=pl.DataFrame([column.gather(order) for column in self.numbers]))
+        return evolve(self, numbers=pl.DataFrame([gathered(column, order) for column in self.numbers]))
 
     def with_columns(self, columns: Mapping[str, pl.Series]) -> Stored:
         """Return the table with further columns at the right."""
@@ -198,8 +204,9 @@ class Gathered:
     def _coded(values: pl.Series, known: dict[str, int]) -> pl.Series:
         # As a category a text is looked up once in a row; the words of these rows get the numbers of the table.
         category = values.cast(pl.Categorical)
-        distinct = category.drop_nulls().unique()
+        distinct = category.unique()
+        distinct = distinct.drop_nulls() if distinct.null_count() else distinct
         physical = distinct.to_physical().to_numpy()
         number = np.zeros(int(physical.max(initial=0)) + 1, np.int64)
         number[physical] = [known.setdefault(word, len(known)) for word in distinct.cast(pl.String).to_list()]
-        return pl.Series(number).gather(category.to_physical())
+        return gathered(pl.Series(number), category.to_physical())

@@ -253,7 +253,7 @@ def _counter_columns(kernels: Stored, devices: Sequence[DeviceWork]) -> dict[str
 
 def _where_known(values: npt.NDArray[np.generic], known: Bools) -> pl.Series:
     series = pl.Series(values)
-    return series if known.all() else pl.select(pl.when(pl.Series(known)).then(series)).to_series()
+    return series if known.all() else series.scatter(np.flatnonzero(~known), None)
 
 
 def _measured(kernels: pl.DataFrame, work: DeviceWork) -> Measured:

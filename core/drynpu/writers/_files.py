@@ -131,18 +131,17 @@ def write_csv(path: Path, table: Table, *, line_end: str) -> Path:
         header.write_csv(stream, include_header=False, line_terminator=line_end, quote_style="necessary")
         for chunk in chunks_of(table, _CSV_CHUNK_ROWS):
             buffer = io.BytesIO()
-            cells = chunk.with_columns(pl.col(quotable).map_batches(_quoted, return_dtype=pl.String))
+            odd = chunk.select(pl.col(quotable).unique().str.contains(_NEEDS_QUOTES).any())
+            cells = chunk.with_columns(_quoted(chunk[name]) for name in quotable if odd[name].item())
             cells.write_csv(buffer, include_header=False, line_terminator=line_end, quote_style="never")
             stream.write(buffer.getbuffer())
     return path
 
 
 def _quoted(cells: pl.Series) -> pl.Series:
-    """Return cells with quotes where needed, looking at each distinct text once: those of a profile come again."""
+    """Return cells with quotes around those that need them, looking at each distinct text once."""
     distinct = cells.unique()
     odd = distinct.filter(distinct.str.contains(_NEEDS_QUOTES))
-    if odd.is_empty():
-        return cells
     shown = '"' + odd.str.replace_all('"', '""', literal=True) + '"'
     quoted: pl.Series = cells.replace_strict(odd, shown, default=cells, return_dtype=pl.String)
     return quoted

@@ -70,9 +70,12 @@ class Events:
 
     def render(self, style: JsonStyle, offset: int, count: int) -> pl.Series:
         """Return the JSON text of *count* rows from *offset* on."""
-        chunk = self.rows.slice(offset, count).with_columns(categorical().cast(pl.String))
+        chunk = self.rows.slice(offset, count)
+        if pl.Categorical in chunk.dtypes:
+            chunk = chunk.with_columns(categorical().cast(pl.String))
         chunk = chunk if self.prepare is None else self.prepare(chunk)
-        chunk = chunk.with_columns(json_strings(chunk[name]) for name in self.texts)
+        if self.texts:
+            chunk = chunk.with_columns(json_strings(chunk[name]) for name in self.texts)
         parts = _object(self.members, style)
         if self.followed_by is not None:
             condition, members = self.followed_by
@@ -89,7 +92,7 @@ def constant(value: object) -> str:
 def json_strings(values: pl.Series) -> pl.Series:
     """Return the JSON string of each text, quotes included."""
     distinct = values.unique()
-    texts: pl.Series = ('"' + values + '"').alias(values.name)
+    texts: pl.Series = (pl.Series(['"']) + values + '"').alias(values.name)
     odd = distinct.filter(distinct.str.contains(_NEEDS_ESCAPE))
     if not odd.is_empty():
         escaped = [orjson.dumps(text).decode() for text in odd.to_list()]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 
+import numpy as np
 import polars as pl
 
 from drynpu.platforms import Platform
@@ -86,12 +87,19 @@ def rounded_text(value: pl.Expr) -> pl.Expr:
 
 def _rounded(values: pl.Series) -> pl.Series:
     """Counters are mostly ratios and short times: their text is looked up, which is ten times as fast as making it."""
-    thousandths = (values * 1000).round(0)
-    low, high = thousandths.min(), thousandths.max()
-    ordinary = isinstance(low, float) and isinstance(high, float) and low >= 0 and high < _LOOKED_UP
-    if ordinary and not values.is_nan().any():
-        found: pl.Series = _decimals().gather(thousandths.cast(pl.UInt32)).alias(values.name)
-        return found
+    array = values.to_numpy()
+    absent = np.isnan(array)
+    nulls = values.null_count()
+    if nulls == values.len():
+        return pl.Series(values.name, [None], dtype=pl.String).new_from_index(0, nulls)
+    if np.count_nonzero(absent) == nulls:  # nulls are the only ones that are no numbers
+        thousandths = np.rint(np.where(absent, 0.0, array) * 1000)
+        if thousandths.min() >= 0 and thousandths.max() < _LOOKED_UP:
+            place = pl.Series(thousandths.astype(np.uint32))
+            if nulls:
+                place.scatter(np.flatnonzero(absent), None)
+            found: pl.Series = _decimals()[place].alias(values.name)
+            return found
     return values.to_frame().select(_any_rounded_text(pl.first())).to_series()
 
 

@@ -233,3 +233,32 @@ def test_work_fits_into_the_times(spec: KernelSpec, chip: Chip) -> None:
             assert written < getattr(c, f"{outward}_bytes") + line
     main = c.aic_main_read_bytes + c.aic_main_write_bytes + c.aiv_main_read_bytes + c.aiv_main_write_bytes
     assert main <= chip.memory_gbs * max(c.aic_time_ns, c.aiv_time_ns) * (1 + 1e-9) + 4 * line
+
+
+def blocked(source: TensorDesc) -> KernelSpec:
+    n, *area, _ = source.shape if source.format == "NHWC" else (source.shape[0], *source.shape[2:], 0)
+    result = TensorDesc((n, 1, *area, 16), source.dtype, "NC1HWC0")
+    return KernelSpec(
+        name="trans_TransData_0",
+        op_type="TransData",
+        task_type=TaskType.AI_VECTOR_CORE,
+        inputs=(source,),
+        outputs=(result,),
+        bytes_read=source.size_bytes,
+        bytes_written=result.size_bytes,
+    )
+
+
+@pytest.mark.parametrize("chip", [B2, OLD])
+def test_images_of_one_channel_take_as_long_channels_first_and_last(chip: Chip) -> None:
+    """Both are the same bytes; with three channels the runs are shorter, but a core copies at least a block of rows."""
+    last, first, wide, eight = (
+        cost(blocked(TensorDesc(shape, "FLOAT16", image)), chip).duration_ns
+        for shape, image in (
+            ((64, 28, 28, 1), "NHWC"),
+            ((64, 1, 28, 28), "NCHW"),
+            ((64, 28, 28, 3), "NHWC"),
+            ((64, 28, 28, 8), "NHWC"),
+        )
+    )
+    assert last == first < wide <= eight * 1.01

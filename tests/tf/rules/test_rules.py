@@ -353,3 +353,19 @@ def test_batched_products_broadcast_their_batches(
     for kernel in plan.kernels:
         assert kernel.outputs[0].shape == (*batch, rows, columns)
         assert kernel.cube_flops == 2 * int(np.prod(batch, dtype=int)) * rows * inner * columns
+
+
+def test_every_operator_on_datasets_stays_on_the_host() -> None:
+    """Each of TensorFlow's operators that takes or gives a dataset or an iterator, in the installed release."""
+    from tensorflow.core.framework import op_def_pb2
+    from tensorflow.python.client import pywrap_tf_session
+
+    known = op_def_pb2.OpList()
+    known.ParseFromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))
+    names = {
+        op.name
+        for op in known.op
+        if any(word in arg.name for arg in (*op.input_arg, *op.output_arg) for word in ("dataset", "iterator"))
+    }
+    assert {"GetOptions", "DatasetToGraphV2", "IteratorGetNext"} <= names
+    assert {name for name in names if not is_host(name)} == set()

@@ -111,13 +111,13 @@ def op_summary(
             place = pl.concat([is_kernel.arg_true(), (~is_kernel).arg_true()])
             cells = [together[place.arg_sort()]]
         shown = cells[0].hstack(part.select(_times(writer)))
-        return shown.select(*(_filled(shown[name]) for name in columns), STARTS)
+        return shown.select(*(_filled(shown, name) for name in columns), STARTS)
 
     return TextTable((*columns, STARTS), order.height, make, _PLAIN.union(counters))
 
 
-def _filled(cells: pl.Series) -> pl.Series:
-    return cells.fill_null(UNKNOWN) if cells.null_count() else cells
+def _filled(cells: pl.DataFrame, name: str) -> pl.Expr:
+    return pl.col(name).fill_null(UNKNOWN) if cells[name].null_count() else pl.col(name)
 
 
 def _order(kernels: pl.DataFrame, communication_ops: pl.DataFrame) -> pl.DataFrame:
