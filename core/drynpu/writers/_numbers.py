@@ -91,7 +91,7 @@ def _rounded(values: pl.Series) -> pl.Series:
     absent = np.isnan(array)
     nulls = values.null_count()
     if nulls == values.len():
-        return pl.Series(values.name, [None], dtype=pl.String).new_from_index(0, nulls)
+        return pl.Series(values.name, [None] * nulls, dtype=pl.String)
     if np.count_nonzero(absent) == nulls:  # nulls are the only ones that are no numbers
         thousandths = np.rint(np.where(absent, 0.0, array) * 1000)
         if thousandths.min() >= 0 and thousandths.max() < _LOOKED_UP:

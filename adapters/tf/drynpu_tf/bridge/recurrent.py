@@ -1,20 +1,19 @@
 """
 Recurrent layers of ``npu_dynamic_rnn`` and ``npu_rnn``.
 
-A device runs one kernel for the whole sequence. TensorFlow has such an operator for an LSTM, which the profile shows as
-the vendor's. GRU layers run step by step with TensorFlow's operators, and the profile has the operators of the loop.
+A device runs one kernel for the whole sequence. So does one operator here, which the profile shows as the vendor's:
+for an LSTM TensorFlow has one, GRU layers are computed by NumPy.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import tensorflow.compat.v2 as tf
 
 from drynpu import say_once
-from drynpu_tf.bridge import scopes
+from drynpu_tf.bridge import _gru_steps, scopes
 from drynpu_tf.rules import VENDOR_TYPE
 
 DYNAMIC_RNN_UNIDIRECTION = "UNIDIRECTIONAL"
@@ -89,27 +88,6 @@ class _Recurrent(tf.Module):
         return int(x.shape[2])
 
 
-def _over_time(step: Any, x: Any, seq_length: Any, start: tuple[Any, ...], carried: int) -> tuple[Any, ...]:
-    """
-    Return what *step* gives at every time, stacked: its first *carried* results are the next step's state.
-
-    Beyond the length of a sequence (*seq_length*, [batch]) the state stays and the first result is zero.
-    """
-
-    def one(previous: tuple[Any, ...], now: tuple[Any, Any]) -> tuple[Any, ...]:
-        time, inputs = now
-        # The first entry is the output of the step before, which no step reads.
-        results = step(inputs, *previous[1 : carried + 1])
-        if seq_length is None:
-            return (results[0], *results)
-        runs = tf.expand_dims(time < seq_length, -1)
-        kept = tuple(tf.where(runs, new, old) for new, old in zip(results, previous[1:], strict=True))
-        return (tf.where(runs, results[0], tf.zeros_like(results[0])), *kept)
-
-    times = tf.range(tf.shape(x)[0])
-    return tuple(tf.scan(one, (times, x), initializer=start))
-
-
 class DynamicRNN(_Recurrent):
     """
     An LSTM over [time, batch, features]; one matrix for the gates i, j, f, o.
@@ -174,7 +152,7 @@ def _lstm(forget_bias: float, x: Any, c: Any, h: Any, weight: Any, bias: Any) ->
 
     # TensorFlow has this layer as one operator, with the same gates in the same order. Its gradient is written here, so
     # that it bears the mark as well.
-    @tf.custom_gradient
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
     def layer(x: Any, c: Any, h: Any, weight: Any, bias: Any) -> Any:
         no_peephole = tf.zeros([tf.shape(h)[-1]], x.dtype)
         inputs = {"seq_len_max": tf.cast(tf.shape(x)[0], tf.int64), "x": x, "cs_prev": c, "h_prev": h, "w": weight}
@@ -236,36 +214,67 @@ class DynamicGRUV2(_Recurrent):
     def __call__(self, x: Any, seq_length: Any = None, init_h: Any = None) -> tuple[Any, ...]:
         """Run over the sequence; *init_h* is [1, batch, hidden] or [batch, hidden], else zero."""
         x = tf.convert_to_tensor(x)
-        gates = self._gates(self._input_size(x))
+        h, update, _, reset, new, hidden_new = self._run(
+            "DynamicGRUV2", x, tf.zeros_like(x[:, :, :1]), seq_length, init_h
+        )
+        return self._output(h, x, seq_length), h, update, reset, new, hidden_new
 
-        def step(inputs: Any, h: Any) -> tuple[Any, ...]:
-            update, reset, new, hidden_new = gates(inputs, h)
-            return (1.0 - update) * new + update * h, update, reset, new, hidden_new
-
-        h = self._state(init_h, x)
-        zero = tf.zeros_like(h)
-        return _over_time(step, x, seq_length, (zero, h, zero, zero, zero, zero), 1)
-
-    def _gates(self, features: int) -> Callable[[Any, Any], tuple[Any, Any, Any, Any]]:
-        """Return the function from inputs and state to update, reset, new and the product behind new."""
+    def _run(self, op_type: str, x: Any, attention: Any, seq_length: Any, init_h: Any) -> tuple[Any, ...]:
+        """Return h, update, attended update, reset, new and the product behind new at all times."""
+        features = self._input_size(x)
         bound = 1.0 / math.sqrt(self._hidden_size)
         uniform = tf.compat.v1.random_uniform_initializer(-bound, bound)
-        columns = 3 * self._hidden_size
-        weight_input = self._variable("weight_input", [features, columns], uniform)
-        weight_hidden = self._variable("weight_hidden", [self._hidden_size, columns], uniform)
-        bias_input = self._variable("bias_input", [columns], uniform)
-        bias_hidden = self._variable("bias_hidden", [columns], uniform)
-        swapped = self.gate_order == "rzh"
+        columns = _gru_steps.GATES * self._hidden_size
+        weights = [
+            tf.convert_to_tensor(self._variable(name, shape, uniform))
+            for name, shape in (
+                ("weight_input", [features, columns]),
+                ("weight_hidden", [self._hidden_size, columns]),
+                ("bias_input", [columns]),
+                ("bias_hidden", [columns]),
+            )
+        ]
+        if self.gate_order == "rzh":
+            # Update, reset, new is the order of what computes.
+            parts = [tf.split(weight, _gru_steps.GATES, axis=-1) for weight in weights]
+            weights = [tf.concat([second, first, new], axis=-1) for first, second, new in parts]
+        everywhere = tf.fill(tf.shape(x)[1:2], tf.shape(x)[0])
+        lengths = everywhere if seq_length is None else tf.cast(seq_length, tf.int32)
+        return _gru(op_type, x, *weights, self._state(init_h, x), attention, lengths)
 
-        def gates(inputs: Any, h: Any) -> tuple[Any, Any, Any, Any]:
-            first_x, second_x, new_x = tf.split(inputs @ weight_input + bias_input, 3, axis=1)
-            first_h, second_h, hidden_new = tf.split(h @ weight_hidden + bias_hidden, 3, axis=1)
-            update, reset = tf.sigmoid(first_x + first_h), tf.sigmoid(second_x + second_h)
-            if swapped:
-                update, reset = reset, update
-            return update, reset, tf.tanh(new_x + reset * hidden_new), hidden_new
+    @staticmethod
+    def _output(h: Any, x: Any, seq_length: Any) -> Any:
+        """Return the output: the state, and zero beyond the length of a sequence."""
+        if seq_length is None:
+            return h
+        return h * tf.expand_dims(tf.transpose(tf.sequence_mask(seq_length, tf.shape(x)[0], dtype=h.dtype)), -1)
 
-        return gates
+
+def _gru(op_type: str, *inputs: Any) -> tuple[Any, ...]:
+    """Return what :func:`_gru_steps.forward` does, as one operator; of its results h has a gradient, as on a device."""
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def layer(x: Any, w_x: Any, w_h: Any, b_x: Any, b_h: Any, h: Any, attention: Any, lengths: Any) -> Any:
+        everything = (x, w_x, w_h, b_x, b_h, h, attention, lengths)
+        with scopes.marked(**{VENDOR_TYPE: op_type}):
+            found = tf.numpy_function(_gru_steps.forward, everything, [x.dtype] * 6, stateful=False, name=op_type)
+        for part in found:
+            part.set_shape([x.shape[0], x.shape[1], h.shape[1]])
+
+        def gradient(slope: Any, *_: Any) -> list[Any]:
+            slope = tf.convert_to_tensor(slope)
+            before = (x, w_x, w_h, h, attention, lengths, slope, *found)
+            with scopes.marked(**{VENDOR_TYPE: f"{op_type}Grad"}):
+                slopes = tf.numpy_function(
+                    _gru_steps.backward, before, [x.dtype] * 7, stateful=False, name=f"{op_type}Grad"
+                )
+            for part, whole in zip(slopes, everything, strict=False):
+                part.set_shape(whole.shape)
+            return [*slopes, None]
+
+        return tuple(found), gradient
+
+    return tuple(layer(*inputs))
 
 
 class DynamicAUGRU(DynamicGRUV2):
@@ -283,15 +292,5 @@ class DynamicAUGRU(DynamicGRUV2):
         x = tf.convert_to_tensor(x)
         attention = tf.cast(tf.convert_to_tensor(weight_att), x.dtype)
         attention = attention if attention.shape.rank == 3 else tf.expand_dims(attention, -1)
-        gates = self._gates(self._input_size(x))
-        features = self._input_size(x)
-
-        def step(inputs: Any, h: Any) -> tuple[Any, ...]:
-            update, reset, new, hidden_new = gates(inputs[:, :features], h)
-            attended = (1.0 - inputs[:, features:]) * update
-            return (1.0 - attended) * new + attended * h, update, attended, reset, new, hidden_new
-
-        h = self._state(init_h, x)
-        zero = tf.zeros_like(h)
-        start = (zero, h, zero, zero, zero, zero, zero)
-        return _over_time(step, tf.concat([x, attention], axis=-1), seq_length, start, 1)
+        h, update, attended, reset, new, hidden_new = self._run("DynamicAUGRU", x, attention, seq_length, init_h)
+        return self._output(h, x, seq_length), h, update, attended, reset, new, hidden_new

@@ -150,6 +150,8 @@ torch | gru_layer_gradient (x w_x w_h b_x b_h h) | npu::npu_gru_backward=
 
 tf | joined_lstm (steps x c h weight) | DynamicRNN
 tf | joined_lstm_gradient (steps x c h weight) | DynamicRNNGrad
+tf | turned_gru (x w_x w_h b_x b_h h) | DynamicGRUV2 DynamicAUGRU
+tf | turned_gru_gradient (x w_x w_h h) | DynamicGRUV2Grad DynamicAUGRUGrad
 
 mindspore | stacked_lstm (x) | LSTM=DynamicRNN
 mindspore | stacked_lstm_gradient (x) | LSTMGrad=DynamicRNNGrad

@@ -166,6 +166,7 @@ class GruLayer:
     call: OperatorCall
     x: TensorDesc
     state: TensorDesc
+    op_type: str = "DynamicGRUV2"
 
     @property
     def hidden(self) -> int:
@@ -191,14 +192,14 @@ class GruLayer:
     def forward(self) -> KernelSpec:
         """Return the forward kernel."""
         inputs = [self.x, *self.weights, *self.biases, self.state]
-        return self._kernel("DynamicGRUV2", inputs, [self.sequence] * _GRU_SAVED, 2, _GRU_OPS)
+        return self._kernel(self.op_type, inputs, [self.sequence] * _GRU_SAVED, 2, _GRU_OPS)
 
     def backward(self) -> KernelSpec:
         """Return the backward kernel; the gradients of output and state follow what the forward kernel made."""
         y, *saved = [self.sequence] * _GRU_SAVED
         inputs = [self.x, *self.weights, y, self.state, saved[0], self.sequence, self.state, *saved[1:]]
         outputs = [*self.weights, *self.biases, self.x, self.state]
-        return self._kernel("DynamicGRUV2Grad", inputs, outputs, 4, _GRU_GRADIENT_OPS)
+        return self._kernel(f"{self.op_type}Grad", inputs, outputs, 4, _GRU_GRADIENT_OPS)
 
     def _kernel(
         self, op_type: str, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], times: int, cell_ops: int
@@ -226,6 +227,29 @@ def gru_layer_gradient(call: OperatorCall) -> KernelPlan | None:
     """``x w_x w_h b_x b_h h``: the gradient of :func:`gru_layer`."""
     layer = _one_gru(call)
     return None if layer is None else call.plan(layer.backward())
+
+
+def turned_gru(call: OperatorCall) -> KernelPlan | None:
+    """``x w_x w_h h``: one layer whose weights, [width, 3 x hidden] and [hidden, 3 x hidden], have gates as columns."""
+    layer = _turned_gru(call)
+    return None if layer is None else call.plan(layer.forward())
+
+
+def turned_gru_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``x w_x w_h h``: the gradient of :func:`turned_gru`."""
+    layer = _turned_gru(call)
+    return None if layer is None else call.plan(layer.backward())
+
+
+def _turned_gru(call: OperatorCall) -> GruLayer | None:
+    given = call.tensors("x", "w_x", "w_h", "h")
+    if len(given) < 4:
+        return None
+    x, w_x, w_h, h = given
+    if len(x.shape) != 3 or not len(w_x.shape) == len(w_h.shape) == 2 or w_h.shape[1] != _GRU_GATES * w_h.shape[0]:
+        return None
+    state = call.tensor_of((1, x.shape[1], h.shape[-1]), x.dtype)
+    return GruLayer(call=call, x=x, state=state, op_type=call.signature.name.removesuffix("Grad"))
 
 
 def _one_gru(call: OperatorCall) -> GruLayer | None:
