@@ -358,6 +358,7 @@ NO_NAMES = {"own", "told", "made", "asked", "taken", "of", "wish", "manners", "v
 """Words that say how a value came here, not what it is (docs/glossary.md, "How names are made")."""
 NAMED_BY_OTHERS = {
     "adapters/mindspore_like/drynpu_mindspore/patching/_import.py": "target",  # importlib: MetaPathFinder.find_spec
+    "adapters/tf/drynpu_tf/face/_moved.py": "target",  # the same
     "adapters/tf/drynpu_tf/face/_serve.py": "target",  # the same
     "adapters/tf/drynpu_tf/bridge/init.py": "target",  # tf.compat.v1.Session
     "adapters/tf/drynpu_tf/sessions/_install.py": "target",  # the same
