@@ -7,8 +7,9 @@ Change one fact or one piece of logic at a time, run the tests that should notic
 Each mutant runs in a forked child that compiles the changed source in place of the file, so that nothing on disk
 changes and libraries are imported once. A fact has to be caught by the tests of facts beside it. Logic has to be caught
 by a test file of its room that calls the changed function, the module's own file first, then the quickest; what the
-room's own tests miss may be caught by those that export whole profiles. The first failure ends a mutant. The exit
-status is 1 if a fact survives, or less than 90 % of the logic mutants are caught.
+room's own tests miss may be caught by those that compare whole results with approved ones, and by those that export
+whole profiles. The first failure ends a mutant. The exit status is 1 if a fact survives, or less than 90 % of the logic
+mutants are caught.
 """
 
 from __future__ import annotations
@@ -38,7 +39,18 @@ from typing import Any
 from attrs import frozen
 
 sys.path.insert(0, str(Path(__file__).parent))
-from changes import CORE, ROOT, TESTS, Mutant, fact_files, fact_mutants, fact_tests, logic_files, logic_mutants
+from changes import (
+    CORE,
+    LOGIC_ROOMS,
+    ROOT,
+    TESTS,
+    Mutant,
+    fact_files,
+    fact_mutants,
+    fact_tests,
+    logic_files,
+    logic_mutants,
+)
 
 LIMIT_CPU_S = 120
 """Processor time after which a mutant counts as caught because its tests hang; none of them takes half of this."""
@@ -46,8 +58,10 @@ LIMIT_S = 1800
 """The same of the clock on the wall, for tests that sleep for ever; other work may share this machine."""
 NEEDED = 0.9
 """Share of the logic mutants that tests have to catch."""
-TESTED_IN = {"analysis": ("export",), "deliverables": ("export",), "tables": ("export",)}
-"""Folders of tests that count for a room besides its own: whole profiles are exported there."""
+TESTED_IN = dict.fromkeys(LOGIC_ROOMS, ("approved",)) | dict.fromkeys(
+    ("analysis", "deliverables", "tables"), ("approved", "export")
+)
+"""Folders of tests that count for a room besides its own: whole results are compared there with approved ones."""
 
 
 @frozen

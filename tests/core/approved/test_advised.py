@@ -1,0 +1,13 @@
+"""The hints for a recorded run are those that were approved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from subjects import RECORDED_RUNS
+
+
+@pytest.mark.parametrize("name", RECORDED_RUNS)
+def test_advised(compare: Callable[[str, str], None], name: str) -> None:
+    compare(name, "advised")
