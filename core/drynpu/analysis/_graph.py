@@ -193,11 +193,15 @@ def _calls(profile: Profile, spans: pl.DataFrame, tasks: pl.DataFrame, model_id:
     start, end = spans["start_ns"].min(), spans["end_ns"].max()
     if model_id != NO_MODEL:
         launches = profile.api.join(tasks.select("connection_id"), on="connection_id", how="semi")
+        if launches.is_empty():
+            return launches
         around = profile.api.filter(
             (pl.col("level") == "model")
             & (pl.col("item") == str(model_id))
             & (pl.col("start_ns") <= launches["start_ns"].min())
             & (pl.col("end_ns") >= launches["start_ns"].max())
         )
+        if around.is_empty():
+            return around
         start, end = around["start_ns"].max(), around["end_ns"].min()
     return profile.api.filter((pl.col("start_ns") >= start) & (pl.col("end_ns") <= end))

@@ -16,6 +16,8 @@ import polars as pl
 
 _TIME_OF_EXPORT = re.compile(r"_\d{14}(?=[._])")
 """Stands in names of files that the toolkit writes: local time of the export."""
+_CHANCE = re.compile(r"(?<=PROF_\d{6}_\d{17}_)\w+")
+"""The end of the name of a PROF directory."""
 _DIGITS, _DECIMALS = 10, 6
 """Of floating-point numbers: polars adds up in an order that depends on the number of processors."""
 
@@ -51,7 +53,7 @@ def scalar(value: object) -> str:
     if isinstance(value, (float, np.floating)):
         return f"{round(float(value), _DECIMALS):.{_DIGITS}g}"
     if isinstance(value, Path):
-        return value.name
+        return _CHANCE.sub("", value.name)
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {scalar(part)}" for key, part in value.items()) + "}"
     if isinstance(value, (list, tuple, pl.Series)):
@@ -59,7 +61,7 @@ def scalar(value: object) -> str:
     if isinstance(value, (set, frozenset)):
         return "{" + ", ".join(sorted(map(scalar, value))) + "}"
     if isinstance(value, enum.Enum):
-        return value.name
+        return _CHANCE.sub("", value.name)
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 

@@ -1,13 +1,13 @@
-"""The hints for a recorded run are those that were approved."""
+"""The hints for a run are those that were approved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from subjects import RECORDED_RUNS
+from subjects import subjects_of
 
 
-@pytest.mark.parametrize("name", RECORDED_RUNS)
-def test_advised(compare: Callable[[str, str], None], name: str) -> None:
-    compare(name, "advised")
+@pytest.mark.parametrize("subject", subjects_of("advised"))
+def test_advised(compare: Callable[[str, str], None], subject: str) -> None:
+    compare(subject, "advised")

@@ -1,13 +1,13 @@
-"""The databases of a recorded run are those that were approved."""
+"""The databases of a run are those that were approved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from subjects import RECORDED_RUNS
+from subjects import subjects_of
 
 
-@pytest.mark.parametrize("name", RECORDED_RUNS)
-def test_databases(compare: Callable[[str, str], None], name: str) -> None:
-    compare(name, "databases")
+@pytest.mark.parametrize("subject", subjects_of("databases"))
+def test_databases(compare: Callable[[str, str], None], subject: str) -> None:
+    compare(subject, "databases")

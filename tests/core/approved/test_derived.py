@@ -1,13 +1,13 @@
-"""What follows from the tables of a recorded run is what was approved."""
+"""What follows from the tables of a run is what was approved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from subjects import RECORDED_RUNS
+from subjects import subjects_of
 
 
-@pytest.mark.parametrize("name", RECORDED_RUNS)
-def test_derived(compare: Callable[[str, str], None], name: str) -> None:
-    compare(name, "derived")
+@pytest.mark.parametrize("subject", subjects_of("derived"))
+def test_derived(compare: Callable[[str, str], None], subject: str) -> None:
+    compare(subject, "derived")

@@ -1,13 +1,13 @@
-"""The cost model says of the kernels of a recorded run what was approved."""
+"""The cost model says of the kernels of a run what was approved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from subjects import RECORDED_RUNS
+from subjects import subjects_of
 
 
-@pytest.mark.parametrize("name", RECORDED_RUNS)
-def test_predicted(compare: Callable[[str, str], None], name: str) -> None:
-    compare(name, "predicted")
+@pytest.mark.parametrize("subject", subjects_of("predicted"))
+def test_predicted(compare: Callable[[str, str], None], subject: str) -> None:
+    compare(subject, "predicted")

@@ -1,13 +1,13 @@
-"""The timeline of a recorded run shows what was approved."""
+"""The timeline of a run shows what was approved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from subjects import RECORDED_RUNS
+from subjects import subjects_of
 
 
-@pytest.mark.parametrize("name", RECORDED_RUNS)
-def test_seen(compare: Callable[[str, str], None], name: str) -> None:
-    compare(name, "seen")
+@pytest.mark.parametrize("subject", subjects_of("seen"))
+def test_seen(compare: Callable[[str, str], None], subject: str) -> None:
+    compare(subject, "seen")

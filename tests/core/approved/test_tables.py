@@ -1,13 +1,13 @@
-"""A recorded run is read into the tables that were approved."""
+"""Runs are read into the tables that were approved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from subjects import RECORDED_RUNS
+from subjects import subjects_of
 
 
-@pytest.mark.parametrize("name", RECORDED_RUNS)
-def test_tables(compare: Callable[[str, str], None], name: str) -> None:
-    compare(name, "tables")
+@pytest.mark.parametrize("subject", subjects_of("tables"))
+def test_tables(compare: Callable[[str, str], None], subject: str) -> None:
+    compare(subject, "tables")

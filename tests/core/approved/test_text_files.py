@@ -1,13 +1,13 @@
-"""The text files of a recorded run are those that were approved."""
+"""The text files of a run are those that were approved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from subjects import RECORDED_RUNS
+from subjects import subjects_of
 
 
-@pytest.mark.parametrize("name", RECORDED_RUNS)
-def test_text_files(compare: Callable[[str, str], None], name: str) -> None:
-    compare(name, "text_files")
+@pytest.mark.parametrize("subject", subjects_of("text_files"))
+def test_text_files(compare: Callable[[str, str], None], subject: str) -> None:
+    compare(subject, "text_files")

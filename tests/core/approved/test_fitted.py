@@ -1,0 +1,13 @@
+"""Measurements give the coefficients that were approved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from subjects import subjects_of
+
+
+@pytest.mark.parametrize("subject", subjects_of("fitted"))
+def test_fitted(compare: Callable[[str, str], None], subject: str) -> None:
+    compare(subject, "fitted")
