@@ -64,6 +64,11 @@ _OUTER_STEP_NS: Final = 250.0
 _BLOCK_COLUMNS: Final = 1024
 
 
+def dealt_rows(spec: KernelSpec) -> int:
+    """Return how many rows a kernel deals out to cores whole; 0 for kernels that cut their work anywhere."""
+    return math.ceil(_rows(spec)) if family_of(spec.op_type).name in _BY_ROWS else 0
+
+
 def _rows(spec: KernelSpec) -> float:
     """Return the rows that are normalised, each on its own."""
     largest = max((*spec.inputs, *spec.outputs), key=lambda t: t.elements, default=None)

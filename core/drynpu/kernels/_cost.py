@@ -12,7 +12,9 @@ from typing import Any
 from attrs import evolve
 
 from drynpu.kernels import _pipes as pipes
+from drynpu.kernels._access import dealt_rows
 from drynpu.kernels._calibration import PHYSICS, Factors
+from drynpu.kernels._families import family_of
 from drynpu.kernels._products import Cut, cuts, edges_of
 from drynpu.kernels._traffic import traffic
 from drynpu.kernels._tuning import Fixed, Tuning
@@ -20,7 +22,7 @@ from drynpu.kernels._types import DTYPES, Copy, KernelCost, KernelSpec, TaskType
 from drynpu.platforms import Chip
 
 _LEAST_ROWS = 16
-MODEL_VERSION = "tiles-1"
+MODEL_VERSION = "tiles-2"
 """Names the model in what a run writes; changes whenever the times of the same kernels change."""
 
 
@@ -145,10 +147,10 @@ def _cube(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
 
 
 def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
-    cores, factors = chip.vector_cores, tuning.factors(spec, chip)
-    blocks = pipes.vector_blocks(spec, cores, tuning)
+    every, factors = chip.vector_cores, tuning.factors(spec, chip)
+    cores, blocks = min(every, dealt_rows(spec) or every), pipes.vector_blocks(spec, every, tuning)
     vec = pipes.vec_ns(spec, chip, tuning, cores=cores, block_ops=tuning.vector_block_ops)
-    moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=cores, block_bytes=tuning.vector_block_bytes)
+    moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=every, block_bytes=tuning.vector_block_bytes)
     side = _vector_side(blocks, vec, moved, tuning, factors)
     duration = pipes.duration_ns(tuning.vector, blocks, side["aiv_time_ns"], factors)
     return KernelCost(duration_ns=duration, block_num=blocks, mix_block_num=0, **side)
@@ -163,25 +165,36 @@ def _mixed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     vec = pipes.vec_ns(spec, chip, tuning, cores=2 * cores) * 2 * cores
 
     def vector(way: Cut) -> dict[str, Any]:
-        share = tuning.l2_efficiency * 2 * way.blocks / chip.vector_cores
-        out, back = exchanged / (chip.l2_write_gbs * share), exchanged / (chip.l2_read_gbs * share)
+        rate = tuning.l2_efficiency * 2 / chip.vector_cores
+        out, back = (exchanged * way.share / (l2 * rate) for l2 in (chip.l2_write_gbs, chip.l2_read_gbs))
         through = pipes.Transfer(read_ns=back, write_ns=out, bus_ns=max(out, back) + reformed)
         waits = _cube_engine_ns(way, moved, tuning, factors) + reformed
-        return _vector_side(2 * way.blocks, vec / (2 * way.blocks), through, tuning, factors, at_least_ns=waits)
+        return _vector_side(2 * way.blocks, vec * way.share / 2, through, tuning, factors, at_least_ns=waits)
 
-    # Rows are dealt out, of an attention its queries, however wide they are. Of a kernel without a result nobody knows
-    # the rows: it has all cores, because rows that were made of its operations would let more of them take less time.
-    edges = edges_of(spec)
-    blocks = min(edges.batch * -(-edges.rows // _LEAST_ROWS), cores)
-    if not any(tensor.elements for tensor in spec.outputs):
-        blocks = cores
-    ways = [evolve(way, blocks=blocks) for way in _cut_all(spec, chip, tuning)]
-    cut = min(ways, key=lambda way: float(vector(way)["aiv_time_ns"]))
+    def duration(way: Cut) -> float:
+        return pipes.duration_ns(tuning.vector, 2 * way.blocks, vector(way)["aiv_time_ns"], factors)
+
+    cut = min(_mixed_cuts(spec, chip, tuning, cores), key=duration)
     side = vector(cut)
-    span = side["aiv_time_ns"]
-    cube = _cube_side(spec, chip, tuning, cut, moved, at_least_ns=tuning.mix_cube_share * span)
-    duration = pipes.duration_ns(tuning.vector, 2 * cut.blocks, span, factors)
-    return KernelCost(duration_ns=duration, block_num=cut.blocks, mix_block_num=2 * cut.blocks, **cube, **side)
+    cube = _cube_side(spec, chip, tuning, cut, moved, at_least_ns=tuning.mix_cube_share * side["aiv_time_ns"])
+    return KernelCost(duration_ns=duration(cut), block_num=cut.blocks, mix_block_num=2 * cut.blocks, **cube, **side)
+
+
+def _mixed_cuts(spec: KernelSpec, chip: Chip, tuning: Tuning, cores: int) -> list[Cut]:
+    """
+    Return the ways of cutting a kernel of cube and vector cores.
+
+    Tiles of a product are dealt out as without vector cores, of an attention its queries, however wide they are, and
+    the keys of a cache. Of a kernel without a result nobody knows the rows: it has all cores, because rows that were
+    made of its operations would let more of them take less time.
+    """
+    ways, edges = _cut_all(spec, chip, tuning), edges_of(spec)
+    if any(tensor.elements for tensor in spec.outputs):
+        if family_of(spec.op_type).name == "matmul":
+            return ways
+        if not pipes.reads_cache(spec):
+            cores = min(edges.batch * -(-edges.rows // _LEAST_ROWS), cores)
+    return [evolve(way, blocks=cores, share=1 / cores) for way in ways]
 
 
 def _unified(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
@@ -200,9 +213,9 @@ def _unified(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
 
         cut = min(_cut_all(spec, chip, tuning), key=engine)
         return _unified_account(spec, chip, tuning.cube, cut.blocks, busy(cut), moved, tuning)
-    blocks = pipes.vector_blocks(spec, cores, tuning)
-    vec = pipes.vec_ns(spec, chip, tuning, cores=cores, block_ops=tuning.vector_block_ops)
-    moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=cores, block_bytes=tuning.vector_block_bytes)
+    used, blocks = min(cores, dealt_rows(spec) or cores), pipes.vector_blocks(spec, cores, tuning)
+    vec = pipes.vec_ns(spec, chip, tuning, cores=used, block_ops=tuning.vector_block_ops)
+    moved = pipes.transfer(spec, chip, tuning, cores=used, all_cores=cores, block_bytes=tuning.vector_block_bytes)
     return _unified_account(spec, chip, tuning.vector, blocks, (0.0, vec, moved.read_ns), moved, tuning)
 
 

@@ -7,19 +7,18 @@ the keys of an attention are, what a gather reads of its table.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
-from drynpu.kernels._families import family_of
-from drynpu.kernels._shapes_of_work import attention_pairs, image_positions, product_edges
+from drynpu.kernels._attention_shapes import attention_pairs
+from drynpu.kernels._families import family_of, is_prolog
+from drynpu.kernels._moved_bytes import changed_in_place, moved_bytes
+from drynpu.kernels._shapes_of_work import image_positions, product_edges, prolog_edges
 from drynpu.kernels._types import KernelSpec, TaskType, TensorDesc
 
 Tensors = Sequence[TensorDesc]
 
 _CUBE_FAMILIES = frozenset({"matmul", "conv", "attention"})
 _SOFTMAX_OPS, _SOFTMAX_GRADIENT_OPS = 4, 8
-_STATES_OF_ADAM = 3
-"""An optimizer without results in its row writes the variable and two moments back."""
 
 
 def described_kernel(
@@ -37,8 +36,10 @@ def described_kernel(
         flops = 0
     else:
         flops = _FLOPS[family.name](op_type, inputs, outputs)
-    elements = max((t.elements for t in (*inputs, *outputs)), default=0)
-    read, written = _moved(op_type, family.name, inputs, outputs)
+    caches = changed_in_place(op_type, family.name, inputs, outputs)
+    worked_on = [t for t in (*inputs, *outputs) if all(t != cache for cache in caches)]
+    elements = max((t.elements for t in worked_on), default=0)
+    read, written = moved_bytes(op_type, family.name, inputs, outputs)
     operations = 0.0 if flops else family.operations * elements
     if family.name in {"gather", "scatter"}:
         operations = float(written)
@@ -48,7 +49,7 @@ def described_kernel(
         operations = (_SOFTMAX_GRADIENT_OPS if gradient else _SOFTMAX_OPS) * pairs.computed
         read = min(read, sum(t.size_bytes for t in inputs[:1]) + pairs.key_bytes) if pairs.paged else read
     elif flops:
-        operations = float(max((t.elements for t in outputs), default=0)) if "FusionOp" in op_type else 0.0
+        operations = _behind_product(op_type, task, inputs, outputs)
     return KernelSpec(
         name=op_type,
         op_type=op_type,
@@ -64,9 +65,23 @@ def described_kernel(
 
 
 def _product_flops(op_type: str, inputs: Tensors, outputs: Tensors) -> int:
-    del op_type
-    edges = product_edges(inputs, outputs)
+    edges = prolog_edges(inputs) if is_prolog(op_type) else product_edges(inputs, outputs)
     return 0 if edges is None else 2 * edges.batch * edges.rows * edges.inner * edges.columns
+
+
+def _behind_product(op_type: str, task: TaskType, inputs: Tensors, outputs: Tensors) -> float:
+    """Return the element operations on the results of a product: what is fused behind it, or their dequantisation."""
+    if "FusionOp" in op_type:
+        return float(max((t.elements for t in outputs), default=0))
+    if task is TaskType.MIX_AIC and inputs and inputs[0].dtype in _QUANTISED and not is_prolog(op_type):
+        edges = product_edges(inputs, outputs)
+        return 0.0 if edges is None else float(_DEQUANTISED * edges.batch * edges.rows * edges.columns)
+    return 0.0
+
+
+_QUANTISED = frozenset({"INT8", "UINT8"})
+_DEQUANTISED = 4
+"""A whole number becomes FLOAT, takes the scales of its row and its column, and becomes the type of the result."""
 
 
 def _convolution_flops(op_type: str, inputs: Tensors, outputs: Tensors) -> int:
@@ -87,9 +102,10 @@ _WEIGHT_FORMATS = frozenset({"FRACTAL_Z", "FRACTAL_Z_3D", "FracZ", "C1HWNCoC0", 
 
 
 def _attention_flops(op_type: str, inputs: Tensors, outputs: Tensors) -> int:
-    products = 5 if "grad" in op_type.lower() else 2
+    # Scores and the sum of values; backwards scores again, the gradients of query, key, scores and value.
+    scores, values = (3, 2) if "grad" in op_type.lower() else (1, 1)
     pairs = attention_pairs(inputs, outputs)
-    return round(2 * products * pairs.computed * pairs.width)
+    return round(2 * pairs.computed * (scores * pairs.width + values * pairs.value_width))
 
 
 _FLOPS: dict[str, Callable[[str, Tensors, Tensors], int]] = {
@@ -97,42 +113,3 @@ _FLOPS: dict[str, Callable[[str, Tensors, Tensors], int]] = {
     "conv": _convolution_flops,
     "attention": _attention_flops,
 }
-
-
-def _sums_bytes(tensor: TensorDesc) -> int:
-    shape = tensor.shape
-    columns = shape[1] * shape[4] if len(shape) == 5 else shape[-1] if len(shape) > 1 else tensor.elements
-    return min(2 * 4 * columns, tensor.size_bytes)
-
-
-def _moved(op_type: str, family: str, inputs: Tensors, outputs: Tensors) -> tuple[int, int]:
-    """Return the bytes that enter and leave the cores (device_and_cost_model.md 3.4, "Byte counting traps")."""
-    given, written = sum(t.size_bytes for t in inputs), sum(t.size_bytes for t in outputs)
-    largest = max((t.size_bytes for t in inputs), default=0)
-    if family == "fill":
-        # What is cleared in place is named among the inputs; the shape to fill is no data. Of an image only the sums
-        # over its channels are cleared, of a matrix those of its columns.
-        if op_type == "AtomicAddrClean" and inputs and inputs[0].format != "FRACTAL_Z":
-            return 0, _sums_bytes(inputs[0])
-        return 0, written or given
-    if family == "gather" or (family == "copy" and op_type.lower().startswith(("slice", "strided", "split", "as"))):
-        # Of the table only what is returned, and the index.
-        return (written + given - largest if written and given > written else given), written
-    if family == "scatter":
-        # Only the rows that an index names are read, changed and written; clearing the rest is a kernel of its own.
-        values = given - largest if written == largest and len(inputs) > 1 else given
-        return values, min(written or values, values)
-    if family == "optimizer":
-        kept = sorted((t.size_bytes for t in inputs), reverse=True)[:_STATES_OF_ADAM]
-        return given, written if written >= largest else sum(kept)
-    if family == "copy" and op_type == "Assign":
-        return written or given // 2, written or given // 2
-    if family == "copy" and not written:
-        return given, given
-    if (
-        not written
-        and family in {"elementwise", "norm", "softmax", "layout", "rotary"}
-        and math.prod(inputs[0].shape if inputs else (0,)) > 1
-    ):
-        return given, inputs[0].size_bytes
-    return given, written

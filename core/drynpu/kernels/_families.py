@@ -39,7 +39,7 @@ softmax_grad | softmax.*grad
 softmax | softmax
 norm | norm ^lrn
 gather | gather (?<!rotary)embedding ^index lookup moe_?(init|finalize|token|compute|re_?routing|distribute) ^take
-    masked_?select
+    masked_?select cache_?load gather_?pa_?kv
 layout | trans_?data transpose permute nd_?to_?nz format_?cast npu_?format space_?to depth_?to shuffle
 fill | zeros ones ^fill ^memset clean$ ^eye$ ^range$ arange ^empty ^full linspace one_?hot
 copy | tensor_?move slice concat ^split ^pack unpack stack ^tile broadcast expand pad(_?v?\\d)?$ ^pad view_?copy
@@ -87,6 +87,11 @@ class Family:
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     rows = (row.split("|", 1) for row in _ROW_START.split(_NAMES.strip()))
     return tuple((name.strip(), re.compile("|".join(f"(?:{p})" for p in patterns.split()))) for name, patterns in rows)
+
+
+def is_prolog(op_type: str) -> bool:
+    """Return whether a kernel is the chain of products before a latent attention (MlaProlog and its versions)."""
+    return op_type.startswith("MlaProlog")
 
 
 @functools.lru_cache(maxsize=4096)

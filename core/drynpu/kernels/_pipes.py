@@ -11,11 +11,14 @@ import math
 
 from attrs import frozen
 
-from drynpu.kernels._access import access_ns, chain_ns
+from drynpu.kernels._access import access_ns, chain_ns, dealt_rows
+from drynpu.kernels._attention_shapes import attention_pairs
 from drynpu.kernels._calibration import PHYSICS, Factors
-from drynpu.kernels._families import family_of
+from drynpu.kernels._families import family_of, is_prolog
+from drynpu.kernels._shapes_of_work import PROLOG_WEIGHTS
+from drynpu.kernels._sorting import operations_per_element
 from drynpu.kernels._tuning import Fixed, Tuning
-from drynpu.kernels._types import DTYPES, KernelSpec, TaskType
+from drynpu.kernels._types import DTYPES, KernelSpec, TaskType, TensorDesc
 from drynpu.platforms import Chip
 
 _CUBE_OPERANDS = frozenset({"FLOAT", "FLOAT16", "DT_BF16", "DOUBLE", "INT8", "UINT8"})
@@ -122,15 +125,28 @@ def cold_bytes(spec: KernelSpec) -> int:
     """Return the bytes of tensors that were not used for a long time."""
     family = family_of(spec.op_type).name
     if family == "matmul":
-        return min(spec.inputs[1].size_bytes, spec.bytes_read) if len(spec.inputs) > 1 else 0
+        weights = spec.inputs[1 : 1 + PROLOG_WEIGHTS if is_prolog(spec.op_type) else 2]
+        return min(sum(t.size_bytes for t in weights), spec.bytes_read)
+    if family == "attention":
+        return max(spec.bytes_read - spec.inputs[0].size_bytes, 0) if reads_cache(spec) else 0
     flat = bool(spec.inputs) and all(len(t.shape) <= 1 for t in (*spec.inputs, *spec.outputs))
     if family == "optimizer" or (flat and family in {"elementwise", "reduce"}):
         return spec.bytes_read + spec.bytes_written
     return 0
 
 
+def reads_cache(spec: KernelSpec) -> bool:
+    """Return whether an attention reads keys and values that earlier steps made."""
+    return family_of(spec.op_type).name == "attention" and attention_pairs(spec.inputs, spec.outputs).cached
+
+
 def vector_blocks(spec: KernelSpec, cores: int, tuning: Tuning) -> int:
-    """Return the block number of a vector kernel: one per 8 KiB of traffic, 1 for scalars, at most all cores."""
+    """
+    Return the block number of a vector kernel: one per 8 KiB of traffic, 1 for scalars, at most all cores.
+
+    What works on whole rows has at most a block for each row (32 rows of a LogSoftmaxGrad on 48 cores ran as 32).
+    """
+    cores = min(cores, dealt_rows(spec) or cores)
     by_bytes = math.ceil((spec.bytes_read + spec.bytes_written) / tuning.vector_block_bytes)
     by_ops = math.ceil(max(spec.vector_ops + spec.cube_flops, vector_work(spec).ops) / tuning.vector_block_ops)
     return min(max(by_bytes, by_ops, 1), cores)
@@ -169,20 +185,41 @@ def mac_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int) -> float:
 def exchanged_bytes(spec: KernelSpec, tuning: Tuning) -> float:
     """Return the bytes that pass from the cube to the vector cores inside a kernel, and back."""
     if family_of(spec.op_type).name != "attention":
-        return 0.0
+        # Sums that the vector cores work on leave the cube as 32-bit numbers.
+        return float(_SUM_BYTES * max((t.elements for t in spec.outputs), default=0)) if spec.vector_ops else 0.0
     gradient = "grad" in spec.op_type.lower()
     return spec.vector_ops * (tuning.exchange_gradient_bytes_per_op if gradient else tuning.exchange_bytes_per_op)
+
+
+_SUM_BYTES = 4
 
 
 def reforming_ns(spec: KernelSpec, chip: Chip, tuning: Tuning) -> float:
     """
     Return the time in which the vector cores bring the operands of a product into blocks, before its cube part.
 
-    A product without element operations uses vector cores for that alone (MatMulV3 as MIX_AIC).
+    MatMulV3 uses vector cores for that alone (then it is a MIX_AIC kernel): for rows that the cube's own way in cannot
+    take apart, because they are longer than its stride counts or do not begin at whole lines of L2. Other products of
+    both kinds of cores use the vector cores on their results.
     """
-    if spec.vector_ops or not spec.cube_flops:
+    if not spec.op_type.startswith(_REFORMED_TYPES) or not spec.cube_flops:
         return 0.0
-    return 2 * spec.bytes_read / (chip.memory_gbs * tuning.read_efficiency) * overflow_share(spec, chip, tuning)
+    apart = sum(t.size_bytes for t in spec.inputs[:2] if _is_taken_apart(t))
+    rate = chip.memory_gbs * tuning.read_efficiency
+    return tuning.reforming_passes * apart / rate * overflow_share(spec, chip, tuning)
+
+
+_REFORMED_TYPES = ("MatMulV3", "MatMulV2", "BatchMatMulV3", "BatchMatMulV2")
+_LONGEST_STRIDE = 65535
+"""Elements between rows that the instruction which brings a matrix into blocks can count: it has 16 bits for them."""
+_LINE_OF_L2_BYTES = 512
+
+
+def _is_taken_apart(tensor: TensorDesc) -> bool:
+    if tensor.format != "ND" or len(tensor.shape) < 2:
+        return False
+    row = tensor.shape[-1]
+    return row > _LONGEST_STRIDE or row * DTYPES[tensor.dtype].size_bytes % _LINE_OF_L2_BYTES != 0
 
 
 def refetch_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int) -> float:
@@ -218,14 +255,22 @@ def vector_work(spec: KernelSpec) -> VectorWork:
     ops = spec.vector_ops + (0 if spec.task_type in {TaskType.AI_CORE, TaskType.MIX_AIC} else spec.cube_flops)
     if not spec.cube_flops and spec.vector_ops:
         # What a rule counts are the operations of the algorithm; a kernel of some families does more around them.
-        elements = max((t.elements for t in (*spec.inputs, *spec.outputs)), default=0)
         family = family_of(spec.op_type)
         if family.name not in {"gather", "scatter"}:
-            ops = max(ops, round(family.operations * elements))
+            ops = max(ops, round(operations_per_element(spec) * _worked_elements(spec)))
     dtype = _vector_dtype(spec)
     if dtype != "DT_BF16":
         return VectorWork(ops, 0, dtype)
     return VectorWork(ops, (spec.bytes_read + spec.bytes_written) // 2 if ops else 0, "FLOAT")
+
+
+def _worked_elements(spec: KernelSpec) -> float:
+    """Return the elements of the largest tensor, but no more than are read or written: of a cache some rows alone."""
+    largest = max((t.elements for t in (*spec.inputs, *spec.outputs)), default=0)
+    read, written = (
+        min((DTYPES[t.dtype].size_bytes for t in part if t.elements), default=1) for part in (spec.inputs, spec.outputs)
+    )
+    return min(largest, max(spec.bytes_read / read, spec.bytes_written / written))
 
 
 def vector_lanes(dtype: str, chip: Chip, tuning: Tuning) -> float:

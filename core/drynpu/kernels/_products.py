@@ -14,8 +14,8 @@ from typing import Final
 from attrs import frozen
 
 from drynpu.kernels import _pipes as pipes
-from drynpu.kernels._families import family_of
-from drynpu.kernels._shapes_of_work import Edges, product_edges
+from drynpu.kernels._families import family_of, is_prolog
+from drynpu.kernels._shapes_of_work import Edges, product_edges, prolog_edges
 from drynpu.kernels._tuning import Tuning
 from drynpu.kernels._types import DTYPES, KernelSpec
 from drynpu.platforms import Chip
@@ -37,6 +37,8 @@ _TILES: Final = (
 _SPLITS: Final = (1, 2, 4, 8, 16)
 """Parts of the inner edge that different cores sum up."""
 _LEAST_INNER: Final = 256
+_HEAD: Final = 128
+"""Columns of an attention's result that belong to one head, where a dim holds several heads."""
 
 
 @frozen
@@ -51,13 +53,17 @@ class Cut:
     """Results, summed in memory where several cores have a part of the inner edge."""
     draw_ns: float
     """One pass over the second operand at what a core can draw from memory while others idle."""
+    share: float = 1.0
+    """Share of the results that the busiest core makes."""
 
 
 def edges_of(spec: KernelSpec) -> Edges:
     """Return the edges of the product that a cube kernel computes; an image is a matrix with a row per position."""
     elements = max((t.elements for t in spec.outputs), default=0)
     if family_of(spec.op_type).name == "matmul":
-        edges = product_edges(spec.inputs, spec.outputs)
+        edges = (prolog_edges(spec.inputs) if is_prolog(spec.op_type) else None) or product_edges(
+            spec.inputs, spec.outputs
+        )
         if edges is not None:
             stated = 2 * edges.batch * edges.rows * edges.inner * edges.columns
             if stated and 0.5 <= spec.cube_flops / stated <= 2.0:
@@ -71,6 +77,8 @@ def edges_of(spec: KernelSpec) -> Edges:
         )
     out = max(spec.outputs, key=lambda t: t.elements)
     columns = out.shape[-1] if out.shape else 1
+    if family_of(spec.op_type).name == "attention":
+        columns = min(columns, _HEAD)
     if out.format.startswith("NC1HWC0") and len(out.shape) == 5:
         columns = out.shape[1] * out.shape[4]
     elif out.format in {"NCHW", "NCDHW"} and len(out.shape) > 2:
@@ -98,9 +106,11 @@ def cuts(edges: Edges, spec: KernelSpec, chip: Chip, tuning: Tuning, rate: float
     cores = _cores_of_batch(spec, cores)
     out_size = max((DTYPES[t.dtype].size_bytes for t in spec.outputs[:1]), default=2)
     per_core = tuning.cube_memory_bytes_per_cycle * chip.aic_mhz / 1000
+    results = edges.batch * edges.rows * edges.columns
     for rows, columns in _TILES:
-        tall, wide = min(rows, _padded(edges.rows)), min(columns, _padded(edges.columns))
-        tiles = edges.batch * math.ceil(edges.rows / rows) * math.ceil(edges.columns / columns)
+        tall, wide = min(rows, _padded(edges.group_rows)), min(columns, _padded(edges.columns))
+        stacks = edges.batch * edges.groups
+        tiles = stacks * math.ceil(edges.group_rows / rows) * math.ceil(edges.columns / columns)
         for parts in _SPLITS:
             deep = max(_padded(math.ceil(edges.inner / parts)), _LEAST_INNER if parts > 1 else 0)
             waves, blocks = math.ceil(tiles * parts / cores), min(tiles * parts, cores)
@@ -111,8 +121,9 @@ def cuts(edges: Edges, spec: KernelSpec, chip: Chip, tuning: Tuning, rate: float
                 load_ns=waves * (tall + wide) * deep * size / l2,
                 store_ns=waves * tall * wide * out_size / (tuning.fixpipe_bytes_per_cycle * chip.aic_mhz / 1000)
                 + summed / (chip.l2_write_gbs * tuning.l2_efficiency),
-                draw_ns=math.ceil(edges.batch * math.ceil(edges.columns / columns) * parts / cores)
+                draw_ns=math.ceil(stacks * math.ceil(edges.columns / columns) * parts / cores)
                 * (wide * deep * size / per_core),
+                share=min(waves * min(rows, edges.group_rows) * min(columns, edges.columns) / max(results, 1), 1.0),
             )
 
 

@@ -1,4 +1,4 @@
-"""What the shapes of a kernel say about its work: the edges of products, the pairs of an attention, images."""
+"""What the shapes of a kernel say about its work: the edges of products, the positions of images."""
 
 from __future__ import annotations
 
@@ -7,39 +7,29 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from drynpu.kernels._types import DTYPES, TensorDesc
+from drynpu.kernels._types import TensorDesc
 
 Tensors = Sequence[TensorDesc]
-
-_BLOCKED_MATRICES = frozenset({"FRACTAL_NZ", "FRACTAL_Z"})
-_STATISTICS_WIDTH = 8
-_PAGE_SIZES = frozenset({16, 32, 64, 128, 256, 512})
-_COMPRESSED_MASK = 2048
 
 
 @frozen
 class Edges:
-    """A product of [batch, rows, inner] by [batch, inner, columns]."""
+    """
+    A product of [batch, rows, inner] by [batch, inner, columns].
+
+    With several ``groups`` each of them has its own part of the rows and a second operand of its own.
+    """
 
     batch: int
     rows: int
     inner: int
     columns: int
+    groups: int = 1
 
-
-@frozen
-class Pairs:
-    """
-    Pairs of a query and a key, over batch and heads.
-
-    ``computed`` leaves out those that a causal mask leaves out; ``key_bytes`` are those of keys and values in a
-    ``paged`` cache that the lengths reach.
-    """
-
-    computed: float
-    width: int
-    key_bytes: int = 0
-    paged: bool = False
+    @property
+    def group_rows(self) -> int:
+        """Rows of one group: routed tokens count as spread evenly."""
+        return -(-self.rows // self.groups)
 
 
 def matrix_shape(tensor: TensorDesc) -> tuple[int, int, int]:
@@ -83,8 +73,27 @@ def product_edges(inputs: Tensors, outputs: Tensors) -> Edges | None:
         return Edges(1, batch * rows, inner, columns)
     if batch_a <= 1:
         # Groups of rows, each with a matrix of its own: together they multiply every row once.
-        return Edges(1, rows, inner, columns) if results <= 2 * rows * columns else Edges(batch_b, rows, inner, columns)
+        if results <= 2 * rows * columns:
+            return Edges(1, rows, inner, columns, groups=min(batch_b, rows))
+        return Edges(batch_b, rows, inner, columns)
     return Edges(batch, rows, inner, columns)
+
+
+def prolog_edges(inputs: Tensors) -> Edges | None:
+    """
+    Return the product that stands for the chain of MlaProlog: one row for each token, all weights side by side.
+
+    The token comes first and its four weights (of the query down and up, of the latent key, of the key down) next, in
+    the order of npu_mla_prolog (torch_npu_operators.md).
+    """
+    if len(inputs) <= PROLOG_WEIGHTS or not inputs[0].elements:
+        return None
+    inner = inputs[0].shape[-1]
+    weights = sum(t.elements for t in inputs[1 : 1 + PROLOG_WEIGHTS])
+    return Edges(1, inputs[0].elements // inner, inner, max(weights // inner, 1))
+
+
+PROLOG_WEIGHTS = 4
 
 
 def _alike(one: int, other: int) -> bool:
@@ -112,78 +121,3 @@ def image_positions(tensor: TensorDesc) -> int:
     if tensor.format == "NHWC":
         return math.prod(shape[:-1])
     return math.prod((*shape[:1], *shape[2:]))
-
-
-def attention_pairs(inputs: Tensors, outputs: Tensors) -> Pairs:
-    """
-    Return the pairs of an attention, whatever layout its operands have.
-
-    Lengths per sequence stand in no shape: packed sequences count as equally long, and a paged cache as full.
-    """
-    large = [t for t in inputs if len(t.shape) >= 2 and t.elements]
-    if len(large) < 2:
-        return Pairs(0.0, 1)
-    query, key = large[0], large[1]
-    heads, queries, batch, width = _query_edges(query, key, (*inputs, *outputs))
-    keys, key_bytes, paged = _key_length(query, key, batch, inputs)
-    pairs = float(batch) * heads * queries * keys
-    if queries > 1 and queries == keys and _masked(inputs, queries):
-        pairs *= (queries + 1) / (2 * queries)
-    return Pairs(pairs, width, key_bytes, paged)
-
-
-def _masked(inputs: Tensors, queries: int) -> bool:
-    """Whether a mask is there that can be causal: of one type of byte, square."""
-    return any(
-        t.dtype in {"BOOL", "UINT8", "INT8"}
-        and len(t.shape) >= 2
-        and t.shape[-1] == t.shape[-2]
-        and t.shape[-1] in (queries, _COMPRESSED_MASK)
-        for t in inputs
-    )
-
-
-def _query_edges(query: TensorDesc, key: TensorDesc, tensors: Tensors) -> tuple[int, int, int, int]:
-    """Return heads, queries per sequence, sequences and the width of a head."""
-    shape = query.shape
-    statistics = next((t.shape for t in tensors if len(t.shape) == 4 and t.shape[-1] == _STATISTICS_WIDTH), None)
-    if statistics is not None and query.elements % math.prod(statistics[:3]) == 0:
-        batch, heads, queries = statistics[:3]
-        return heads, queries, batch, query.elements // (batch * heads * queries)
-    if len(shape) == 4:
-        # [B, N, S, D] or [B, S, N, D]: heads are the smaller.
-        heads, queries = (shape[1], shape[2]) if shape[1] <= shape[2] or shape[2] == 1 else (shape[2], shape[1])
-        return heads, queries, shape[0], shape[3]
-    if len(shape) == 3:
-        lengths = next((t.shape[0] for t in tensors if t.dtype == "INT64" and len(t.shape) == 1 and t.elements), 0)
-        if lengths and shape[2] <= 256:
-            return shape[1], max(shape[0] // lengths, 1), lengths, shape[2]
-        if shape[2] <= 256 and len(key.shape) == 3 and key.shape[2] == shape[2]:
-            return shape[1], shape[0], 1, shape[2]
-        batch, queries = (shape[1], shape[0]) if shape[0] >= shape[1] else (shape[0], shape[1])
-        return max(shape[2] // 128, 1), queries, batch, min(shape[2], 128)
-    return max(shape[-1] // 128, 1), shape[0], 1, min(shape[-1], 128)
-
-
-def _key_length(query: TensorDesc, key: TensorDesc, batch: int, inputs: Tensors) -> tuple[float, int, bool]:
-    """Return the keys per sequence, the bytes of keys and values that are read, and whether the cache is paged."""
-    shape = key.shape
-    table = next(
-        (t for t in inputs if t.dtype == "INT32" and len(t.shape) == 2 and t.shape[0] <= max(batch, query.shape[0])),
-        None,
-    )
-    if table is not None and len(shape) >= 3 and any(size in _PAGE_SIZES for size in shape[1:3]):
-        page = next(size for size in shape[1:3] if size in _PAGE_SIZES)
-        pages = min(table.shape[1] * table.shape[0], shape[0])
-        row = key.elements // (shape[0] * page) * DTYPES[key.dtype].size_bytes
-        return pages * page / max(table.shape[0], 1), 2 * pages * page * row, True
-    if len(shape) == 4:
-        alike = len(query.shape) == 4 and query.shape[3] == shape[3]
-        heads_first = not alike or (query.shape[1] >= shape[1] and shape[1] <= shape[2])
-        keys = shape[2] if heads_first else shape[1]
-        return keys, 2 * key.size_bytes, False
-    if len(shape) == 3:
-        if shape[2] <= 256 and len(query.shape) == 3 and query.shape[2] == shape[2]:
-            return max(shape[0] / max(batch, 1), 1), 2 * key.size_bytes, False
-        return (shape[0] if shape[1] == batch else shape[1]), 2 * key.size_bytes, False
-    return shape[0], 2 * key.size_bytes, False

@@ -105,6 +105,9 @@ class Tuning:
     exchange_gradient_bytes_per_op: float = 4.0
     """Scores and probabilities that pass between cube and vector cores per stated operation of an attention: 4 bytes
     out of the cube as FP32 and 2 back in 16 bit; the gradient has them twice, and sums of dQ, dK and dV in FP32."""
+    reforming_passes: float = 2.7
+    """How often the vector cores move an operand that they bring into blocks, at the memory's rate: a TransData kernel
+    of the same matrix takes that long (4096 x 151936 BF16: 4157 us at 0.8 TB/s)."""
     mix_cube_share: float = 0.87
     """A cube engine that waits for its vector side ends at this share of it (1962 of 2238 us, 3.1 item 5)."""
 

@@ -20,6 +20,7 @@ from drynpu.platforms import Chip, known_chips
 COUNT = int(os.environ.get("MONOTONICITY_KERNELS", "3000"))
 TINY = 1 - 1e-9
 DTYPES = ("FLOAT", "FLOAT16", "DT_BF16", "INT8")
+PRODUCTS = ("MatMulV3", "BatchMatMulV2", "GroupedMatmul", "FlashAttentionScore", "FusedInferAttentionScore")
 VECTOR = (
     "Add",
     "Cast",
@@ -30,6 +31,7 @@ VECTOR = (
     "ReduceSum",
     "Gelu",
     "Sort",
+    "TopKV2",
     "ZerosLike",
 )
 
@@ -49,6 +51,16 @@ def of_dims(kind: str, dims: tuple[int, ...], dtype: str) -> KernelSpec:
         x = TensorDesc((batch, heads, queries, width), dtype)
         statistics = TensorDesc((batch, heads, queries, 8), "FLOAT")
         return described_kernel(kind, TaskType.MIX_AIC, [x, x, x], [statistics, x])
+    if kind == "GroupedMatmul":
+        # Each group has its rows. The inner edge is longer than the columns, so that nobody takes one for the other.
+        rows, n, groups = dims[0], dims[2], dims[3]
+        k = 16 * n * (1 + dims[1] // 16)
+        x, weights = TensorDesc((rows * groups, k), dtype), TensorDesc((groups, k, n), dtype)
+        return described_kernel(kind, TaskType.MIX_AIC, [x, weights], [TensorDesc((rows * groups, n), dtype)])
+    if kind == "FusedInferAttentionScore":
+        heads, keys, width, batch = dims
+        query, cache = TensorDesc((batch, heads, 1, width), dtype), TensorDesc((batch, 1, keys, width), dtype)
+        return described_kernel(kind, TaskType.MIX_AIC, [query, cache, cache], [query])
     if kind == "GatherV2":
         rows, width, table, _ = dims
         index = TensorDesc((rows,), "INT64")
@@ -70,7 +82,7 @@ def test_more_is_never_faster_and_no_rate_beats_its_limit(chip: Chip) -> None:
     chance = random.Random(chip.name)
     slower = []
     for _ in range(COUNT // len(known_chips())):
-        kind = chance.choice(("MatMulV3", "BatchMatMulV2", "FlashAttentionScore", "GatherV2", *VECTOR))
+        kind = chance.choice((*PRODUCTS, "GatherV2", *VECTOR))
         dims = (size(chance), size(chance), size(chance), chance.choice((1, 2, 3, 8, 12)))
         dtype = chance.choice(DTYPES)
         spec = of_dims(kind, dims, dtype)

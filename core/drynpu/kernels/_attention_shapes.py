@@ -1,0 +1,181 @@
+"""
+What the shapes of an attention say about its work: how many pairs of a query and a key there are, how wide they are.
+
+Layouts are told apart by what fits together: BSH and SBH by the dim that queries and keys share, packed tokens (TND) by
+a width that is a head's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from drynpu.kernels._types import DTYPES, TensorDesc
+
+Tensors = Sequence[TensorDesc]
+
+_STATISTICS_WIDTH = 8
+_PAGE_SIZES = frozenset({16, 32, 64, 128, 256, 512})
+_COMPRESSED_MASK = 2048
+_HEAD = 128
+"""Width of a head where no shape tells it."""
+_WIDEST_HEAD = 256
+_ROTARY_WIDTH = 64
+"""Width of the part of queries and keys that latent attention rotates and passes as tensors of its own."""
+_TABLE_IN_USE = 0.5
+"""Share of the pages that a block table can name which sequences reach: no shape tells it, any is as likely."""
+_WHOLE = frozenset({"INT32", "INT64", "UINT32", "UINT64"})
+
+
+@frozen
+class Pairs:
+    """
+    Pairs of a query and a key, over batch and heads.
+
+    ``computed`` leaves out those that a causal mask leaves out. A score sums over ``width`` products, a value has
+    ``value_width`` elements. ``key_bytes`` are those of keys and values in a ``paged`` cache that the sequences reach.
+    Keys are ``cached`` where there are more of them than queries: earlier steps made them.
+    """
+
+    computed: float
+    width: int
+    value_width: int
+    key_bytes: int = 0
+    paged: bool = False
+    cached: bool = False
+
+
+@frozen
+class _Queries:
+    """Queries of every sequence and head; ``sequence_dim`` is the dim of their tensor that counts sequences."""
+
+    heads: int
+    length: int
+    sequences: int
+    width: int
+    sequence_dim: int | None = None
+
+
+@frozen
+class _Keys:
+    length: float
+    size_bytes: int = 0
+    paged: bool = False
+
+
+def attention_pairs(inputs: Tensors, outputs: Tensors) -> Pairs:
+    """
+    Return the pairs of an attention, whatever layout its operands have.
+
+    Lengths of sequences stand in no shape: packed sequences count as equally long, and of the pages that a block table
+    can name the sequences reach half, at most the cache.
+    """
+    large = [t for t in inputs if len(t.shape) >= 2 and t.elements and t.dtype not in _WHOLE]
+    rotary = _rotary_parts(large)
+    large = [t for t in large if all(t is not part for part in rotary)]
+    if len(large) < 2:
+        return Pairs(0.0, 1, 1)
+    query, key = large[0], large[1]
+    table = next((t for t in inputs if t.dtype == "INT32" and len(t.shape) == 2 and t.elements > 1), None)
+    side = _queries(query, key, table, (*inputs, *outputs))
+    keys = _keys(query, key, side, table, latent=bool(rotary))
+    pairs = float(side.sequences) * side.heads * side.length * keys.length
+    if side.length > 1 and side.length == keys.length and _masked(inputs, side.length):
+        pairs *= (side.length + 1) / (2 * side.length)
+    value = next((t.shape[-1] for t in large[2:3] if t.shape[:-1] == key.shape[:-1]), key.shape[-1])
+    narrower = side.width * value // key.shape[-1] if value < key.shape[-1] else side.width
+    width = side.width + (_ROTARY_WIDTH if rotary else 0)
+    cached = keys.paged or side.length < keys.length
+    return Pairs(pairs, width, max(narrower, 1), keys.size_bytes, keys.paged, cached)
+
+
+def _rotary_parts(tensors: Tensors) -> list[TensorDesc]:
+    """Return the rotated parts of queries and keys that stand beside a tensor of the same rows and another width."""
+    return [
+        part
+        for part in tensors
+        if part.shape[-1] == _ROTARY_WIDTH
+        and len(part.shape) > 2
+        and any(t.shape[:-1] == part.shape[:-1] and t.shape[-1] > _HEAD for t in tensors)
+    ]
+
+
+def _masked(inputs: Tensors, queries: int) -> bool:
+    """Whether a mask is there that can be causal: of one type of byte, square."""
+    return any(
+        t.dtype in {"BOOL", "UINT8", "INT8"}
+        and len(t.shape) >= 2
+        and t.shape[-1] == t.shape[-2]
+        and t.shape[-1] in (queries, _COMPRESSED_MASK)
+        for t in inputs
+    )
+
+
+def _queries(query: TensorDesc, key: TensorDesc, table: TensorDesc | None, tensors: Tensors) -> _Queries:
+    shape = query.shape
+    statistics = next((t.shape for t in tensors if len(t.shape) == 4 and t.shape[-1] == _STATISTICS_WIDTH), None)
+    if statistics is not None and query.elements % math.prod(statistics[:3]) == 0:
+        batch, heads, queries = statistics[:3]
+        dim = 1 if len(shape) == 3 and shape[1] == batch and shape[0] == queries else 0
+        return _Queries(heads, queries, batch, query.elements // (batch * heads * queries), dim)
+    if len(shape) == 4:
+        dim = _heads_dim(shape, key.shape)
+        return _Queries(shape[dim], shape[3 - dim], shape[0], shape[3], 0)
+    if len(shape) == 3 and (shape[2] <= _WIDEST_HEAD or (len(key.shape) == 4 and key.shape[3] == shape[2])):
+        sequences = _packed_sequences(shape[0], table, tensors)
+        return _Queries(shape[1], max(shape[0] // sequences, 1), sequences, shape[2])
+    if len(shape) == 3:
+        dim = _sequence_dim(shape, key.shape, table)
+        return _Queries(max(shape[2] // _HEAD, 1), shape[1 - dim], shape[dim], min(shape[2], _HEAD), dim)
+    return _Queries(max(shape[-1] // _HEAD, 1), shape[0], 1, min(shape[-1], _HEAD))
+
+
+def _heads_dim(query: tuple[int, ...], key: tuple[int, ...]) -> int:
+    """Return the dim of [B, N, S, D] or [B, S, N, D] that counts heads: several of a query share one of a key."""
+    if len(key) == 4:
+        fits = [query[dim] % key[dim] == 0 for dim in (1, 2)]
+        if fits[0] != fits[1]:
+            return 1 + fits.index(True)
+    return 1 if query[1] <= query[2] or query[2] == 1 else 2
+
+
+def _packed_sequences(tokens: int, table: TensorDesc | None, tensors: Tensors) -> int:
+    """Return how many sequences packed tokens belong to: the rows of a table, or the entries of a list of lengths."""
+    if table is not None and table.shape[0] <= tokens:
+        return table.shape[0]
+    lengths = (t.elements for t in tensors if t.dtype in _WHOLE and len(t.shape) == 1 and 0 < t.elements <= tokens)
+    return next(lengths, 1)
+
+
+def _sequence_dim(query: tuple[int, ...], key: tuple[int, ...], table: TensorDesc | None) -> int:
+    """Return the dim of [B, S, H] or [S, B, H] that counts sequences: the one that queries and keys share."""
+    if len(key) == 3:
+        alike = [query[dim] == key[dim] for dim in (0, 1)]
+        if alike[0] != alike[1]:
+            return alike.index(True)
+    if table is not None and (query[0] == table.shape[0]) != (query[1] == table.shape[0]):
+        return int(query[1] == table.shape[0])
+    return int(query[0] >= query[1])
+
+
+def _keys(query: TensorDesc, key: TensorDesc, side: _Queries, table: TensorDesc | None, *, latent: bool) -> _Keys:
+    """Return the keys of each sequence, and the bytes of keys and values that are read from a paged cache."""
+    shape = key.shape
+    if table is not None and len(shape) >= 3 and any(size in _PAGE_SIZES for size in shape[1:3]):
+        page = next(size for size in shape[1:3] if size in _PAGE_SIZES)
+        pages = min(max(round(_TABLE_IN_USE * table.elements), 1), shape[0])
+        row = key.elements // (shape[0] * page) * DTYPES[key.dtype].size_bytes
+        # A latent cache holds keys and values as one tensor, besides the rotated part of the key.
+        stored = row + _ROTARY_WIDTH * DTYPES[key.dtype].size_bytes if latent else 2 * row
+        return _Keys(pages * page / max(table.shape[0], 1), pages * page * stored, paged=True)
+    if len(shape) == 4 and len(query.shape) == 4:
+        return _Keys(shape[3 - _heads_dim(query.shape, shape)] if shape[:3] != query.shape[:3] else side.length)
+    if len(shape) == 4:
+        return _Keys(max(shape[1:3]))
+    if len(shape) == 3 and side.sequence_dim is None:
+        return _Keys(max(shape[0] / max(side.sequences, 1), 1))
+    if len(shape) == 3:
+        return _Keys(shape[1 - (side.sequence_dim or 0)])
+    return _Keys(shape[0])
