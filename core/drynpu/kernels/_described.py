@@ -85,9 +85,13 @@ _DEQUANTISED = 4
 
 
 def _convolution_flops(op_type: str, inputs: Tensors, outputs: Tensors) -> int:
-    """Every position of the smaller image meets every weight once, in all three directions."""
-    tensors = [t for t in (*inputs, *outputs) if t.elements]
-    images = [t for t in tensors if len(t.shape) >= 4 and t.format not in _WEIGHT_FORMATS]
+    """
+    Every position of the smaller image meets every weight once, in all three directions.
+
+    What is fused behind a convolution may have results besides the image, such as sums of its channels.
+    """
+    tensors = [t for t in (*inputs, *outputs[:1]) if t.elements]
+    images = [t for t in tensors if len(t.shape) >= 4 and t.format not in _WEIGHT_FORMATS and t.dtype not in _MASKS]
     weights = [t for t in tensors if t.format in _WEIGHT_FORMATS]
     if "filter" in op_type.lower() or "Dw" in op_type:
         weights = weights or list(outputs[:1])
@@ -95,9 +99,20 @@ def _convolution_flops(op_type: str, inputs: Tensors, outputs: Tensors) -> int:
         weights = [images.pop(1)]
     if not images or not weights:
         return 0
-    return 2 * min(image_positions(t) for t in images) * weights[0].elements
+    # With strides, the gradient of an image has zeros put between the positions of what comes in, but where a weight
+    # covers one position alone.
+    positions = max if "BackpropInput" in op_type and _covers_several(weights[0], images[-1]) else min
+    return 2 * positions(image_positions(t) for t in images) * weights[0].elements
 
 
+def _covers_several(weight: TensorDesc, image: TensorDesc) -> bool:
+    """Whether a weight covers more than one position; FRACTAL_Z is [C1 x height x width, ...]."""
+    if weight.format in {"FRACTAL_Z", "FRACTAL_Z_3D"} and len(image.shape) == 5:
+        return weight.shape[0] > image.shape[1]
+    return len(weight.shape) > 3 and weight.shape[-1] * weight.shape[-2] > 1
+
+
+_MASKS = frozenset({"UINT8", "BOOL"})
 _WEIGHT_FORMATS = frozenset({"FRACTAL_Z", "FRACTAL_Z_3D", "FracZ", "C1HWNCoC0", "HWCN"})
 
 

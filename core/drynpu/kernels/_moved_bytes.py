@@ -58,9 +58,9 @@ def moved_bytes(op_type: str, family: str, inputs: Tensors, outputs: Tensors) ->
     if family in {"gather", "copy"}:
         return _picked(op_type, family, inputs, outputs)
     if family == "fill":
-        # What is cleared in place is named among the inputs; the shape to fill is no data. Of an image only the sums
-        # over its channels are cleared, of a matrix those of its columns.
-        if op_type == "AtomicAddrClean" and inputs and inputs[0].format != "FRACTAL_Z":
+        # What is cleared in place is named among the inputs; the shape to fill is no data. Of what is made before a sum
+        # over its channels or columns (images, stacks of matrices) only these sums are cleared.
+        if op_type == "AtomicAddrClean" and inputs and _is_summed(inputs[0]):
             return 0, _sums_bytes(inputs[0])
         return 0, written or given
     if family == "optimizer":
@@ -103,6 +103,11 @@ def _picked(op_type: str, family: str, inputs: Tensors, outputs: Tensors) -> tup
     if op_type == "Assign":
         return written or given // 2, written or given // 2
     return given, written or given
+
+
+def _is_summed(tensor: TensorDesc) -> bool:
+    """Whether a tensor that is cleared stands for the sums beside it; matrices are gradients and cleared whole."""
+    return tensor.format.startswith("NC1HWC0") or (tensor.format == "ND" and len(tensor.shape) > 2)
 
 
 def _sums_bytes(tensor: TensorDesc) -> int:

@@ -84,7 +84,7 @@ def prolog_edges(inputs: Tensors) -> Edges | None:
     Return the product that stands for the chain of MlaProlog: one row for each token, all weights side by side.
 
     The token comes first and its four weights (of the query down and up, of the latent key, of the key down) next, in
-    the order of npu_mla_prolog (torch_npu_operators.md).
+    the order of torch_npu.npu_mla_prolog's arguments.
     """
     if len(inputs) <= PROLOG_WEIGHTS or not inputs[0].elements:
         return None

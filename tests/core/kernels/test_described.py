@@ -192,3 +192,48 @@ def test_dequantisation_is_vector_work_on_the_results_alone() -> None:
     spec = described_kernel("QuantBatchMatmulV3", MIX, [x, weight, tensor(1024, dtype="FLOAT")], [tensor(64, 1024)])
     assert spec.vector_ops == 4 * 64 * 1024
     assert described_kernel("MatMulV3", MIX, [tensor(64, 4096), tensor(4096, 1024)], [tensor(64, 1024)]).vector_ops == 0
+
+
+# ------------------------------------------------------------------------------------------------- convolutions
+
+
+def blocks(*shape: int, dtype: str = "FLOAT16") -> TensorDesc:
+    return tensor(*shape, dtype=dtype, form="NC1HWC0")
+
+
+def weights(*shape: int) -> TensorDesc:
+    return tensor(*shape, dtype="FLOAT16", form="FRACTAL_Z")
+
+
+def test_sums_behind_a_convolution_are_no_images() -> None:
+    image, result, sums = blocks(64, 28, 8, 8, 16), blocks(64, 24, 8, 8, 16), blocks(1, 24, 1, 1, 16, dtype="FLOAT")
+    inputs = [image, weights(252, 24, 16, 16)]
+    spec = described_kernel("FusionOp_Conv2D_BNTrainingReduce", TaskType.AI_CORE, inputs, [result, sums, sums])
+    assert spec.cube_flops == 2 * 64 * 8 * 8 * (28 * 16 * 9) * (24 * 16)
+
+
+@pytest.mark.parametrize(("area", "positions"), [(9, 56 * 56), (1, 28 * 28)], ids=["3x3", "1x1"])
+def test_the_gradient_of_an_image_with_strides_multiplies_zeros(area: int, positions: int) -> None:
+    coming, gradient = blocks(32, 8, 28, 28, 16), blocks(32, 4, 56, 56, 16)
+    mask = tensor(32, 4, 56, 56, 2, dtype="UINT8")
+    inputs = [coming, weights(4 * area, 8, 16, 16), mask]
+    spec = described_kernel("FusionOp_Conv2DBackpropInput_ReluGradV2", TaskType.AI_CORE, inputs, [gradient])
+    assert spec.cube_flops == 2 * 32 * positions * (4 * 16 * area) * (8 * 16)
+
+
+# --------------------------------------------------------------------------------------------- cleared memory
+
+
+@pytest.mark.parametrize(
+    ("cleared", "size_bytes"),
+    [
+        (tensor(21128, 768, dtype="FLOAT"), 21128 * 768 * 4),
+        (tensor(48, 1321, 16, 16, dtype="FLOAT", form="FRACTAL_NZ"), 48 * 1321 * 256 * 4),
+        (blocks(64, 16, 56, 56, 16), 2 * 4 * 16 * 16),
+        (tensor(256, 128, 768, dtype="FLOAT"), 2 * 4 * 768),
+    ],
+    ids=["matrix", "matrix in blocks", "image", "stack"],
+)
+def test_gradients_are_cleared_whole_and_of_images_their_sums(cleared: TensorDesc, size_bytes: int) -> None:
+    spec = described_kernel("AtomicAddrClean", VECTOR, [cleared], [])
+    assert (spec.bytes_read, spec.bytes_written) == (0, size_bytes)
