@@ -10,6 +10,7 @@ VENV := .venv
 CONSUMERS := .venv-consumers
 MINDSPORE := .venv-mindspore
 PACKAGES := .venv-packages
+FUZZ := .venv-fuzz
 DOCS := .venv-docs
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.drynpu-installed
@@ -19,6 +20,7 @@ CONSUMERS_STAMP := $(CONSUMERS)/.drynpu-installed
 MINDSPORE_STAMP := $(MINDSPORE)/.drynpu-installed
 PACKAGES_STAMP := $(PACKAGES)/.drynpu-installed
 DOCS_STAMP := $(DOCS)/.drynpu-installed
+FUZZ_STAMP := $(FUZZ)/.drynpu-installed
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # What torch would otherwise print about oneDNN, its tracer and its allocator. And compiled modules are kept, whatever this
 # machine says: most tests start scripts, each of which would compile several hundred modules again.
@@ -26,7 +28,7 @@ QUIET := PYTHONDONTWRITEBYTECODE= TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TO
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native demo docs pictures mutants torture fuzz monotonicity calibration sanitize test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-packages check compare-vendor bench clean distclean
+.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs monotonicity calibration sanitize test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-packages check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -40,7 +42,8 @@ help:
 	@echo "make mutants  change facts and sampled logic one at a time, and print what no test notices (an hour)"
 	@echo "make torture  kill and starve profiled runs at their file calls, and count what is lost (hours; CALLS=60 TIMES=20)"
 	@echo "make test-browser    every page of every kind of run in a browser (ten minutes; make test looks at a part)"
-	@echo "make fuzz     the tests of properties and damage, with many examples of each (EXAMPLES=500)"
+	@echo "make fuzz     properties and damage with many examples (EXAMPLES=500), then every parser by atheris (INPUTS=1000000)"
+	@echo "make stubs    compare the types of the facades with what they are at run time (minutes)"
 	@echo "make sanitize the npu device under sanitizers for threads and for memory (five minutes; needs g++)"
 	@echo "make monotonicity    100 000 random kernels on every chip: more is never faster, no rate beats its limit"
 	@echo "make calibration DATA=DIR    fit the cost model to measured kernels and print its errors (ten minutes)"
@@ -222,8 +225,32 @@ torture: $(STAMP) $(MINDSPORE_STAMP)
 # How many examples to try of each property of the core.
 EXAMPLES ?= 500
 
-fuzz: $(STAMP)
+# How many inputs the parsers get in all.
+INPUTS ?= 1000000
+
+# atheris alone is new there; all else is read from the environment of the tests, which stays as it is.
+$(FUZZ_STAMP): $(STAMP)
+	$(call new_venv,$(FUZZ))
+	@$(FUZZ)/bin/python -m pip install --quiet --disable-pip-version-check atheris
+	@$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
+		> "$$($(FUZZ)/bin/python -c 'import site; print(site.getsitepackages()[0])')/of_the_tests.pth"
+	@touch $@
+
+fuzz: $(FUZZ_STAMP)
 	HYPOTHESIS_PROFILE=fuzz DRYNPU_EXAMPLES=$(EXAMPLES) $(PYTEST) -m hypothesis tests/core
+	$(QUIET) TF_CPP_MIN_LOG_LEVEL=3 $(FUZZ)/bin/python tests/fuzz/fuzz.py --inputs $(INPUTS)
+
+# The facades as a user's type checker sees them, against what they are at run time.
+FACADE_PATHS := adapters/acl/vendor adapters/tf/vendor adapters/torch/vendor
+FACADE_SOURCES := $(FACADE_PATHS) core adapters/acl adapters/tf adapters/torch
+FACADES ?= acl torch_npu hccl npu_bridge npu_device
+EMPTY :=
+SPACE := $(EMPTY) $(EMPTY)
+
+stubs: $(STAMP)
+	$(QUIET) DRYNPU_AUTOLOAD=1 $(BIN)/python tools/facade_stubs.py --check
+	$(QUIET) TF_CPP_MIN_LOG_LEVEL=3 PYTHONPATH="$(subst $(SPACE),:,$(FACADE_PATHS))" MYPYPATH="$(subst $(SPACE),:,$(FACADE_SOURCES))" \
+		$(BIN)/stubtest --concise --ignore-unused-allowlist --allowlist tools/stubtest_allowlist.txt --mypy-config-file pyproject.toml $(FACADES)
 
 sanitize: $(STAMP)
 	$(BIN)/python tests/torch/native/sanitize.py thread
@@ -240,4 +267,4 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV) $(CONSUMERS) $(MINDSPORE) $(PACKAGES) $(DOCS)
+	rm -rf $(VENV) $(CONSUMERS) $(MINDSPORE) $(PACKAGES) $(DOCS) $(FUZZ)

@@ -21,9 +21,12 @@ import operator
 import os
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from drynpu.recorder import CHECK_VARIABLE
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _CHECKED = {"i": (-(2**31), 2**31 - 1), "h": (-(2**15), 2**15 - 1), "b": (0, 255)}
 """The smallest and the largest number by letter."""
@@ -120,12 +123,12 @@ class Binder:
         self,
         name: str,
         letters: str,
-        implementation: Callable[..., Any],
+        implementation: Callable[P, R],
         *,
         api: str | None = None,
         refused: str | None = None,
         zeros: int | None = None,
-    ) -> Callable[..., Any]:
+    ) -> Callable[P, R]:
         """
         Return the function *name*, which calls *implementation* with converted arguments and returns plain numbers.
 
@@ -142,6 +145,7 @@ class Binder:
             functions that work all the same.
         """
         whole = f"{self._module}.{name}"
+        call: Callable[..., Any] = implementation
         error, listener, ready = refused or self._refused.format(whole), self._listener, self._ready
         c_name = self._prefix + "".join(word.capitalize() for word in name.split("_")) if api is None else api
 
@@ -153,10 +157,10 @@ class Binder:
                 return _plain((*(0,) * zeros, code) if zeros else code)
             listening = listener() if c_name else None
             if listening is None:
-                return _plain(implementation(*values))
+                return _plain(call(*values))
             start_ns = time.time_ns()
             try:
-                return _plain(implementation(*values))
+                return _plain(call(*values))
             finally:
                 listening.api(c_name, start_ns, max(time.time_ns(), start_ns + 1), values)
 
@@ -164,7 +168,8 @@ class Binder:
         function.__qualname__ = name
         function.__module__ = self._module
         function.__doc__ = getattr(implementation, "func", implementation).__doc__
-        return _watched(whole, function) if os.environ.get(CHECK_VARIABLE) else function
+        bound: Callable[P, R] = _watched(whole, function) if os.environ.get(CHECK_VARIABLE) else function
+        return bound
 
 
 def _watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,6 @@ import tensorflow as tf
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 
 from drynpu import say_once
-from drynpu_tf.bridge import generated as gen_npu_ops  # noqa: F401 - the vendor's name of it
 from drynpu_tf.bridge.scopes import marked
 from drynpu_tf.device2._device import DEVICES, NpuDeviceHandle
 from drynpu_tf.device2.options import NpuConfig, NpuRunContextOptions

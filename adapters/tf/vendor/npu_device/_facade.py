@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from npu_device import compat, configs, distribute, npu_device, ops, train
 
+from drynpu_tf.bridge import generated as gen_npu_ops
 from drynpu_tf.bridge.scopes import keep_dtype_scope, npu_recompute_scope
 from drynpu_tf.device2._hooks import npu_compat_function
 from drynpu_tf.device2.api import (
-    gen_npu_ops,
     global_options,
     is_inf_nan_enabled,
     npu_run_context,

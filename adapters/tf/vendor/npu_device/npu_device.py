@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from drynpu_tf.bridge import generated as gen_npu_ops
 from drynpu_tf.device2._device import NpuDeviceHandle
 from drynpu_tf.device2._hooks import npu_compat_function
 from drynpu_tf.device2.api import (
     close,
     enable_v1,
-    gen_npu_ops,
     global_npu_ctx,
     global_options,
     is_inf_nan_enabled,

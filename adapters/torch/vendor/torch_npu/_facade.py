@@ -21,15 +21,14 @@ from drynpu_torch.device import (  # noqa: E402
 )
 from drynpu_torch.device import change_data_ptr as npu_change_data_ptr  # noqa: E402
 from drynpu_torch.device import npu as npu  # noqa: E402
-from drynpu_torch.operators import TYPE_NUMBERS, exported  # noqa: E402
 
 install()
 register_operators()
 defer_event_timer()
-globals().update(exported() | TYPE_NUMBERS)
 alias_modules("torch_npu.npu")
 
-from torch_npu import _C, contrib, distributed, optim, profiler, utils  # noqa: E402 - they find the device in place
+from torch_npu import _C, _operator_names, contrib, distributed, optim, profiler, utils  # noqa: E402 - they find the device in place
+from torch_npu._operator_names import *  # noqa: E402
 
 from drynpu_torch.services import (  # noqa: E402
     Format,
@@ -64,7 +63,7 @@ __all__ += [
     "unsupported_dtype",
     "utils",
 ]
-__all__ += [*exported(), *TYPE_NUMBERS]
+__all__ += _operator_names.__all__
 
 
 def __getattr__(name: str) -> NoReturn:

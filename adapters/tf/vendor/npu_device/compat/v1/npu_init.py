@@ -5,4 +5,4 @@ from __future__ import annotations
 from npu_bridge.npu_init import *
 from npu_bridge.npu_init import __all__ as __all__
 
-import tensorflow as tf  # noqa: F401  # isort: skip
+import tensorflow as tf  # type: ignore[no-redef]  # noqa: F401  # isort: skip
