@@ -11,6 +11,7 @@ CONSUMERS := .venv-consumers
 MINDSPORE := .venv-mindspore
 PACKAGES := .venv-packages
 FUZZ := .venv-fuzz
+COVERAGE := .venv-coverage
 DOCS := .venv-docs
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.drynpu-installed
@@ -21,6 +22,7 @@ MINDSPORE_STAMP := $(MINDSPORE)/.drynpu-installed
 PACKAGES_STAMP := $(PACKAGES)/.drynpu-installed
 DOCS_STAMP := $(DOCS)/.drynpu-installed
 FUZZ_STAMP := $(FUZZ)/.drynpu-installed
+COVERAGE_STAMP := $(COVERAGE)/.drynpu-installed
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # What torch would otherwise print about oneDNN, its tracer and its allocator. And compiled modules are kept, whatever this
 # machine says: most tests start scripts, each of which would compile several hundred modules again.
@@ -28,7 +30,7 @@ QUIET := PYTHONDONTWRITEBYTECODE= TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TO
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs monotonicity calibration sanitize test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-packages check compare-vendor bench clean distclean
+.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs test-wheels test-fresh monotonicity calibration sanitize test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-packages check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -43,6 +45,10 @@ help:
 	@echo "make torture  kill and starve profiled runs at their file calls, and count what is lost (hours; CALLS=60 TIMES=20)"
 	@echo "make test-browser    every page of every kind of run in a browser (ten minutes; make test looks at a part)"
 	@echo "make fuzz     properties and damage with many examples (EXAMPLES=500), then every parser by atheris (INPUTS=1000000)"
+	@echo "make soak     100 000 steps of training on shapes alone: memory and descriptors stay flat (ten minutes)"
+	@echo "make coverage lines that the tests of each room reach, against their floors (an hour; TESTS=tests/core/raw)"
+	@echo "make test-wheels     the wheel in fresh environments: each Python that is here, each extra (downloads of GB)"
+	@echo "make test-fresh      the five tasks of README in a fresh clone with an environment of its own (minutes; 0.3 GB)"
 	@echo "make stubs    compare the types of the facades with what they are at run time (minutes)"
 	@echo "make sanitize the npu device under sanitizers for threads and for memory (five minutes; needs g++)"
 	@echo "make monotonicity    100 000 random kernels on every chip: more is never faster, no rate beats its limit"
@@ -228,13 +234,41 @@ EXAMPLES ?= 500
 # How many inputs the parsers get in all.
 INPUTS ?= 1000000
 
-# atheris alone is new there; all else is read from the environment of the tests, which stays as it is.
-$(FUZZ_STAMP): $(STAMP)
-	$(call new_venv,$(FUZZ))
-	@$(FUZZ)/bin/python -m pip install --quiet --disable-pip-version-check atheris
+# $(1): folder, $(2): the package that is new there; all else is read from the environment of the tests, which stays as it is.
+define beside_tests
+	$(call new_venv,$(1))
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
 	@$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
-		> "$$($(FUZZ)/bin/python -c 'import site; print(site.getsitepackages()[0])')/of_the_tests.pth"
-	@touch $@
+		> "$$($(1)/bin/python -c 'import site; print(site.getsitepackages()[0])')/of_the_tests.pth"
+	@touch $(1)/.drynpu-installed
+endef
+
+$(FUZZ_STAMP): $(STAMP)
+	$(call beside_tests,$(FUZZ),atheris)
+
+$(COVERAGE_STAMP): $(STAMP)
+	$(call beside_tests,$(COVERAGE),coverage)
+
+# TESTS are those that are run; rooms that they do not reach are left out.
+TESTS ?= tests/core tests/docs tests/tools tests/torch tests/tf tests/acl
+
+coverage: $(COVERAGE_STAMP)
+	$(QUIET) $(COVERAGE)/bin/python -m coverage run --rcfile tests/coverage.cfg -m pytest -q -p no:cacheprovider $(TESTS) || true
+	@$(COVERAGE)/bin/python -m coverage combine --rcfile tests/coverage.cfg --quiet
+	@$(COVERAGE)/bin/python -m coverage json --rcfile tests/coverage.cfg --quiet -o build/coverage.json
+	@$(BIN)/python tools/coverage_floors.py build/coverage.json $(COVERAGE_OPTIONS)
+
+# A day of training, on shapes alone: nothing may grow.
+soak: $(STAMP) native
+	$(QUIET) $(BIN)/python tests/soak/soak.py
+
+# The wheel in fresh environments, for each Python that is here and each extra (GB of downloads).
+test-wheels: $(STAMP)
+	@$(BIN)/python tools/wheel_matrix.py $(MATRIX_OPTIONS)
+
+# The five tasks as a stranger does them: a clone, an environment of its own, the commands of README and its pages.
+test-fresh: $(STAMP)
+	@$(BIN)/python tools/fresh_tasks.py
 
 fuzz: $(FUZZ_STAMP)
 	HYPOTHESIS_PROFILE=fuzz DRYNPU_EXAMPLES=$(EXAMPLES) $(PYTEST) -m hypothesis tests/core
@@ -267,4 +301,4 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV) $(CONSUMERS) $(MINDSPORE) $(PACKAGES) $(DOCS) $(FUZZ)
+	rm -rf $(VENV) $(CONSUMERS) $(MINDSPORE) $(PACKAGES) $(DOCS) $(FUZZ) $(COVERAGE)

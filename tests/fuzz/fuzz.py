@@ -25,6 +25,11 @@ from pathlib import Path
 from attrs import frozen
 
 HERE = Path(__file__).parent
+_FOLLOWED = ("drynpu.options", "drynpu.platforms", "drynpu.raw", "drynpu.products", "drynpu.recorder._commands")
+_FOLLOWED += ("drynpu.recorder._recovery", "drynpu.recorder._packing", "drynpu.kernels._calibration")
+_FOLLOWED += ("drynpu.views.dashboard._address", "drynpu_acl.runtime._aipp", "drynpu_mindspore.capture")
+_FOLLOWED += ("drynpu_torch.profiler.dynamic", "drynpu_tf.capture._wire", "drynpu_tf.capture._planes")
+"""Modules whose branches guide the inputs: those that parse. The others are imported as they are, which is faster."""
 _DONE = re.compile(rb"Done (\d+) runs in")
 _TOKENS = (b"{", b"}", b"[", b"]", b'"', b":", b",", b"\n", b"\x00", b"\xff", b"null", b"-1", b"1e999", b"9" * 40)
 _TOKENS += (b"true", b"\\u0000", b"\xed\xa0\x80", b"%s", b"../", b"NaN", b"&a *a", b"!!python/object", b"\t", b"?")
@@ -80,7 +85,7 @@ def follow(name: str, inputs: int) -> None:
     """Feed one parser by atheris; it ends this process."""
     import atheris
 
-    with atheris.instrument_imports(include=["drynpu", "drynpu_acl", "drynpu_mindspore", "drynpu_torch", "drynpu_tf"]):
+    with atheris.instrument_imports(include=list(_FOLLOWED)):
         from parsers import all_parsers, survives
 
     parser = all_parsers()[name]
