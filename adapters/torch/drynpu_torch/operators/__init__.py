@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from drynpu_torch.operators import errors
 from drynpu_torch.operators._numbers import TYPE_NUMBERS
-from drynpu_torch.operators._table import exported, register
+from drynpu_torch.operators._table import boost_library, exported, register
 
-__all__ = ["TYPE_NUMBERS", "errors", "exported", "register"]
+__all__ = ["TYPE_NUMBERS", "boost_library", "errors", "exported", "register"]

@@ -19,8 +19,7 @@ _NAMES: Final = {
         npu_fused_attention_layernorm_qkv_fwd npu_fused_attention_qkv_grad npu_fused_floyd_attention
         npu_quant_fusion_attention npu_nsa_compress npu_nsa_compress_attention
         npu_nsa_compress_attention_infer npu_nsa_compress_infer npu_nsa_select_attention
-        npu_nsa_select_attention_infer npu_sparse_attention_score
-        npu_kv_quant_sparse_flash_attention npu_multi_head_latent_attention npu_ring_mla
+        npu_nsa_select_attention_infer npu_kv_quant_sparse_flash_attention npu_ring_mla _npu_paged_attention_quant
     """,
     "compute the scores with matmul and relu, and choose with torch.topk": """
         npu_quant_lightning_indexer npu_sparse_lightning_indexer_grad_kl_loss npu_dense_lightning_indexer_grad_kl_loss
@@ -55,7 +54,7 @@ _NAMES: Final = {
     """,
     "use indexing, torch.gather, torch.scatter or torch.as_strided": """
         npu_scatter_list npu_scatter_list_ npu_stride_copy npu_view_copy
-        npu_advance_step_flashattn npu_scatter npu_paged_cache_load
+        npu_advance_step_flashattn npu_scatter
     """,
     "use torch.multinomial on the probabilities of npu_top_k_top_p": "npu_top_k_top_p_sample",
     "use Tensor.exponential_": "npu_sim_exponential_",

@@ -31,9 +31,11 @@ from drynpu_torch.operators import (
     indexer,
     inference,
     latent,
+    latent_attention,
     latent_cache,
     layer_norms,
     layouts,
+    library_attention,
     losses,
     matmul,
     moe,
@@ -47,6 +49,7 @@ from drynpu_torch.operators import (
     rotary,
     sampling,
     score_softmax,
+    selected_blocks,
     sparse_attention,
     suppression,
     tensors,
@@ -64,11 +67,14 @@ FAMILIES: Final[tuple[ModuleType, ...]] = (
     *(
         inference,
         paged,
+        library_attention,
         indexer,
         sparse_attention,
         block_sparse,
+        selected_blocks,
         score_softmax,
         latent,
+        latent_attention,
         latent_cache,
         delta_rule,
         caches,
@@ -89,8 +95,24 @@ ATB_NAMES: Final = (
     *("_npu_paged_attention_get_workspace", "_npu_paged_attention_mla", "_npu_paged_attention_splitfuse"),
     *("_npu_paged_attention_splitfuse_v2", "npu_paged_cache_load", "npu_multi_head_latent_attention"),
     *("npu_fused_add_topk_div", "npu_ring_mla", "npu_self_attention_prefix_encoder", "npu_mla_preprocess"),
+    *("_npu_flash_attention_v2", "_npu_flash_attention_prefix_v2", "_npu_paged_attention_v2"),
+    *("_npu_paged_attention_v2_get_workspace", "_npu_multi_head_latent_attention_get_workspace"),
 )
 """Operators of the Ascend transformer boost library, which have a namespace of their own, ``torch.ops.atb``."""
+
+
+_ATB_MODULE: Final = (
+    *("npu_paged_cache_load", "npu_multi_head_latent_attention", "_npu_multi_head_latent_attention_get_workspace"),
+    *("_npu_paged_attention_v2", "_npu_paged_attention_v2_get_workspace", "_npu_flash_attention_v2"),
+    *("_npu_flash_attention_prefix_v2", "npu_fused_add_topk_div", "npu_ring_mla", "npu_self_attention_prefix_encoder"),
+    "npu_mla_preprocess",
+)
+"""Those of them that ``torch_npu.atb`` has; the others are names of ``torch_npu`` itself."""
+
+
+def boost_library() -> Mapping[str, Any]:
+    """Return the operators that ``torch_npu.atb`` has, by name."""
+    return {name: exported()[name] for name in _ATB_MODULE}
 
 
 @functools.cache

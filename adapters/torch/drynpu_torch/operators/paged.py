@@ -58,26 +58,26 @@ class Tokens:
     row: int
 
 
-def _heads(rows: Tensor, heads: int) -> Tensor:
+def heads_first(rows: Tensor, heads: int) -> Tensor:
     """Return tokens [tokens, heads, width] or [tokens, heads * width] as [1, heads, tokens, width]."""
     return rows.reshape(rows.shape[0], heads, -1).transpose(0, 1).unsqueeze(0)
 
 
-def _pages(cache: Tensor, table: Tensor, length: int, heads: int) -> Tensor:
+def pages(cache: Tensor, table: Tensor, length: int, heads: int) -> Tensor:
     """Return the first tokens of a sequence from the blocks of a cache, [1, heads, tokens, width]."""
     blocks = cache[table.long().clamp(min=0)]
     if _is_fractal(cache, heads):
         blocks = blocks.permute(0, 2, 1, 3)
-    return _heads(blocks.reshape(blocks.shape[0] * blocks.shape[1], -1)[:length], heads)
+    return heads_first(blocks.reshape(blocks.shape[0] * blocks.shape[1], -1)[:length], heads)
 
 
-def _causal(queries: int, keys: int, device: torch.device) -> Tensor:
+def causal(queries: int, keys: int, device: torch.device) -> Tensor:
     """Return the pairs of a causal mask whose last query sees all keys."""
     rows = torch.arange(queries, device=device).unsqueeze(1) + keys - queries
     return torch.arange(keys, device=device) <= rows
 
 
-def _shift(mask: Tensor) -> Tensor:
+def added(mask: Tensor) -> Tensor:
     """
     Return what is added to the scores.
 
@@ -111,13 +111,15 @@ def _packed(call: Call) -> Iterator[Tokens]:
     for number, length in enumerate(_prompt_lengths(call)):
         rows = slice(begin, begin + length)
         query, key, value = (call[name][rows] for name in ("query", "key", "value"))
-        stack = Stack(_heads(query, heads), _heads(key, kv_heads), _heads(value, kv_heads), sequence=number)
+        stack = Stack(
+            heads_first(query, heads), heads_first(key, kv_heads), heads_first(value, kv_heads), sequence=number
+        )
         shift = kept = None
         if mask is not None and "mask_type" in call.arguments:
-            kept = _causal(length, length, call["query"].device)
+            kept = causal(length, length, call["query"].device)
         elif mask is not None:
             one = mask if mask.dim() == 2 else mask[number if mask.shape[0] > 1 else 0]
-            shift = _shift(one[..., :length, :length])
+            shift = added(one[..., :length, :length])
         yield Tokens(stack, shift, kept, begin)
         begin += length
 
@@ -129,23 +131,23 @@ def _blocks(call: Call) -> Iterator[Tokens]:
     mask, kv_heads = call.arguments.get("mask"), call["num_kv_heads"]
     for number, (count, length) in enumerate(zip(queries, contexts, strict=True)):
         table = call["block_table"][number]
-        key = _pages(call["key_cache"], table, length, kv_heads)
+        key = pages(call["key_cache"], table, length, kv_heads)
         width = call.arguments.get("mla_vheadsize")
-        value = key[..., :width] if width is not None else _pages(call["value_cache"], table, length, kv_heads)
-        stack = Stack(_heads(query[begin : begin + count], call["num_heads"]), key, value, sequence=number)
+        value = key[..., :width] if width is not None else pages(call["value_cache"], table, length, kv_heads)
+        stack = Stack(heads_first(query[begin : begin + count], call["num_heads"]), key, value, sequence=number)
         shift = kept = None
         if mask is not None and mask.dim() == 2 and mask.shape[0] == query.shape[0] and mask.shape[1] >= length:
-            shift = _shift(mask[begin : begin + count, :length])
+            shift = added(mask[begin : begin + count, :length])
         elif mask is not None:
-            kept = _causal(count, length, query.device)
+            kept = causal(count, length, query.device)
         yield Tokens(stack, shift, kept, begin)
         begin += count
 
 
-_Sequences = Callable[[Call], Iterable[Tokens]]
+Sequences = Callable[[Call], Iterable[Tokens]]
 
 
-def _writing(sequences: _Sequences) -> Callable[[Call], None]:
+def writing(sequences: Sequences) -> Callable[[Call], None]:
     """Return the computation that writes the attention of all sequences to ``out``."""
 
     def compute(call: Call) -> None:
@@ -161,32 +163,45 @@ def _writing(sequences: _Sequences) -> Callable[[Call], None]:
     return compute
 
 
-def _launching(kernel: str, sequences: _Sequences, caches: Sequence[str] = ()) -> Launches:
+def launching(kernel: str, sequences: Sequences, caches: Sequence[str] = ()) -> Launches:
     """State one kernel, which reads of the *caches* only the tokens of the sequences."""
 
     def kernels(call: Call) -> Iterable[Launch]:
         stacks = [(each.stack, each.kept) for each in sequences(call)]
-        work = [_work(stack, kept) for stack, kept in stacks]
         held = call.tensors(*caches)
         others = [t for t in call.inputs if t is not call["out"] and not any(t is cache for cache in held)]
         read = sum(t.numel() * t.element_size() for t in others)
         if held:
             read += sum(s.key.numel() + s.value.numel() * (len(held) > 1) for s, _ in stacks) * held[0].element_size()
-        yield Launch(
-            kernel=kernel,
-            inputs=[t for t in call.inputs if t is not call["out"]],
-            outputs=[call["out"]],
-            task=TaskType.MIX_AIC,
-            cost=1,
-            over=sum(vector for _, vector in work),
-            read=read,
-            flops=sum(flops for flops, _ in work),
-            tiles=ops.attention_tiles(
-                call["num_heads"] * len(stacks), max((s.lengths[0] for s, _ in stacks), default=1)
-            ),
-        )
+        inputs = [t for t in call.inputs if t is not call["out"]]
+        yield work_of(kernel, stacks, inputs=inputs, outputs=[call["out"]], read=read)
 
     return kernels
+
+
+def work_of(
+    kernel: str,
+    stacks: Sequence[tuple[Stack, Tensor | None]],
+    *,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    read: int,
+) -> Launch:
+    """Return the kernel that attends sequences, each with the pairs that it keeps."""
+    work = [_work(stack, kept) for stack, kept in stacks]
+    rows = max((stack.lengths[0] for stack, _ in stacks), default=1)
+    heads = sum(stack.query.shape[1] for stack, _ in stacks)
+    return Launch(
+        kernel=kernel,
+        inputs=inputs,
+        outputs=outputs,
+        task=TaskType.MIX_AIC,
+        cost=1,
+        over=sum(vector for _, vector in work),
+        read=read,
+        flops=sum(flops for flops, _ in work),
+        tiles=ops.attention_tiles(heads, rows),
+    )
 
 
 def _work(stack: Stack, kept: Tensor | None) -> tuple[int, int]:
@@ -198,13 +213,13 @@ def _work(stack: Stack, kept: Tensor | None) -> tuple[int, int]:
 def _pattern_only(call: Call) -> None:
     text = f"mask_type only supports MASK_TYPE_NORM_COMPRESS, but got: {call['mask_type']}"
     errors.require(call["mask_type"] in (None, _COMPRESSED), text)
-    _writing(_packed)(call)
+    writing(_packed)(call)
 
 
 def _unmasked(call: Call) -> None:
     text = "kernel_type only supports KERNELTYPE_DEFAULT(0) and KERNELTYPE_EXP_M8V2(2), but got: "
     errors.require(call["kernel_type"] in (None, _DEFAULT, _EXPONENTIAL), f"{text}{call['kernel_type']}")
-    _writing(_packed)(call)
+    writing(_packed)(call)
 
 
 def _workspace(query: Tensor) -> Tensor:
@@ -223,18 +238,18 @@ def _operator(compute: Callable[[Call], None], kernels: Launches) -> NpuOperator
     return NpuOperator(compute=compute, shapes=_nothing, kernels=kernels, dtypes=SIXTEEN_BITS)
 
 
-_PACKED = _launching(_PROMPT, _packed)
-_IN_BLOCKS = _launching(_PAGED, _blocks, _CACHES)
+_PACKED = launching(_PROMPT, _packed)
+_IN_BLOCKS = launching(_PAGED, _blocks, _CACHES)
 
 OPERATORS: Mapping[str, NpuOperator] = {
-    "_npu_flash_attention": _operator(_writing(_packed), _PACKED),
+    "_npu_flash_attention": _operator(writing(_packed), _PACKED),
     "_npu_flash_attention_v3": _operator(_pattern_only, _PACKED),
-    "_npu_flash_attention_unpad": _operator(_writing(_packed), _PACKED),
+    "_npu_flash_attention_unpad": _operator(writing(_packed), _PACKED),
     "_npu_flash_attention_unpad_v2": _operator(_unmasked, _PACKED),
-    "_npu_flash_attention_qlens": _operator(_writing(_blocks), _launching(_PROMPT, _blocks, _CACHES)),
-    "_npu_paged_attention": _operator(_writing(_blocks), _IN_BLOCKS),
+    "_npu_flash_attention_qlens": _operator(writing(_blocks), launching(_PROMPT, _blocks, _CACHES)),
+    "_npu_paged_attention": _operator(writing(_blocks), _IN_BLOCKS),
     "_npu_paged_attention_get_workspace": NpuOperator(compute=_workspace, kernels=no_kernels, dtypes=SIXTEEN_BITS),
-    "_npu_paged_attention_splitfuse": _operator(_writing(_blocks), _IN_BLOCKS),
-    "_npu_paged_attention_splitfuse_v2": _operator(_writing(_blocks), _IN_BLOCKS),
-    "_npu_paged_attention_mla": _operator(_writing(_blocks), _launching(_PAGED, _blocks, _CACHES[:1])),
+    "_npu_paged_attention_splitfuse": _operator(writing(_blocks), _IN_BLOCKS),
+    "_npu_paged_attention_splitfuse_v2": _operator(writing(_blocks), _IN_BLOCKS),
+    "_npu_paged_attention_mla": _operator(writing(_blocks), launching(_PAGED, _blocks, _CACHES[:1])),
 }

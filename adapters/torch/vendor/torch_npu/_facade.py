@@ -27,7 +27,16 @@ register_operators()
 defer_event_timer()
 alias_modules("torch_npu.npu")
 
-from torch_npu import _C, _operator_names, contrib, distributed, optim, profiler, utils  # noqa: E402 - they find the device in place
+from torch_npu import (  # noqa: E402 - they find the device in place
+    _C,
+    _operator_names,
+    atb,
+    contrib,
+    distributed,
+    optim,
+    profiler,
+    utils,
+)
 from torch_npu._operator_names import *  # noqa: E402
 
 from drynpu_torch.services import (  # noqa: E402
@@ -50,7 +59,17 @@ if "TORCH_NPU_SANITIZER" in os.environ:
 
 __version__ = facade_version(torch.__version__)
 
-__all__ = ["_C", "Format", "contrib", "copy_memory_", "distributed", "empty_with_format", "get_npu_format", "npu"]
+__all__ = [
+    "_C",
+    "Format",
+    "atb",
+    "contrib",
+    "copy_memory_",
+    "distributed",
+    "empty_with_format",
+    "get_npu_format",
+    "npu",
+]
 __all__ += [
     "empty_with_swapped_memory",
     "erase_stream",
