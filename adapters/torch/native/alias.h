@@ -35,6 +35,13 @@ inline c10::DispatchKeySet device_keys(c10::DispatchKeySet keys) {
   return autocast ? keys.remove(c10::DispatchKey::AutocastCPU).add(c10::DispatchKey::AutocastPrivateUse1) : keys;
 }
 
+// Whether a tensor is no more than memory with sizes; others consist of such tensors, or have a quantizer (composed.h).
+inline bool is_plain(const c10::TensorImpl* tensor) {
+  constexpr c10::DispatchKeySet COMPOSED{
+      c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr, c10::DispatchKey::Quantized, c10::DispatchKey::NestedTensor};
+  return !tensor->key_set().has_any(COMPOSED);
+}
+
 inline bool on_device(const c10::TensorImpl* tensor) { return tensor->device_type() == TYPE; }
 
 using TensorPointer = c10::intrusive_ptr<c10::TensorImpl>;
@@ -88,6 +95,7 @@ struct Replaced {
 class Aliases {
  public:
   ~Aliases() {
+    composed_.clear();  // first, because they hold the aliases of their parts
     for (auto& each : tensors_) return_alias(std::move(each.alias));
   }
 
@@ -99,6 +107,7 @@ class Aliases {
         tensors_[i].written |= written;
         return at::Tensor(tensors_[i].alias);
       }
+    if (C10_UNLIKELY(!is_plain(tensor))) return composed_on_host(std::move(original), written);
     TORCH_CHECK_NOT_IMPLEMENTED(
         tensor->has_storage() && tensor->layout() == c10::kStrided,
         "CAUTION: The operator is not currently supported on the NPU backend for tensors of layout ", tensor->layout(),
@@ -136,6 +145,7 @@ class Aliases {
         tensor->*Access::device() = where;
       }
     }
+    if (C10_UNLIKELY(!composed_.empty())) follow_composed();
   }
 
   // Makes a result of the CPU a tensor of the device.
@@ -145,6 +155,7 @@ class Aliases {
       if (each.alias.get() == tensor) return each.original;
     if (tensor->device_type() != c10::kCPU && !(outlined && tensor->device_type() == c10::kMeta)) return result;
     if (std::find(host_.begin(), host_.end(), tensor) != host_.end()) return result;
+    if (C10_UNLIKELY(!is_plain(tensor))) return composed_on_device(tensor);
     TORCH_CHECK_NOT_IMPLEMENTED(
         tensor->has_storage() && tensor->layout() == c10::kStrided,
         "CAUTION: The operator is not currently supported on the NPU backend: its result has layout ", tensor->layout(),
@@ -155,7 +166,7 @@ class Aliases {
     return result;
   }
 
-  bool empty() const { return tensors_.empty(); }
+  bool empty() const { return tensors_.empty() && composed_.empty(); }
 
   // The first device tensor among the arguments, undefined if there is none.
   at::Tensor first() const { return tensors_.empty() ? at::Tensor() : tensors_.front().original; }
@@ -172,6 +183,11 @@ class Aliases {
   bool outlined = false;
 
  private:
+  // The same for tensors that are more than memory with sizes.
+  at::Tensor composed_on_host(at::Tensor original, bool written);
+  at::Tensor composed_on_device(c10::TensorImpl* tensor);
+  void follow_composed();
+
   // Returns the device storage whose twin this is: that of an argument, or a new one.
   StoragePointer original_storage(const c10::Storage& storage) {
     auto* wanted = storage.unsafeGetStorageImpl();
@@ -188,6 +204,7 @@ class Aliases {
   }
 
   c10::SmallVector<Replaced, 8> tensors_;
+  std::vector<Replaced> composed_;
   c10::SmallVector<StoragePointer, 2> storages_;
   c10::SmallVector<const c10::TensorImpl*, 4> host_;
 };

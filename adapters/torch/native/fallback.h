@@ -8,6 +8,7 @@
 #include <ATen/core/stack.h>
 #include <ATen/record_function.h>
 
+#include "composed.h"
 #include "outline.h"
 #include "generator.h"
 #include "marks.h"
@@ -47,6 +48,8 @@ struct Operator {
     // Lengths of sequences lie on the host, in operators of the library for transformers and in those that graphs replay.
     takes_host_tensors |= name.rfind("npu::_npu_", 0) == 0 || name.rfind("npu::npu_fusion_attention_v3", 0) == 0 ||
                           name.rfind("npu::npu_fusion_attention_grad_v3", 0) == 0;
+    // Sizes of the parts of nested tensors lie on the host.
+    takes_host_tensors |= name.rfind("aten::_nested_", 0) == 0;
     computes_wide = is_worse_narrow(name);
   }
 
@@ -283,7 +286,7 @@ inline void run_on_host(
   }
 }
 
-inline void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+inline void run_on_host_keys(const c10::OperatorHandle& op, c10::DispatchKeySet kernels, torch::jit::Stack* stack) {
   const auto& known = operator_of(op);
   Translation translation(known, *stack, known.arguments);
   SelectedDevice selected(translation.aliases.device);
@@ -291,7 +294,8 @@ inline void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   std::optional<at::DisableRecordFunctionGuard> hidden;
   if (translation.aliases.outlined) hidden.emplace();
   try {
-    run_on_host(known, op, translation.keys(), translation.narrow(), stack);
+    const auto keys = translation.aliases.outlined ? translation.keys() : kernels;
+    run_on_host(known, op, keys, translation.narrow(), stack);
   } catch (const c10::NotImplementedError& error) {
     if (!translation.aliases.outlined) throw;
     TORCH_CHECK_NOT_IMPLEMENTED(
@@ -300,6 +304,15 @@ inline void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
         "DRYNPU_COMPUTED_BYTES=", most_computed_bytes.load(), " bytes whose values come from the host, or compute.");
   }
   translation.results(*stack, known.returns);
+}
+
+inline void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  run_on_host_keys(op, c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+}
+
+// The same for tensors that consist of others, whose kernels have keys of their own.
+inline void composed_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet called, torch::jit::Stack* stack) {
+  run_on_host_keys(op, composed_host_keys(called), stack);
 }
 
 // Runs another operator of the CPU instead, with the same arguments.

@@ -2,6 +2,10 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/_nested_tensor_size_native.h>
+#include <ATen/ops/_nested_tensor_storage_offsets_native.h>
+#include <ATen/ops/_nested_tensor_strides_native.h>
+#include <ATen/ops/_nested_view_from_buffer_native.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/unfold_native.h>
@@ -51,6 +55,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("as_strided", TORCH_FN(at::native::as_strided_tensorimpl));
   m.impl("view", TORCH_FN(at::native::view));
   m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
+  m.impl("_nested_view_from_buffer", TORCH_FN(at::native::_nested_view_from_buffer));
   m.impl("unfold", TORCH_FN(at::native::unfold));
   m.impl("empty.memory_format", TORCH_FN(empty));
   m.impl("empty_strided", TORCH_FN(empty_strided));
@@ -90,6 +95,42 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 
 // Composed of operators that are differentiated, so it is registered where these are.
 TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, m) { m.impl("lstm_cell", TORCH_FN(lstm_cell_of_input)); }
+
+// Serves what the CPU has a kernel of for tensors of a kind that consists of others.
+void serve_composed(torch::Library& m, c10::DispatchKey host) {
+  static const std::set<std::string> own{
+      "copy_", "q_per_channel_scales", "q_per_channel_zero_points", "_nested_tensor_size", "_nested_tensor_strides",
+      "_nested_tensor_storage_offsets"};
+  for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    if (name.name.rfind("aten::", 0) != 0) continue;
+    if (!c10::Dispatcher::singleton().findOp(name)->hasKernelForDispatchKey(host)) continue;
+    const auto local = name.name.substr(6) + (name.overload_name.empty() ? "" : "." + name.overload_name);
+    if (!own.count(local)) m.impl(local.c_str(), torch::CppFunction::makeFromBoxedFunction<&composed_fallback>());
+  }
+  m.impl("copy_", torch::CppFunction::makeFromBoxedFunction<&composed_copy>());
+}
+
+void serve_others(torch::Library& m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&composed_fallback>()); }
+
+TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) { serve_others(m); }
+TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, m) { serve_others(m); }
+TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, m) { serve_others(m); }
+TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, m) { serve_others(m); }
+
+TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, m) { serve_composed(m, c10::DispatchKey::SparseCPU); }
+TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, m) { serve_composed(m, c10::DispatchKey::SparseCsrCPU); }
+TORCH_LIBRARY_IMPL(aten, QuantizedPrivateUse1, m) {
+  serve_composed(m, c10::DispatchKey::QuantizedCPU);
+  m.impl("q_per_channel_scales", TORCH_FN(channel_scales));
+  m.impl("q_per_channel_zero_points", TORCH_FN(channel_zero_points));
+}
+TORCH_LIBRARY_IMPL(aten, NestedTensorPrivateUse1, m) {
+  serve_composed(m, c10::DispatchKey::NestedTensorCPU);
+  // Sizes of the parts are tensors of the host on every device.
+  m.impl("_nested_tensor_size", TORCH_FN(at::native::_nested_tensor_size));
+  m.impl("_nested_tensor_strides", TORCH_FN(at::native::_nested_tensor_strides));
+  m.impl("_nested_tensor_storage_offsets", TORCH_FN(at::native::_nested_tensor_storage_offsets));
+}
 
 TORCH_LIBRARY(drynpu, m) {
   m.def("set_default_generator(Generator? generator, int index) -> ()", &set_default_generator);

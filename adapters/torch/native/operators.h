@@ -6,6 +6,7 @@
 #include <ATen/Context.h>
 #include <ATen/native/TensorFactories.h>
 #include <ATen/native/transformers/attention.h>
+#include <ATen/quantized/Quantizer.h>
 #include <ATen/ops/_fused_sdp_choice.h>
 #include <ATen/ops/copy_native.h>
 #include <ATen/ops/one_hot_native.h>
@@ -80,6 +81,16 @@ inline void copy(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     return;
   }
   fallback(op, stack);
+}
+
+// The same for tensors that consist of others.
+inline void composed_copy(const c10::OperatorHandle& op, c10::DispatchKeySet called, torch::jit::Stack* stack) {
+  const size_t first = stack->size() - operator_of(op).arguments;
+  const bool to_device = on_device((*stack)[first].toTensor().unsafeGetTensorImpl());
+  const bool from_device = on_device((*stack)[first + 1].toTensor().unsafeGetTensorImpl());
+  if (to_device == from_device) return composed_fallback(op, called, stack);
+  RECORD_FUNCTION(to_device ? "drynpu::to_device" : "drynpu::to_host", c10::ArrayRef<const c10::IValue>{});
+  composed_fallback(op, called, stack);
 }
 
 inline at::Tensor copy_from(const at::Tensor& self, const at::Tensor& target, bool) {
@@ -226,6 +237,17 @@ inline bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::T
     return t.device().is_cpu() || t.device().type() == TYPE || (!computing && t.device().is_meta());
   };
   return strided(self) && strided(other) && host_or_device(self) && host_or_device(other);
+}
+
+// The quantizer keeps the numbers of its channels on the host.
+inline at::Tensor channel_scales(const at::Tensor& tensor) {
+  const auto* quantizer = static_cast<at::PerChannelAffineQuantizer*>(tensor.quantizer().get());
+  return quantizer->scales().to(tensor.device());
+}
+
+inline at::Tensor channel_zero_points(const at::Tensor& tensor) {
+  const auto* quantizer = static_cast<at::PerChannelAffineQuantizer*>(tensor.quantizer().get());
+  return quantizer->zero_points().to(tensor.device());
 }
 
 inline void record_stream(at::Tensor& tensor, c10::Stream stream) {

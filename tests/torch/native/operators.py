@@ -23,11 +23,11 @@ SAMPLES = 2
 
 
 def moved(values: object, device: str) -> object:
-    """Return the values with every strided tensor, and every device that is named, on *device*."""
+    """Return the values with every tensor, and every device that is named, on *device*."""
 
     def move(value: object) -> object:
         if isinstance(value, torch.Tensor):
-            return value.detach().clone().to(device) if value.layout is torch.strided else value
+            return value.detach().clone().to(device)
         return torch.device(device) if isinstance(value, torch.device) else device if value == "cpu" else value
 
     return _pytree.tree_map(move, values)

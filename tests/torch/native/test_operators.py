@@ -7,8 +7,6 @@ from typing import Any
 
 KNOWN = {
     "linalg.lstsq",  # the CPU itself differs from call to call in the last bits
-    "sparse.mm",  # tensors of sparse layouts stay on the host
-    "sparse.sampled_addmm",
     "tensor_split",  # refuses sections on a device, as on any device
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,8 +23,72 @@ from torch.utils._pytree import tree_leaves, tree_map_only  # noqa: E402
 
 from drynpu.kernels import KernelSpec, TensorDesc, build_rule_book  # noqa: E402
 from drynpu_torch.device import install  # noqa: E402
-from drynpu_torch.operators import register  # noqa: E402
+from drynpu_torch.operators import _registry, _table, register  # noqa: E402
 from drynpu_torch.rules import FALLBACKS, RULES, signature_from_kineto  # noqa: E402
+
+COMPARED: Counter[str] = Counter()
+"""How often each overload was compared."""
+IN_GRADCHECK: set[str] = set()
+"""Overloads that ran inside of a check of gradients by differences."""
+BY_VALUES = frozenset({"npu_paged_cache_load"})
+"""Overloads of which values say how long the results are."""
+_depth = [0]
+
+
+def _outline(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
+
+
+def _facts(results: Any) -> list[Any]:
+    """Return shape and type of the tensors, and the types of what else is returned."""
+    leaves = tree_leaves(list(results) if isinstance(results, (tuple, list)) else [results])
+    return [(tuple(x.shape), x.dtype) if isinstance(x, torch.Tensor) else type(x) for x in leaves]
+
+
+def _compared(name: str, kernel: Callable[..., Any], on_meta: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        outlined = tree_map_only(torch.Tensor, _outline, (args, kwargs))  # first, for the call may change its arguments
+        results = kernel(*args, **kwargs)
+        if name not in BY_VALUES:
+            assert _facts(on_meta(*outlined[0], **outlined[1])) == _facts(results), f"{name} on meta"
+        COMPARED[name] += 1
+        if _depth[0]:
+            IN_GRADCHECK.add(name)
+        return results
+
+    return run
+
+
+def compare_all() -> None:
+    """Let every operator that is registered from now on be compared with its Meta kernel, at each call of a test."""
+    register, cpu_kernel = _table.register_operator, _registry._cpu_kernel
+
+    def register_compared(library: torch.library.Library, schema: str, operator: Any) -> None:
+        name = schema.partition("(")[0]
+
+        def compared(operator: Any, bind: Any) -> Callable[..., Any]:
+            return _compared(name, cpu_kernel(operator, bind), _registry._meta_kernel(operator, bind))
+
+        _registry._cpu_kernel = compared
+        try:
+            register(library, schema, operator)
+        finally:
+            _registry._cpu_kernel = cpu_kernel
+
+    _table.register_operator = register_compared
+    check = torch.autograd.gradcheck
+
+    def gradcheck(*args: Any, **kwargs: Any) -> bool:
+        _depth[0] += 1
+        try:
+            return check(*args, **kwargs)
+        finally:
+            _depth[0] -= 1
+
+    torch.autograd.gradcheck = gradcheck
+
+
+compare_all()
 
 TOLERANCE = {torch.float64: 1e-5, torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 """Largest difference to a formula in FP64, relative to the largest value: a few units in the last place."""
@@ -33,6 +98,12 @@ TOLERANCE = {torch.float64: 1e-5, torch.float32: 1e-5, torch.float16: 2e-3, torc
 def _operators() -> None:
     install()
     register()
+
+
+@pytest.fixture
+def compared() -> tuple[set[str], set[str]]:
+    """Return the overloads that tests have called so far, and those that ran in a check of gradients."""
+    return set(COMPARED), IN_GRADCHECK
 
 
 @pytest.fixture

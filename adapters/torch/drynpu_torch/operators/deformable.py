@@ -13,7 +13,7 @@ from drynpu_torch.operators import errors
 from drynpu_torch.operators._bilinear import bilinear
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import Launch, product
-from drynpu_torch.operators._numbers import wide
+from drynpu_torch.operators._numbers import wide, wide_dtype
 from drynpu_torch.operators._operator import Gradient, NpuOperator
 from drynpu_torch.operators._vjp import pulled_back
 
@@ -65,7 +65,7 @@ def _deformable_shapes(call: Call) -> tuple[Tensor, Tensor]:
     rows, columns = call["offset"].shape[-2:]
     out = (x.shape[0], call["weight"].shape[0], rows, columns)
     gathered = (*x.shape[:2], rows * high, columns * width)
-    return x.new_empty(out, dtype=torch.float32), x.new_empty(gathered, dtype=torch.float32)
+    return x.new_empty(out, dtype=wide_dtype(x)), x.new_empty(gathered, dtype=wide_dtype(x))
 
 
 def _deformable_backward(call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -82,7 +82,7 @@ def _deformable_backward(call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def _deformable_backward_shapes(call: Call) -> tuple[Tensor, ...]:
-    found = [torch.empty_like(call[name], dtype=torch.float32) for name in ("input", "weight", "offset")]
+    found = [torch.empty_like(call[name], dtype=wide_dtype(call[name])) for name in ("input", "weight", "offset")]
     return (*found, found[0].new_empty(call["weight"].shape[0]))
 
 

@@ -14,7 +14,7 @@ from drynpu_torch.operators._heads import Stack
 from drynpu_torch.operators._launch import Launch, no_kernels
 from drynpu_torch.operators._operator import SIXTEEN_BITS, Launches, NpuOperator
 from drynpu_torch.operators._values import even_shares, integers
-from drynpu_torch.operators.paged import Tokens, added, causal, heads_first, launching, pages, writing
+from drynpu_torch.operators.paged import CACHES, Tokens, added, causal, heads_first, launching, pages, writing
 
 SCHEMAS = """
 _npu_flash_attention_v2.out(Tensor query, Tensor key, Tensor value, SymInt[] seq_len, *, Tensor? mask=None,
@@ -182,17 +182,14 @@ def _load_kernels(call: Call) -> Iterable[Launch]:
     yield Launch(kernel="PagedCacheLoadNdKernel", inputs=inputs, outputs=call.outputs, cost=0, read=moved + small)
 
 
-_CACHES = ("key_cache", "value_cache")
 _LOAD = NpuOperator(
     compute=_load, shapes=_load_shapes, kernels=_load_kernels, dtypes="float32, float16, bfloat16, int8"
 )
 
 OPERATORS: Mapping[str, NpuOperator] = {
     "_npu_flash_attention_v2.out": _operator(_packed, launching("UnpadFlashAttentionNdKernel", _packed)),
-    "_npu_flash_attention_prefix_v2.out": _operator(
-        _prefix, launching("UnpadFlashAttentionNdKernel", _prefix, _CACHES)
-    ),
-    "_npu_paged_attention_v2.out": _operator(_decoding, launching("PagedAttentionMaskNdKernel", _decoding, _CACHES)),
+    "_npu_flash_attention_prefix_v2.out": _operator(_prefix, launching("UnpadFlashAttentionNdKernel", _prefix, CACHES)),
+    "_npu_paged_attention_v2.out": _operator(_decoding, launching("PagedAttentionMaskNdKernel", _decoding, CACHES)),
     "_npu_paged_attention_v2_get_workspace": NpuOperator(compute=_workspace, kernels=no_kernels, dtypes=SIXTEEN_BITS),
     "npu_paged_cache_load": _LOAD,
     "npu_paged_cache_load.out": _LOAD,

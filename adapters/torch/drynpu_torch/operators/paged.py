@@ -231,7 +231,7 @@ def _nothing() -> None:
 
 
 _PROMPT, _PAGED = "UnpadFlashAttentionNdKernel", "PagedAttentionMaskNdKernel"
-_CACHES = ("key_cache", "value_cache")
+CACHES = ("key_cache", "value_cache")
 
 
 def _operator(compute: Callable[[Call], None], kernels: Launches) -> NpuOperator:
@@ -239,17 +239,17 @@ def _operator(compute: Callable[[Call], None], kernels: Launches) -> NpuOperator
 
 
 _PACKED = launching(_PROMPT, _packed)
-_IN_BLOCKS = launching(_PAGED, _blocks, _CACHES)
+_IN_BLOCKS = launching(_PAGED, _blocks, CACHES)
 
 OPERATORS: Mapping[str, NpuOperator] = {
     "_npu_flash_attention": _operator(writing(_packed), _PACKED),
     "_npu_flash_attention_v3": _operator(_pattern_only, _PACKED),
     "_npu_flash_attention_unpad": _operator(writing(_packed), _PACKED),
     "_npu_flash_attention_unpad_v2": _operator(_unmasked, _PACKED),
-    "_npu_flash_attention_qlens": _operator(writing(_blocks), launching(_PROMPT, _blocks, _CACHES)),
+    "_npu_flash_attention_qlens": _operator(writing(_blocks), launching(_PROMPT, _blocks, CACHES)),
     "_npu_paged_attention": _operator(writing(_blocks), _IN_BLOCKS),
     "_npu_paged_attention_get_workspace": NpuOperator(compute=_workspace, kernels=no_kernels, dtypes=SIXTEEN_BITS),
     "_npu_paged_attention_splitfuse": _operator(writing(_blocks), _IN_BLOCKS),
     "_npu_paged_attention_splitfuse_v2": _operator(writing(_blocks), _IN_BLOCKS),
-    "_npu_paged_attention_mla": _operator(writing(_blocks), launching(_PAGED, _blocks, _CACHES[:1])),
+    "_npu_paged_attention_mla": _operator(writing(_blocks), launching(_PAGED, _blocks, CACHES[:1])),
 }
