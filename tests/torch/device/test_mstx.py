@@ -163,3 +163,26 @@ def test_a_bad_argument_is_warned_about_at_the_caller(
         assert getattr(mstx, call)(*given) == returned
     assert [warning.filename for warning in seen] == [__file__]
     assert marks.marks == []
+
+
+def test_a_program_sees_the_calls_where_it_puts_its_own_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch_npu
+
+    private = torch_npu._C._mstx
+    seen: list[tuple[object, ...]] = []
+    for name in ("_mark", "_mark_on_host", "_range_start", "_range_end", "_range_pop"):
+        monkeypatch.setattr(private, name, lambda *given, name=name: seen.append((name, *given)))
+    stream = torch.npu.current_stream()
+    torch.npu.mstx.mark("one")
+    torch.npu.mstx.mark("two", stream, "mine")
+    torch.npu.mstx.range_start("three", stream)
+    torch.npu.mstx.range_end(4)
+    torch.npu.mstx.range_pop(domain="mine")
+    numbers = (stream.stream_id, stream.device_index, stream.device_type)
+    assert seen == [
+        ("_mark_on_host", "one", "default"),
+        ("_mark", "two", *numbers, "mine"),
+        ("_range_start", "three", *numbers, "default"),
+        ("_range_end", 4, "default"),
+        ("_range_pop", "mine"),
+    ]

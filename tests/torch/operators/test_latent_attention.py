@@ -43,6 +43,9 @@ def test_outputs_and_sums(check: Check, dtype: torch.dtype) -> None:
     out, sums = _formula(*operands)
     (kernel,) = check("npu_multi_head_latent_attention", call, out)
     assert (kernel.op_type, kernel.cube_flops) == ("MLAKernel", 2 * HEADS * 12 * (WIDTH + ROPE + WIDTH))
+    alone = torch.ones_like(operands[0])
+    assert npu.npu_multi_head_latent_attention(*call, output=alone) is alone
+    torch.testing.assert_close(alone.double(), out, rtol=0, atol=2e-3)
     ring = {"calc_type": "calc_type_ring"}
     check("npu_multi_head_latent_attention", (*call, True), (out, sums), **ring)
     given = {"output": torch.ones_like(operands[0]), "lse": torch.ones(2, HEADS, 1, dtype=dtype)}

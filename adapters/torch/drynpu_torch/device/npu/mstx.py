@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 from typing_extensions import Self
 
 from drynpu.deliverables.marks.facts import DEFAULT_DOMAIN
-from drynpu_torch.device._script_marks import ScriptMarks
-from drynpu_torch.device._state import state
 from drynpu_torch.device._streams import Stream
+from drynpu_torch.device.npu import _marking
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,34 +62,41 @@ class mstx:  # noqa: N801 - the vendor's name
     @staticmethod
     def mark(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> None:
         """Mark an instant."""
-        marks = _script_marks("mark", message=message, domain=domain, stream=stream)
-        if marks is not None:
-            marks.mark(message, stream or None, domain)
+        if not _valid("mark", message=message, domain=domain, stream=stream):
+            return
+        if stream:
+            _marking._mark(message, *_numbers(stream), domain)
+        else:
+            _marking._mark_on_host(message, domain)
 
     @staticmethod
     def range_start(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> int:
         """Begin a range that any thread may end; return its id, 0 where it is not recorded."""
-        marks = _script_marks("range_start", message=message, domain=domain, stream=stream)
-        return 0 if marks is None else marks.start(message, stream or None, domain)
+        if not _valid("range_start", message=message, domain=domain, stream=stream):
+            return 0
+        if stream:
+            return _marking._range_start(message, *_numbers(stream), domain)
+        return _marking._range_start_on_host(message, domain)
 
     @staticmethod
     def range_end(range_id: int, domain: str = DEFAULT_DOMAIN) -> None:
         """End the range of that id; 0 and ids that are not open are ignored."""
-        marks = _script_marks("range_end", range_id=range_id, domain=domain)
-        if marks is not None:
-            marks.end(range_id, domain)
+        if _valid("range_end", range_id=range_id, domain=domain):
+            _marking._range_end(range_id, domain)
 
     @staticmethod
     def range_push(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> int:
         """Begin a range inside those of this thread and domain; return their number before, -1 if not recorded."""
-        marks = _script_marks("range_push", message=message, domain=domain, stream=stream)
-        return -1 if marks is None else marks.push(message, stream or None, domain)
+        if not _valid("range_push", message=message, domain=domain, stream=stream):
+            return -1
+        if stream:
+            return _marking._range_push(message, *_numbers(stream), domain)
+        return _marking._range_push_on_host(message, domain)
 
     @staticmethod
     def range_pop(domain: str = DEFAULT_DOMAIN) -> int:
         """End the innermost range of this thread and domain; return how many are left, -1 if there is none."""
-        marks = _script_marks("range_pop", domain=domain)
-        return -1 if marks is None else marks.pop(domain)
+        return _marking._range_pop(domain) if _valid("range_pop", domain=domain) else -1
 
     @staticmethod
     def mstx_range(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> Callable[[F], F]:
@@ -119,12 +125,16 @@ _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 """For each argument the test that the vendor makes, and what the warning asks for."""
 
 
-def _script_marks(call: str, **arguments: object) -> ScriptMarks | None:
-    """Return what keeps the marks now, None if nothing does or if an argument is bad, which is warned about."""
+def _valid(call: str, **arguments: object) -> bool:
+    """Whether all arguments are good; a bad one is warned about."""
     for name, value in arguments.items():
         is_valid, noun = _CHECKS[name]
         if not is_valid(value):
             message = f"Invalid {name} for mstx.{call} function. Please provide a valid {noun}."
             warnings.warn(message, stacklevel=3)  # the script's line: past this function and the call
-            return None
-    return state().script_marks
+            return False
+    return True
+
+
+def _numbers(stream: Stream) -> tuple[int, int, int]:
+    return stream.stream_id, stream.device_index, stream.device_type

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch_npu._C import _distributed_c10d as _distributed_c10d
 
+from drynpu_torch.device.npu import _marking as _mstx  # noqa: F401
 from drynpu_torch.device.npu._control import host_empty_cache as _npu_hostEmptyCache  # noqa: F401
 from drynpu_torch.device.npu._devices import device_count as _npu_getDeviceCount  # noqa: F401
 from drynpu_torch.device.npu._host_runtime import HostRuntime as _npurt  # noqa: F401
