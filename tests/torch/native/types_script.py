@@ -63,7 +63,11 @@ tensors, numbers = [torch.ones(3).npu() for _ in range(2)], torch.tensor([1.0, 2
 found["foreach"] = [t.tolist() for t in torch._foreach_addcdiv(tensors, tensors, tensors, numbers)]
 mean, inverse = torch.batch_norm_stats(small[:, :, 0].float().npu(), 1e-5)
 exact = small[:, :, 0].double()
+normalised = torch.empty(0).npu()
+torch.batch_norm_elemt(small[:, :, 0].float().npu(), None, None, mean, inverse, 1e-5, out=normalised)
+wanted = torch.nn.functional.batch_norm(exact, None, None, training=True)
 found["batch_norm_stats"] = [
+    float((normalised.cpu() - wanted).abs().max()),
     float((mean.cpu() - exact.mean((0, 2, 3))).abs().max()),
     float((inverse.cpu() - (exact.var((0, 2, 3), correction=0) + 1e-5).rsqrt()).abs().max()),
 ]

@@ -183,7 +183,7 @@ def test_groups_with_quantised_weights(check: Check) -> None:
     ("options", "text"),
     [
         ({}, "Requires manual passing group_type, current is None."),
-        ({"group_type": 1}, "group_type only supports -1, 0 and 2, but got 1"),
+        ({"group_type": 1}, r"The group type must be -1, 0 or 2, but now is \[1\]"),
         ({"group_type": 0, "split_item": 4}, r"Invalid value of split_item \[4\], which should only be one of 0/1/2/3"),
         ({"group_type": 0, "group_list": torch.tensor([3, 1]), "split_item": 3}, "or equal to 0, but now is -2"),
     ],

@@ -109,3 +109,9 @@ def test_misuse() -> None:
         npu.npu_rotary_mul(x, x, x, "x")
     with pytest.raises(RuntimeError, match="161002"):
         npu.npu_interleave_rope(x, x, x)
+
+
+def test_a_mode_of_the_cache_that_is_unknown() -> None:
+    x, cache = torch.ones(3, 16), torch.ones(3, 16)
+    with pytest.raises(RuntimeError, match="cache_mode only support default or interleave, but got other"):
+        npu.npu_mrope(torch.arange(3), x, x, cache, 16, cache_mode="other")

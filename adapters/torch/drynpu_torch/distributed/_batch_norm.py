@@ -184,6 +184,12 @@ def _normalise(
     return (normalised if bias is None else normalised + _over_channels(bias, x)).to(x.dtype)
 
 
+def _normalise_into(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float, *, out: Tensor
+) -> Tensor:
+    return out.resize_(x.shape).copy_(_normalise(x, weight, bias, mean, invstd, eps))
+
+
 def _backward_reduce(
     grad: Tensor,
     x: Tensor,
@@ -223,6 +229,7 @@ _KERNELS = {
     "batch_norm_stats": _stats,
     "batch_norm_gather_stats_with_counts": _gather_stats,
     "batch_norm_elemt": _normalise,
+    "batch_norm_elemt.out": _normalise_into,
     "batch_norm_backward_reduce": _backward_reduce,
     "batch_norm_backward_elemt": _backward,
 }

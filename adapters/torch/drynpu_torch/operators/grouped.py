@@ -72,7 +72,7 @@ def group_sizes(group_list: Any, kind: int, groups: int, rows: int) -> list[int]
 def _check(call: Call) -> None:
     kind, split = call["group_type"], call["split_item"]
     errors.require(kind is not None, "Requires manual passing group_type, current is None.")
-    errors.require(kind in (_PAIRS, _ROWS, _INNER), f"group_type only supports -1, 0 and 2, but got {kind}")
+    errors.require(kind in (_PAIRS, _ROWS, _INNER), f"The group type must be -1, 0 or 2, but now is [{kind}]")
     errors.require(bool(call["x"]) and bool(call["weight"]), "Invalid inputs: neither x nor weight could be empty.")
     text = f"Invalid value of split_item [{split}], which should only be one of 0/1/2/3."
     errors.require(split in (0, 1, 2, 3), text)

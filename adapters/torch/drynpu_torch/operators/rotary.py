@@ -125,6 +125,8 @@ def _mrope(
     rotary_mode: str | None,
     cache_mode: str | None,
 ) -> tuple[Tensor, Tensor]:
+    text = "cache_mode only support default or interleave"
+    errors.require(cache_mode in (None, "default", "interleave"), f"{text}, but got {cache_mode}")
     cos, sin = wide(cos_sin_cache)[positions.long()].chunk(2, -1)
     if positions.dim() == 2:
         if not mrope_section or len(mrope_section) != 3:
