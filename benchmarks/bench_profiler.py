@@ -17,6 +17,8 @@ leaves tables and a trace of both sides. What is compared:
 - ``recording``: all of it from ``start()`` to the files, by step. What is cut off a long recording at the end of a
   step, and so missed by the median step and by ``stop()``, is in here.
 - ``stop``: from ``stop()`` to the files, in the first recording of a process and in later ones.
+- ``tables``: the same with the sums by operator that our files hold already and for which ``torch.profiler`` has
+  ``key_averages()``.
 - ``memory``: the peak of the resident set above what the process held before its first recording (Linux only).
   Libraries that a profiler loads or touches first in it are included; what the import of ``torch_npu`` adds is not, so
   what the processes held before is printed as well.
@@ -120,6 +122,10 @@ def measure(profiler: Any, step: Step, state: str) -> Result:
             result["stop_s"] = time.perf_counter() - begin
             result["stop_processor_s"] = processor_s() - at_stop
             result["recording_ms"] = (processor_s() - begun) / STEPS * 1e3
+            sums = getattr(prof, "key_averages", None)
+            if sums is not None:
+                sums()
+            result["tables_processor_s"] = processor_s() - at_stop
             result["before_mb"] = before_mb
             result["peak_mb"] = peak_mb() - before_mb
             written = [path.stat().st_size for path in Path(directory).rglob("*") if path.is_file()]
@@ -221,6 +227,7 @@ def report(model: str, found: Found) -> None:
         ("recording to the files by step,", "ms", "recording_ms"),
         ("stop to files, processor time,", "s", "stop_processor_s"),
         ("the same, first of a process,", "s", "first stop_processor_s"),
+        ("the same with sums by operator,", "s", "tables_processor_s"),
         ("stop to files, time that passes,", "s", "stop_s"),
         ("the same, first of a process,", "s", "first stop_s"),
         ("written,", "MB", "written_mb"),
