@@ -112,7 +112,8 @@ def distinct_rows(records: Records, fields: Sequence[str] | None = None) -> tupl
     first, inverse = _distinct(mixed)
     sample = _words(records[first], layout)
     if not all((sample[inverse[part]] == _words(records[part], layout)).all() for part in parts):
-        first, inverse = _distinct(_words(records, layout))
+        # Rows as such are sorted as byte strings; numbers are sorted as numbers only without an axis.
+        first, inverse = _distinct(_words(records, layout), axis=0)
     return first, inverse
 
 
@@ -126,9 +127,7 @@ def _words(records: Records, layout: np.dtype[np.void]) -> U64:
     return padded.view(np.uint64)
 
 
-def _distinct(values: U64) -> tuple[I64, I64]:
-    # Rows as such are sorted as byte strings; numbers are sorted as numbers only without an axis.
-    axis = 0 if values.ndim > 1 else None
+def _distinct(values: U64, axis: int | None = None) -> tuple[I64, I64]:
     first, inverse = np.unique(values, axis=axis, return_index=True, return_inverse=True)[1:]
     return first.astype(np.int64), inverse.reshape(-1).astype(np.int64)
 

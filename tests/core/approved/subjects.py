@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import of_kernels
+import of_operators
 import of_recordings
 from approved import RECORDED
 from archives import unpack
@@ -31,13 +32,19 @@ RANKS = ("torch_rank0", "torch_rank1")
 CASES = {case.name: case for case in of_recordings.CASES}
 """Recordings made by hand."""
 OF_KERNELS: Mapping[str, Mapping[str, Callable[[], Iterator[str]]]] = {
-    "kernels": {"work": of_kernels.work, "fitted": of_kernels.fitted},
+    "kernels": {
+        "work": of_kernels.work,
+        "fitted": of_kernels.fitted,
+        "recalibrated": of_kernels.recalibrated,
+        "asked": of_kernels.asked,
+    },
+    "operators": {"made_by_hand": of_operators.made_by_hand},
     **{
         f"kernels_{chip}": {"costs": partial(of_kernels.costs, chip), "counters": partial(of_kernels.counters, chip)}
         for chip in of_kernels.CHIPS
     },
     **{
-        f"operators_{framework}": {"launched": partial(of_kernels.launched, framework)}
+        f"operators_{framework}": {"launched": partial(of_operators.launched, framework)}
         for framework in ("torch", "tf", "mindspore", "onnx")
     },
 }

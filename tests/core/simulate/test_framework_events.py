@@ -13,10 +13,10 @@ from drynpu.simulate import FrameworkEvents
 FLOWS = st.lists(st.one_of(st.none(), st.integers(1, 9)), max_size=6)
 
 
-def stretch(flows: list[int | None]) -> FrameworkEvents:
+def stretch(flows: list[int | None], part: int = 0) -> FrameworkEvents:
     records = np.zeros(len(flows), mindspore_facts.MS_OP_RANGE)
     records["flow_id"] = [MS_ABSENT if flow is None else flow for flow in flows]
-    names = tuple({13: f"event {number}"} for number in range(len(flows)))
+    names = tuple({13: f"event {number} of {part}"} for number in range(len(flows)))
     index = np.array([-1 if flow is None else number for number, flow in enumerate(flows)], np.int64)
     return FrameworkEvents(records=records, text_index=index, texts=names)
 
@@ -28,9 +28,10 @@ def shown(events: FrameworkEvents) -> list[tuple[int, str]]:
 
 @given(st.lists(FLOWS, max_size=4))
 def test_stretches_keep_their_texts_and_their_flows_apart(drawn: list[list[int | None]]) -> None:
-    joined = shown(FrameworkEvents.join([stretch(flows) for flows in drawn]))
+    joined = shown(FrameworkEvents.join([stretch(flows, part) for part, flows in enumerate(drawn)]))
     rows = [(part, flow) for part, flows in enumerate(drawn) for flow in flows]
-    assert [text for _, text in joined] == [text for flows in drawn for _, text in shown(stretch(flows))]
+    apart = [text for part, flows in enumerate(drawn) for _, text in shown(stretch(flows, part))]
+    assert [text for _, text in joined] == apart
     numbers = [number for number, _ in joined]
     assert [number == MS_ABSENT for number in numbers] == [flow is None for _, flow in rows]
     told = [(row, number) for row, number in zip(rows, numbers, strict=True) if number != MS_ABSENT]
