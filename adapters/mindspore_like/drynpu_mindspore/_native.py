@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from typing import Any
 
 # What precedes the functions in a table of virtual functions (Itanium C++ ABI 2.5.2), and more than any table has.
 _TABLE_HEAD, _TABLE_LONGEST = 2, 64
@@ -103,3 +104,10 @@ def new_table(table: int, functions: list[int]) -> int:
     head = (ctypes.c_void_p * _TABLE_HEAD).from_address(table - _TABLE_HEAD * WORD_BYTES)
     copy[:] = [*head, *functions]
     return memory + _TABLE_HEAD * WORD_BYTES
+
+
+def function(library: ctypes.CDLL, symbol: str, result: Any, *arguments: Any) -> Any:
+    """Return a function of a library by the linker's name."""
+    found = library[symbol]
+    found.restype, found.argtypes = result, list(arguments)
+    return found

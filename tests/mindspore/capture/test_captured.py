@@ -98,8 +98,9 @@ def test_pynative_without_gradients_tells_the_shapes_too(workloads):
     assert captured.notes == captured.unknown == ()
     assert calls(captured.operators, "BiasAdd")[0].tensors()[0] == TensorDesc((3, 32), "FLOAT")
     first, second = calls(captured.operators, "MatMul")
-    assert first.inputs == (TensorDesc((3, 16), "FLOAT"), TensorDesc((32, 16), "FLOAT"))
-    assert second.inputs == (TensorDesc((3, 32), "FLOAT"), TensorDesc((4, 32), "FLOAT"))
+    assert list(first.tensors()) == [TensorDesc((3, 16), "FLOAT"), TensorDesc((32, 16), "FLOAT")]
+    assert list(second.tensors()) == [TensorDesc((3, 32), "FLOAT"), TensorDesc((4, 32), "FLOAT")]
+    assert first.attributes[2] == second.attributes[2] == (None, None, False, True)
 
 
 def test_pynative_has_the_shapes_of_both_passes(workloads):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import pickle
 import runpy
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+
+from drynpu.compiling import find_compiler
 
 _HERE = Path(__file__).parent
 _value_of = runpy.run_path(str(_HERE / "formulas.py"))["value_of"]
@@ -37,6 +40,18 @@ def test_every_primitive_has_a_rule(done: Any) -> None:
     (run,) = done.runs("profiled")
     (about,) = (json.loads(path.read_text()) for path in run.rglob("profiler_metadata.json"))
     assert about["drynpu"]["unmapped_operators"] == {}
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+def test_every_kernel_has_shapes_and_a_time(done: Any) -> None:
+    (run,) = done.runs("profiled")
+    (about,) = (json.loads(path.read_text()) for path in run.rglob("profiler_metadata.json"))
+    assert "unknown_kernels" not in about["drynpu"]
+    (details,) = run.rglob("kernel_details.csv")
+    with details.open(newline="") as file:
+        durations = [row["Duration(us)"] for row in csv.DictReader(file)]
+    assert len(durations) > len(CASES)
+    assert "N/A" not in durations
 
 
 @pytest.mark.parametrize(("call", "formula"), CASES)

@@ -201,6 +201,7 @@ def test_without_rule_and_tensors_nothing_is_made_up():
     (kernel,) = unknown_without_tensors(signature("NoSuchPrimitive", [])).kernels
     assert (kernel.op_type, kernel.known) == ("NoSuchPrimitive", False)
     assert unknown_without_tensors(signature("NoSuchPrimitive", [f32(3, 5)])) is None
+    assert unknown_without_tensors(signature("NoSuchPrimitive", [], [f32(3, 5)])) is None
 
 
 def test_every_rule_has_an_answer_when_nothing_is_known():

@@ -19,11 +19,17 @@ from drynpu_mindspore.capture._captured import NO_TOTALS, CapturedMindSpore, Cap
 from drynpu_mindspore.capture._describe import describe, is_known
 from drynpu_mindspore.capture._forward import ForwardCall
 from drynpu_mindspore.capture._graphs import GraphStore
+from drynpu_mindspore.capture._hook import LaunchHook, SeenLaunches, load_hook
 from drynpu_mindspore.capture._host_events import HostEventCapture, HostEvents
 from drynpu_mindspore.capture._launches import on_threads, read_launches, read_pool
 from drynpu_mindspore.capture._memory import GraphMemory
 from drynpu_mindspore.capture._pipeline import read_pipeline
 from drynpu_mindspore.target import CPU
+
+_NO_HOOK = (
+    "no C++ compiler (g++, c++, clang++ or the one that CXX names), or a MindSpore that is not 2.7 for Linux: "
+    "shapes of operators that others call inside are not seen"
+)
 
 
 @define
@@ -45,6 +51,8 @@ class Capture:
     _folder: tempfile.TemporaryDirectory[str] | None = field(default=None)
     _dataset: Any = field(default=None)
     _recorder: HostEventCapture = field(factory=HostEventCapture)
+    _hook: LaunchHook | None = None
+    _hook_tried: bool = False
     _graphs_lock: threading.Lock = field(factory=threading.Lock)
     """Held by whoever adds to the graphs or looks something up: a part may be read beside the script."""
     _thread: int = 0
@@ -77,6 +85,8 @@ class Capture:
             self._dataset = _dataset_profiler()
             self._dataset.init()
             self._dataset.start()
+        if not self._hook_tried:
+            self._hook, self._hook_tried = load_hook(_package(), _device_id()), True
         self._record()
         # Always: what PyNative calls comes with the events.
         self._recorder.start(with_stack=self._options.host_events and self._options.with_stack)
@@ -129,6 +139,10 @@ class Capture:
         if self._options.profile_memory:
             profiler.enable_profile_memory()
         self._folder = folder
+        self._see(on=True)
+
+    def _see(self, *, on: bool) -> SeenLaunches:
+        return SeenLaunches() if self._hook is None else self._hook.record(on=on)
 
     def _end(self) -> tuple[list[str], tempfile.TemporaryDirectory[str]]:
         """End the part under way; return notes and the folder with what the CPU profiler recorded."""
@@ -147,16 +161,18 @@ class Capture:
         has_dataset: bool = False,
     ) -> CapturedPart:
         _cpu_profiler().stop()
+        seen = self._see(on=False)
         with self._graphs_lock:
             forward = self.graphs.collect()
         begin_ns, notes = self._begin_ns, [*notes, *self._unavailable()]
-        return CapturedPart(lambda: self._read(folder, read_events(), forward, begin_ns, notes, has_dataset))
+        return CapturedPart(lambda: self._read(folder, read_events(), forward, seen, begin_ns, notes, has_dataset))
 
     def _read(
         self,
         folder: tempfile.TemporaryDirectory[str],
         on_host: HostEvents,
         forward: Sequence[tuple[ForwardCall, ...]],
+        seen: SeenLaunches,
         begin_ns: int,
         notes: Sequence[str],
         has_dataset: bool,
@@ -167,13 +183,14 @@ class Capture:
             launches = read_launches(path)
             if options.host_events:
                 launches = on_threads(launches, on_host.launches)
-            operators = describe(launches, self.graphs, self._thread, forward, on_host.calls)
+            operators = describe(launches, self.graphs, self._thread, forward, on_host.calls, seen)
+            unknown = _unknown(operators)
             return CapturedMindSpore(
                 operators=operators,
                 dataset=read_pipeline(path) if has_dataset else {},
                 host_events=on_host.events if options.host_events else FrameworkEvents.empty(),
-                notes=tuple(notes),
-                unknown=_unknown(operators),
+                notes=(*notes, _NO_HOOK) if unknown and self._hook is None else tuple(notes),
+                unknown=unknown,
                 memory=GraphMemory(graphs=self.graphs.kernel_graphs(), gradients=bool(forward)),
                 pool=read_pool(path, begin_ns) if options.profile_memory else NO_TOTALS,
             )
@@ -205,6 +222,18 @@ def _settle() -> list[str]:
     except (RuntimeError, TypeError, ValueError) as error:
         return [f"MindSpore reported an operator that failed: {error}"]
     return []
+
+
+def _package() -> Path:
+    import mindspore
+
+    return Path(mindspore.__file__).parent
+
+
+def _device_id() -> int:
+    from mindspore._c_expression import MSContext, ms_ctx_param
+
+    return int(MSContext.get_instance().get_param(ms_ctx_param.device_id))
 
 
 def _cpu_profiler() -> Any:

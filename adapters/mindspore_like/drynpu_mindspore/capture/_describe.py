@@ -11,9 +11,11 @@ from drynpu.arrays import I32, I64, Bools
 from drynpu.kernels import NO_DATA, Operators, Signature, TensorDesc
 from drynpu_mindspore.capture._forward import ForwardCall
 from drynpu_mindspore.capture._graphs import GraphStore, shapes_of
+from drynpu_mindspore.capture._hook import SeenLaunches
 from drynpu_mindspore.capture._ir import GraphNode
 from drynpu_mindspore.capture._launches import Launches
 from drynpu_mindspore.capture._pynative import explain
+from drynpu_mindspore.capture._seen import completed, join_seen
 from drynpu_mindspore.capture._shapes import ReportedCalls, join_calls
 from drynpu_mindspore.rules import signature
 
@@ -44,12 +46,14 @@ def describe(
     thread: int,
     forward: Sequence[tuple[ForwardCall, ...]] = (),
     calls: ReportedCalls | None = None,
+    seen: SeenLaunches | None = None,
 ) -> Operators:
     """
     Return the launches as operators.
 
-    *forward* holds the graphs that PyNative saved during the recording, *calls* what operators reported themselves.
-    Graphs come first: they have the arguments that are no tensors as well.
+    *forward* holds the graphs that PyNative saved during the recording, *calls* what operators reported themselves,
+    *seen* what the hook saw. Launches that were seen are what they were seen to be; of others graphs come first: they
+    have the arguments that are no tensors as well.
 
     Launches without a thread get *thread*; the CPU build writes none. One thread launches everything beside a device,
     so launches that overlapped are shown one after another: each ends at the latest when the next one starts.
@@ -73,6 +77,8 @@ def describe(
         backward = backward | in_backward
     if calls is not None:
         call = _reported(launches, calls, call, signatures)
+    if seen is not None:
+        call = _seen(launches, seen, call, signatures)
     known = tuple(signatures)
     return Operators(
         names=launches.names,
@@ -113,6 +119,26 @@ def _reported(launches: Launches, calls: ReportedCalls, call: I32, signatures: d
     found, number = join_calls(distinct, codes[launches.name], calls)
     unknown = np.array([not is_known(known) for known in signatures] or [False])
     return _filled(call, unknown, found, number, signatures)
+
+
+def _seen(launches: Launches, seen: SeenLaunches, call: I32, signatures: dict[Signature, int]) -> I32:
+    """
+    Return the calls of launches, with what was seen of them.
+
+    Those of no graph are what was seen. What a graph says stands where it says all; attributes it alone knows.
+    """
+    found, number = join_seen(launches.names, launches.name, launches.start_ns, launches.end_ns, seen)
+    if not found:
+        return call
+    bare = np.array([_COUNTED.search(name) is None for name in launches.names])[launches.name]
+    lacking = np.array([not is_known(known) or known.attributes[0] is None for known in signatures])[call]
+    pairs, at = np.unique(np.stack([call, number, bare], axis=1), axis=0, return_inverse=True)
+    known = tuple(signatures)
+    better = [
+        signatures.setdefault(found[new] if alone else completed(known[old], found[new]), len(signatures))
+        for old, new, alone in pairs.tolist()
+    ]
+    return np.where((number >= 0) & (bare | lacking), np.array(better, np.int32)[at.reshape(-1)], call).astype(np.int32)
 
 
 def _filled(

@@ -12,8 +12,7 @@ import ctypes
 from collections.abc import Iterable
 from typing import Final
 
-from drynpu_mindspore._native import WORD_BYTES, read_text, read_word, write_word
-from drynpu_mindspore.compositions._tensors import function
+from drynpu_mindspore._native import WORD_BYTES, function, read_text, read_word, write_word
 
 KEPT: Final = ("Cummax", "CumminExt", "SortExt", "TopkExt")
 """Primitives whose inputs are kept."""

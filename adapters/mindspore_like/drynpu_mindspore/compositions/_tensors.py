@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from drynpu_mindspore._native import read_vector, read_word
+from drynpu_mindspore._native import function, read_vector, read_word
 from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS
 
 _TYPES = {
@@ -101,10 +101,3 @@ def load_tensors(core: ctypes.CDLL, hardware: ctypes.CDLL) -> TensorLibrary:
         size_bytes=function(core, f"{address}7GetSizeEv", size, word),
         value=function(hardware, f"_ZN{tensor}11GetValuePtrEv", word, word),
     )
-
-
-def function(library: ctypes.CDLL, symbol: str, result: Any, *arguments: Any) -> Any:
-    """Return a function of a library by the linker's name."""
-    found = library[symbol]
-    found.restype, found.argtypes = result, list(arguments)
-    return found

@@ -21,6 +21,7 @@ from attrs import define, field, frozen
 from drynpu_mindspore._native import (
     LAUNCH,
     WORD_BYTES,
+    function,
     new_memory,
     new_table,
     read_functions,
@@ -30,7 +31,7 @@ from drynpu_mindspore._native import (
 )
 from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS, narrow, widen
 from drynpu_mindspore.compositions._factory import CALL, KernelFactory
-from drynpu_mindspore.compositions._tensors import TensorLibrary, function
+from drynpu_mindspore.compositions._tensors import TensorLibrary
 
 FLOAT32, FLOAT16, BFLOAT16 = 43, 42, 45
 """``TypeId`` of MindSpore."""

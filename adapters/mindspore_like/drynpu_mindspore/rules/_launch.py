@@ -86,4 +86,5 @@ def unknown_plan(op_type: str, engine: TaskType = TaskType.AI_VECTOR_CORE) -> Ke
 
 def unknown_without_tensors(signature: Signature) -> KernelPlan | None:
     """Return the plan of a launch for which there is no rule, where nothing is known of its tensors either."""
-    return None if signature.tensors() else unknown_plan(signature.name)
+    outputs, *_ = signature.attributes
+    return None if signature.tensors() or outputs else unknown_plan(signature.name)

@@ -7,6 +7,7 @@ command ``drynpu native`` (``extension.command``).
 
 from __future__ import annotations
 
-from drynpu_torch.extension._build import Build, build, compile_device, find_build, find_compiler
+from drynpu.compiling import find_compiler
+from drynpu_torch.extension._build import Build, build, compile_device, find_build
 
 __all__ = ["Build", "build", "compile_device", "find_build", "find_compiler"]

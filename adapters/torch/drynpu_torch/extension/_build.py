@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from importlib import metadata, util
 from pathlib import Path
@@ -15,6 +12,7 @@ from pathlib import Path
 from attrs import frozen
 
 from drynpu import CommandError
+from drynpu.compiling import find_compiler, library_path, put_library, run_compiler
 
 _UNIT = "module.cpp"
 """The one translation unit; it includes the other files."""
@@ -55,11 +53,8 @@ def find_build(environ: Mapping[str, str] = os.environ) -> Build:
         version = metadata.version("torch")
     except metadata.PackageNotFoundError:
         raise CommandError("PyTorch is not installed; pip install 'drynpu[torch]'") from None
-    digest = hashlib.sha256(" ".join(_FLAGS).encode())
-    for file in sorted(sources().iterdir()):
-        digest.update(file.name.encode() + file.read_bytes())
-    cache = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Build(version, cache / "drynpu" / "native" / f"torch-{version}-{digest.hexdigest()[:12]}" / "npu.so")
+    path = library_path(f"torch-{version}", "npu.so", list(sources().iterdir()), _FLAGS, environ)
+    return Build(version, path)
 
 
 def build(*, again: bool = False, environ: Mapping[str, str] = os.environ) -> Build:
@@ -82,12 +77,7 @@ def build(*, again: bool = False, environ: Mapping[str, str] = os.environ) -> Bu
             "no C++ compiler found (g++, c++, clang++ or the one that CXX names); the npu is served without the native "
             "device meanwhile"
         )
-    wanted.path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=wanted.path.parent) as folder:
-        output = Path(folder) / wanted.path.name
-        compile_device(compiler, output)
-        _try(output)
-        output.replace(wanted.path)  # in one step, because several processes may build at once
+    put_library(wanted.path, lambda output: _compile_and_try(compiler, output))
     return wanted
 
 
@@ -100,15 +90,12 @@ def compile_device(compiler: str, output: Path, flags: Sequence[str] = ()) -> No
     CommandError
         The compiler fails; the message has its output.
     """
-    done = subprocess.run([compiler, *_arguments(output), *flags], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CommandError(f"{compiler} could not compile the native device:\n{done.stderr[:_LONGEST_MESSAGE]}")
+    run_compiler(compiler, [*_arguments(output), *flags], "the native device")
 
 
-def find_compiler(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return the C++ compiler of this machine."""
-    names = [environ["CXX"]] if environ.get("CXX") else ["g++", "c++", "clang++"]
-    return next(filter(None, map(shutil.which, names)), None)
+def _compile_and_try(compiler: str, output: Path) -> None:
+    compile_device(compiler, output)
+    _try(output)
 
 
 def _try(library: Path) -> None:

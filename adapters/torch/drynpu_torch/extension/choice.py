@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from attrs import frozen
 
+from drynpu.compiling import find_compiler
 from drynpu.options import Settings, TorchDevice
-from drynpu_torch.extension._build import Build, find_compiler
+from drynpu_torch.extension._build import Build
 
 
 @frozen

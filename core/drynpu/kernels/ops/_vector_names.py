@@ -166,6 +166,7 @@ tf | sequence () | Range=RangeD LinSpace=LinSpaceD
 
 mindspore | sequence () | LinSpace
 mindspore | fill () | OnesLike ZerosLike Ones=OnesLike Zeros=ZerosLike Fill FillV2=Fill FillScalar=Fill FullLike=Fill
+    Eye
 
 onnx | make () | Range=RangeD
 onnx | make_on_cpu () | NonZero NonMaxSuppression=NonMaxSuppressionV6 Unique=UniqueWithCountsExt2

@@ -1,0 +1,225 @@
+"""
+Functions of C++ that MindSpore calls around each launch.
+
+Of what belongs to no compiled graph MindSpore's CPU profiler knows only name and time. All launches of the CPU go
+through two virtual functions: ``LaunchKernel`` of ``KernelExecutor`` (device_context.h), and for those of no graph
+``LaunchKernelWithProfiler`` of ``PyboostKernelExtraFunc`` (pyboost_kernel_extra_func.h). Ours
+(``native/launches.cpp``), compiled on this machine when a script is recorded for the first time, stand in their places
+and write down inputs and results.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+
+from drynpu import CommandError
+from drynpu.arrays import I64
+from drynpu.compiling import find_compiler, library_path, put_library, run_compiler
+from drynpu_mindspore._native import (
+    WORD_BYTES,
+    find_symbol,
+    function,
+    new_table,
+    new_text,
+    read_functions,
+    read_word,
+    write_word,
+)
+
+_SOURCE = Path(__file__).parents[1] / "native" / "launches.cpp"
+_FLAGS = (
+    "-O2",
+    "-DNDEBUG",
+    "-std=c++17",
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+    "-w",
+    "-D_GLIBCXX_USE_CXX11_ABI=0",
+)
+"""MindSpore's own texts and lists are those of GNU C++ before C++11."""
+_CORE, _HARDWARE = "lib/libmindspore_core.so", "lib/libmindspore_hardware_abstract.so"
+_PYBOOST, _CPU = "lib/libmindspore_pyboost.so", "CPU"
+_FACTORY = "_ZN9mindspore6kernel7pyboost29PyboostKernelExtraFuncFactory11GetInstanceEv"
+_TIMED = "PyboostCPUKernelExtraFunc24LaunchKernelWithProfiler"
+_TENSOR, _ADDRESS = "9mindspore6kernel12KernelTensor", "_ZNK9mindspore6device13DeviceAddress"
+_MANAGER = "_ZN9mindspore6device20DeviceContextManager"
+_CPU_TYPE = 1
+"""``DeviceType::kCPU``, which begins the key of a ``DeviceContext``; the number of the device follows."""
+_EXECUTOR_AT = 4 * WORD_BYTES
+"""Where a ``DeviceContext`` keeps its executor: behind its table, its key, its memory manager and a flag."""
+_BEFORE, _BEHIND = "KernelExecutor19CreateEventForCache", "KernelExecutor13AddMindIRPass"
+"""The functions of an executor around ``LaunchKernel`` and ``LaunchKernelHP``, which calls the former."""
+_FUNCTIONS = (
+    (_CORE, "_ZN9mindspore5CNode19fullname_with_scopeEv"),
+    (_HARDWARE, f"_ZNK{_TENSOR}14device_addressEv"),
+    (_HARDWARE, f"_ZNK{_TENSOR}7GetTypeEv"),
+    (_HARDWARE, f"_ZN{_TENSOR}11GetValuePtrEv"),
+    (_CORE, f"{_ADDRESS}7type_idEv"),
+    (_CORE, f"{_ADDRESS}14GetShapeVectorEv"),
+    (_CORE, f"{_ADDRESS}6GetPtrEv"),
+    (_CORE, f"{_ADDRESS}7GetSizeEv"),
+)
+"""File and linker's name, in the order of ``Functions`` in the source behind the two that launch."""
+_TYPE_TABLE, _OBJECT_TYPE = "_ZTVN9mindspore10TensorTypeE", "_ZNK9mindspore6Object11object_typeEv"
+_TABLE_HEAD_BYTES = 2 * WORD_BYTES
+# A hash map (robin_hood.h): nodes of a number and a shared pointer; a byte for each node says whether it is there.
+_NODES_AT, _BYTES_AT, _NODE_BYTES, _OBJECT_AT = WORD_BYTES, 2 * WORD_BYTES, 3 * WORD_BYTES, WORD_BYTES
+_MOST_NODES = 64
+_COLUMNS = 3
+
+
+@frozen(eq=False)
+class SeenLaunches:
+    """
+    Launches as they were seen from inside.
+
+    ``rows`` has begin, end (Unix ns) and number of the call, int64 ``[n, 3]``; ``calls`` are the distinct ones, each in
+    the bytes of ``native/launches.cpp``.
+    """
+
+    rows: I64 = field(factory=lambda: np.empty((0, _COLUMNS), np.int64))
+    calls: tuple[bytes, ...] = ()
+
+
+@define(eq=False)
+class LaunchHook:
+    """The functions in place; they live as long as the process and record while they are switched on."""
+
+    _library: ctypes.CDLL
+
+    def record(self, *, on: bool) -> SeenLaunches:
+        """Begin or end a recording; return what was seen since the last call."""
+        part = self._library.drynpu_record(on)
+        if not part:
+            return SeenLaunches()
+        rows = self._read(self._library.drynpu_rows, part)
+        calls = self._read(self._library.drynpu_calls, part)
+        self._library.drynpu_drop(part)
+        numbers = np.frombuffer(rows, np.int64).reshape(-1, _COLUMNS)
+        return SeenLaunches(numbers, tuple(_split(calls)))
+
+    def _read(self, function: Any, part: int) -> bytes:
+        count = ctypes.c_size_t()
+        place = function(part, ctypes.byref(count))
+        size = count.value * (_COLUMNS * 8 if function is self._library.drynpu_rows else 1)
+        return ctypes.string_at(place, size) if size else b""
+
+
+def _split(text: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(text):
+        (size,) = struct.unpack_from("<q", text, at)
+        yield text[at + 8 : at + 8 + size]
+        at += 8 + size
+
+
+def load_hook(package: Path, device_id: int) -> LaunchHook | None:
+    """
+    Put the functions in place in the MindSpore in the folder *package*; compile them where that was not done before.
+
+    Returns
+    -------
+    hook
+        ``None`` without a compiler, or where MindSpore's libraries are not those of 2.7 for Linux.
+    """
+    with suppress(OSError, AttributeError, CommandError):
+        return _put_in_place(package, device_id)
+    return None
+
+
+def _put_in_place(package: Path, device_id: int) -> LaunchHook | None:
+    libraries = {file: ctypes.CDLL(str(package / file)) for file in (_CORE, _HARDWARE, _PYBOOST)}
+    words = [_address(libraries[file], name) for file, name in _FUNCTIONS]
+    names = [find_symbol(each) for each in read_functions(_address(libraries[_CORE], _TYPE_TABLE) + _TABLE_HEAD_BYTES)]
+    timer, executor = _find_timer(libraries[_PYBOOST]), _find_executor(libraries[_HARDWARE], device_id)
+    timing, launching = _places(timer, (_TIMED,)), _places(executor, (_BEFORE, _BEHIND))
+    # Between the two neighbours there have to be exactly the two that launch.
+    if len(timing) != 1 or np.diff(launching).tolist() != [3] or names.count(_OBJECT_TYPE) != 1:
+        return None
+    path = _compiled()
+    if path is None:
+        return None
+    library = _functions_of(path)
+    launch = launching[0] + 1
+    replaced = (read_functions(read_word(timer))[timing[0]], read_functions(read_word(executor))[launch])
+    found = (ctypes.c_size_t * (len(words) + 3))(*replaced, *words, names.index(_OBJECT_TYPE))
+    library.drynpu_prepare(found)
+    _replace(timer, {timing[0]: _address(library, "drynpu_timed")})
+    _replace(executor, dict.fromkeys((launch, launch + 1), _address(library, "drynpu_launch")))
+    return LaunchHook(library)
+
+
+def _functions_of(path: Path) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    pointer, count = ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)
+    for name, result, arguments in (
+        ("drynpu_prepare", None, [pointer]),
+        ("drynpu_record", pointer, [ctypes.c_bool]),
+        ("drynpu_rows", pointer, [pointer, count]),
+        ("drynpu_calls", pointer, [pointer, count]),
+        ("drynpu_drop", None, [pointer]),
+    ):
+        each = getattr(library, name)
+        each.restype, each.argtypes = result, arguments
+    return library
+
+
+def _places(target: int, parts: tuple[str, ...]) -> list[int]:
+    """Return the places of virtual functions of the object *target* whose names hold one of *parts*."""
+    functions = read_functions(read_word(target)) if target else []
+    names = [find_symbol(each) for each in functions]
+    return [place for place, name in enumerate(names) if any(part in name for part in parts)]
+
+
+def _replace(target: int, functions: dict[int, int]) -> None:
+    """Give the object *target* a table of virtual functions with others at some places."""
+    table = read_word(target)
+    write_word(target, new_table(table, [functions.get(at, each) for at, each in enumerate(read_functions(table))]))
+
+
+def _compiled() -> Path | None:
+    path = library_path("mindspore", "launches.so", [_SOURCE], _FLAGS)
+    compiler = None if path.exists() else find_compiler()
+    if compiler is not None:
+        arguments = [*_FLAGS, str(_SOURCE), "-o"]
+        put_library(path, lambda output: run_compiler(compiler, [*arguments, str(output)], _SOURCE.name))
+    return path if path.exists() else None
+
+
+def _address(library: ctypes.CDLL, name: str) -> int:
+    return ctypes.cast(library[name], ctypes.c_void_p).value or 0
+
+
+def _find_timer(library: ctypes.CDLL) -> int:
+    """Return the address of the object that times launches of the CPU, 0 if it is not found."""
+    factory = function(library, _FACTORY, ctypes.c_void_p)()
+    nodes, there = read_word(factory + _NODES_AT), read_word(factory + _BYTES_AT)
+    count = (there - nodes) // _NODE_BYTES
+    for number in range(count if 0 < count < _MOST_NODES else 0):
+        if ctypes.c_ubyte.from_address(there + number).value:
+            timer = read_word(nodes + number * _NODE_BYTES + _OBJECT_AT)
+            if _places(timer, (_TIMED,)):
+                return timer
+    return 0
+
+
+def _find_executor(hardware: ctypes.CDLL, device_id: int) -> int:
+    """Return the address of what launches kernels on the CPU; MindSpore is to have one for *device_id* from now on."""
+    word = ctypes.c_void_p
+    manager = function(hardware, f"{_MANAGER}11GetInstanceEv", word)()
+    context, key = (word * 2)(), (ctypes.c_uint32 * 2)(_CPU_TYPE, device_id)
+    # It returns a shared pointer, to a place that comes first among the arguments. Nobody releases it.
+    find = function(hardware, f"{_MANAGER}16GetDeviceContextERKSs", word, word, word, word)
+    find(context, manager, new_text(_CPU))
+    create = function(hardware, f"{_MANAGER}24GetOrCreateDeviceContextERKNS0_16DeviceContextKeyE", word, word, word)
+    found = context[0] or create(manager, key)
+    return read_word(found + _EXECUTOR_AT) if found else 0
