@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import struct
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 # What precedes the functions in a table of virtual functions (Itanium C++ ABI 2.5.2), and more than any table has.
@@ -104,6 +107,40 @@ def new_table(table: int, functions: list[int]) -> int:
     head = (ctypes.c_void_p * _TABLE_HEAD).from_address(table - _TABLE_HEAD * WORD_BYTES)
     copy[:] = [*head, *functions]
     return memory + _TABLE_HEAD * WORD_BYTES
+
+
+def change_table(table: int, functions: Mapping[int, int]) -> None:
+    """
+    Replace virtual functions in the *table* of a class, for all objects that it has and will have.
+
+    Raises
+    ------
+    OSError
+        The memory of the table cannot be written.
+    """
+    writable = _is_writable(table)
+    if not writable:
+        _protect(table, functions, mmap.PROT_READ | mmap.PROT_WRITE)
+    for place, address in functions.items():
+        write_word(table + place * WORD_BYTES, address)
+    if not writable:
+        _protect(table, functions, mmap.PROT_READ)  # as the linker left it once the table was filled
+
+
+def _protect(table: int, places: Iterable[int], protection: int) -> None:
+    begin = table - table % mmap.PAGESIZE
+    size_bytes = table + (max(places) + 1) * WORD_BYTES - begin
+    if _C.mprotect(ctypes.c_void_p(begin), ctypes.c_size_t(size_bytes), protection):
+        raise OSError(f"the table of virtual functions at {table:#x} cannot be written")
+
+
+def _is_writable(address: int) -> bool:
+    for line in Path("/proc/self/maps").read_text(encoding="ascii", errors="replace").splitlines():
+        span, permissions = line.split(maxsplit=2)[:2]
+        begin, end = (int(word, 16) for word in span.split("-"))
+        if begin <= address < end:
+            return "w" in permissions
+    return False
 
 
 def function(library: ctypes.CDLL, symbol: str, result: Any, *arguments: Any) -> Any:

@@ -93,7 +93,7 @@ from drynpu_mindspore.capture._host_events import HostEventCapture
 from drynpu_mindspore.capture._hook import load_hook
 from drynpu_mindspore.capture._seen import read_call
 
-host, hook = HostEventCapture(), load_hook(Path(ms.__file__).parent, 0)
+host, hook = HostEventCapture(), load_hook(Path(ms.__file__).parent)
 y = ms.Tensor(np.ones((3, 5), np.float16))
 
 

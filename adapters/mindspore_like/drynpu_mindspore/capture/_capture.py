@@ -86,7 +86,7 @@ class Capture:
             self._dataset.init()
             self._dataset.start()
         if not self._hook_tried:
-            self._hook, self._hook_tried = load_hook(_package(), _device_id()), True
+            self._hook, self._hook_tried = load_hook(_package()), True
         self._record()
         # Always: what PyNative calls comes with the events.
         self._recorder.start(with_stack=self._options.host_events and self._options.with_stack)
@@ -228,12 +228,6 @@ def _package() -> Path:
     import mindspore
 
     return Path(mindspore.__file__).parent
-
-
-def _device_id() -> int:
-    from mindspore._c_expression import MSContext, ms_ctx_param
-
-    return int(MSContext.get_instance().get_param(ms_ctx_param.device_id))
 
 
 def _cpu_profiler() -> Any:

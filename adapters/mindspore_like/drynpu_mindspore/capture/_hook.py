@@ -25,13 +25,11 @@ from drynpu.arrays import I64
 from drynpu.compiling import find_compiler, library_path, put_library, run_compiler
 from drynpu_mindspore._native import (
     WORD_BYTES,
+    change_table,
     find_symbol,
     function,
-    new_table,
-    new_text,
     read_functions,
     read_word,
-    write_word,
 )
 
 _SOURCE = Path(__file__).parents[1] / "native" / "launches.cpp"
@@ -47,13 +45,13 @@ _FLAGS = (
 )
 """MindSpore's own texts and lists are those of GNU C++ before C++11."""
 _CORE, _HARDWARE = "lib/libmindspore_core.so", "lib/libmindspore_hardware_abstract.so"
-_PYBOOST, _CPU = "lib/libmindspore_pyboost.so", "CPU"
+_PYBOOST = "lib/libmindspore_pyboost.so"
 _FACTORY = "_ZN9mindspore6kernel7pyboost29PyboostKernelExtraFuncFactory11GetInstanceEv"
 _TIMED = "PyboostCPUKernelExtraFunc24LaunchKernelWithProfiler"
 _TENSOR, _ADDRESS = "9mindspore6kernel12KernelTensor", "_ZNK9mindspore6device13DeviceAddress"
 _MANAGER = "_ZN9mindspore6device20DeviceContextManager"
-_CPU_TYPE = 1
-"""``DeviceType::kCPU``, which begins the key of a ``DeviceContext``; the number of the device follows."""
+_CPU_0 = 1, 0
+"""``DeviceContextKey``: ``DeviceType::kCPU`` and the number of the device."""
 _EXECUTOR_AT = 4 * WORD_BYTES
 """Where a ``DeviceContext`` keeps its executor: behind its table, its key, its memory manager and a flag."""
 _BEFORE, _BEHIND = "KernelExecutor19CreateEventForCache", "KernelExecutor13AddMindIRPass"
@@ -122,7 +120,7 @@ def _split(text: bytes) -> Iterator[bytes]:
         at += 8 + size
 
 
-def load_hook(package: Path, device_id: int) -> LaunchHook | None:
+def load_hook(package: Path) -> LaunchHook | None:
     """
     Put the functions in place in the MindSpore in the folder *package*; compile them where that was not done before.
 
@@ -132,15 +130,15 @@ def load_hook(package: Path, device_id: int) -> LaunchHook | None:
         ``None`` without a compiler, or where MindSpore's libraries are not those of 2.7 for Linux.
     """
     with suppress(OSError, AttributeError, CommandError):
-        return _put_in_place(package, device_id)
+        return _put_in_place(package)
     return None
 
 
-def _put_in_place(package: Path, device_id: int) -> LaunchHook | None:
+def _put_in_place(package: Path) -> LaunchHook | None:
     libraries = {file: ctypes.CDLL(str(package / file)) for file in (_CORE, _HARDWARE, _PYBOOST)}
     words = [_address(libraries[file], name) for file, name in _FUNCTIONS]
     names = [find_symbol(each) for each in read_functions(_address(libraries[_CORE], _TYPE_TABLE) + _TABLE_HEAD_BYTES)]
-    timer, executor = _find_timer(libraries[_PYBOOST]), _find_executor(libraries[_HARDWARE], device_id)
+    timer, executor = _find_timer(libraries[_PYBOOST]), _find_executor(libraries[_HARDWARE])
     timing, launching = _places(timer, (_TIMED,)), _places(executor, (_BEFORE, _BEHIND))
     # Between the two neighbours there have to be exactly the two that launch.
     if len(timing) != 1 or np.diff(launching).tolist() != [3] or names.count(_OBJECT_TYPE) != 1:
@@ -153,8 +151,9 @@ def _put_in_place(package: Path, device_id: int) -> LaunchHook | None:
     replaced = (read_functions(read_word(timer))[timing[0]], read_functions(read_word(executor))[launch])
     found = (ctypes.c_size_t * (len(words) + 3))(*replaced, *words, names.index(_OBJECT_TYPE))
     library.drynpu_prepare(found)
-    _replace(timer, {timing[0]: _address(library, "drynpu_timed")})
-    _replace(executor, dict.fromkeys((launch, launch + 1), _address(library, "drynpu_launch")))
+    timed, launched = _address(library, "drynpu_timed"), _address(library, "drynpu_launch")
+    change_table(read_word(timer), {timing[0]: timed})
+    change_table(read_word(executor), {launch: launched, launch + 1: launched})
     return LaunchHook(library)
 
 
@@ -178,12 +177,6 @@ def _places(target: int, parts: tuple[str, ...]) -> list[int]:
     functions = read_functions(read_word(target)) if target else []
     names = [find_symbol(each) for each in functions]
     return [place for place, name in enumerate(names) if any(part in name for part in parts)]
-
-
-def _replace(target: int, functions: dict[int, int]) -> None:
-    """Give the object *target* a table of virtual functions with others at some places."""
-    table = read_word(target)
-    write_word(target, new_table(table, [functions.get(at, each) for at, each in enumerate(read_functions(table))]))
 
 
 def _compiled() -> Path | None:
@@ -212,14 +205,15 @@ def _find_timer(library: ctypes.CDLL) -> int:
     return 0
 
 
-def _find_executor(hardware: ctypes.CDLL, device_id: int) -> int:
-    """Return the address of what launches kernels on the CPU; MindSpore is to have one for *device_id* from now on."""
+def _find_executor(hardware: ctypes.CDLL) -> int:
+    """
+    Return the address of one of the objects that launch kernels on the CPU, 0 if there is none.
+
+    Each number of a device has its own; they share a table. That of device 0 is what MindSpore itself asks for wherever
+    it needs the host. The number that the script has set is not asked for: it could not be set again.
+    """
     word = ctypes.c_void_p
     manager = function(hardware, f"{_MANAGER}11GetInstanceEv", word)()
-    context, key = (word * 2)(), (ctypes.c_uint32 * 2)(_CPU_TYPE, device_id)
-    # It returns a shared pointer, to a place that comes first among the arguments. Nobody releases it.
-    find = function(hardware, f"{_MANAGER}16GetDeviceContextERKSs", word, word, word, word)
-    find(context, manager, new_text(_CPU))
     create = function(hardware, f"{_MANAGER}24GetOrCreateDeviceContextERKNS0_16DeviceContextKeyE", word, word, word)
-    found = context[0] or create(manager, key)
-    return read_word(found + _EXECUTOR_AT) if found else 0
+    context = create(manager, (ctypes.c_uint32 * 2)(*_CPU_0))
+    return read_word(context + _EXECUTOR_AT) if context else 0
