@@ -12,9 +12,10 @@ from pathlib import Path
 
 from drynpu._errors import CommandError
 
-__all__ = ["find_compiler", "library_path", "put_library", "run_compiler"]
+__all__ = ["LONGEST_MESSAGE", "find_compiler", "library_path", "put_library", "run_compiler"]
 
-_LONGEST_MESSAGE = 2000
+LONGEST_MESSAGE = 2000
+"""Letters of what a compiler said that an error shows."""
 
 
 def find_compiler(environ: Mapping[str, str] = os.environ) -> str | None:
@@ -45,7 +46,7 @@ def run_compiler(compiler: str, arguments: Sequence[str], what: str) -> None:
     """
     done = subprocess.run([compiler, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise CommandError(f"{compiler} could not compile {what}:\n{done.stderr[:_LONGEST_MESSAGE]}")
+        raise CommandError(f"{compiler} could not compile {what}:\n{done.stderr[:LONGEST_MESSAGE]}")
 
 
 def put_library(path: Path, build: Callable[[Path], None]) -> None:

@@ -172,9 +172,9 @@ def _functions_of(path: Path) -> ctypes.CDLL:
     return library
 
 
-def _places(target: int, parts: tuple[str, ...]) -> list[int]:
-    """Return the places of virtual functions of the object *target* whose names hold one of *parts*."""
-    functions = read_functions(read_word(target)) if target else []
+def _places(address: int, parts: tuple[str, ...]) -> list[int]:
+    """Return the places of virtual functions of the object at *address* whose names hold one of *parts*."""
+    functions = read_functions(read_word(address)) if address else []
     names = [find_symbol(each) for each in functions]
     return [place for place, name in enumerate(names) if any(part in name for part in parts)]
 

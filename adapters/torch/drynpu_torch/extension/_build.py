@@ -12,13 +12,12 @@ from pathlib import Path
 from attrs import frozen
 
 from drynpu import CommandError
-from drynpu.compiling import find_compiler, library_path, put_library, run_compiler
+from drynpu.compiling import LONGEST_MESSAGE, find_compiler, library_path, put_library, run_compiler
 
 _UNIT = "module.cpp"
 """The one translation unit; it includes the other files."""
 _FLAGS = ("-O2", "-DNDEBUG", "-std=c++20", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
 _LIBRARIES = ("-ltorch_cpu", "-lc10")
-_LONGEST_MESSAGE = 2000
 
 
 @frozen
@@ -105,7 +104,7 @@ def _try(library: Path) -> None:
     command = [sys.executable, "-c", script, str(library)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
     if done.returncode:
-        raise CommandError(f"the native device was compiled but does not load:\n{done.stderr[:_LONGEST_MESSAGE]}")
+        raise CommandError(f"the native device was compiled but does not load:\n{done.stderr[:LONGEST_MESSAGE]}")
 
 
 def _arguments(output: Path) -> list[str]:
