@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+from attrs import evolve
 
 from drynpu.arrays import I32, I64, Bools
 from drynpu.kernels import NO_DATA, Operators, Signature, TensorDesc
 from drynpu_mindspore.capture._forward import ForwardCall
-from drynpu_mindspore.capture._graphs import GraphStore, shapes_of
+from drynpu_mindspore.capture._graphs import GraphStore, Shapes, shapes_of
 from drynpu_mindspore.capture._hook import SeenLaunches
 from drynpu_mindspore.capture._ir import GraphNode
 from drynpu_mindspore.capture._launches import Launches
@@ -22,6 +23,7 @@ from drynpu_mindspore.rules import signature
 _FUNCTION, _BACKWARD_FUNCTION = 0, 1
 _INPUT = re.compile(r"input_\d+:([^;]*);")
 _COUNTED = re.compile(r"-op\d+$")
+_COMPILED = re.compile(r"^Default/\w+-op(\d+)$")
 _GRADIENT = re.compile(r"Grad(Ext|V\d)?$|Backprop(Input|Filter)$|Backward$")
 
 
@@ -125,20 +127,23 @@ def _seen(launches: Launches, seen: SeenLaunches, call: I32, signatures: dict[Si
     """
     Return the calls of launches, with what was seen of them.
 
-    Those of no graph are what was seen. What a graph says stands where it says all; attributes it alone knows.
+    Those of no graph are what was seen; attributes a graph alone knows.
     """
     found, number = join_seen(launches.names, launches.name, launches.start_ns, launches.end_ns, seen)
     if not found:
         return call
     bare = np.array([_COUNTED.search(name) is None for name in launches.names])[launches.name]
-    lacking = np.array([not is_known(known) or known.attributes[0] is None for known in signatures])[call]
-    pairs, at = np.unique(np.stack([call, number, bare], axis=1), axis=0, return_inverse=True)
+    triples, at = np.unique(np.stack([call, number, bare], axis=1), axis=0, return_inverse=True)
     known = tuple(signatures)
     better = [
-        signatures.setdefault(found[new] if alone else completed(known[old], found[new]), len(signatures))
-        for old, new, alone in pairs.tolist()
+        old if new < 0 else signatures.setdefault(_better(known[old], found[new], bool(alone)), len(signatures))
+        for old, new, alone in triples.tolist()
     ]
-    return np.where((number >= 0) & (bare | lacking), np.array(better, np.int32)[at.reshape(-1)], call).astype(np.int32)
+    return np.array(better, np.int32)[at.reshape(-1)]
+
+
+def _better(call: Signature, seen: Signature, alone: bool) -> Signature:
+    return seen if alone else completed(call, seen)
 
 
 def _filled(
@@ -172,11 +177,19 @@ def _signature(name: str, description: str, graphs: GraphStore) -> Signature:
     candidates = graphs.named(name)
     if shapes:
         fitting = [node for node in candidates if shapes_of(node) == known_shapes]
-        single = graphs.single(primitive, known_shapes)
-        node = fitting[0] if fitting else single
+        node = fitting[0] if fitting else _compiled(name, known_shapes, graphs)
+        if node is not None and shapes_of(node) != known_shapes:
+            return _with_shapes(evolve(node, arguments=()), known_shapes)
         return node_signature(node) if node is not None else _by_shapes(primitive, shapes, candidates, graphs)
     distinct = list(dict.fromkeys(node_signature(node) for node in candidates))
     return distinct[0] if len(distinct) == 1 else signature(primitive, ())
+
+
+def _compiled(name: str, shapes: Shapes, graphs: GraphStore) -> GraphNode | None:
+    """Return what PyNative compiled for a launch: what has its number, else the first of its shapes."""
+    primitive, counted = primitive_of(name), _COMPILED.match(name)
+    node = graphs.compiled(primitive, int(counted.group(1)), shapes) if counted else None
+    return node or graphs.single(primitive, shapes)
 
 
 def node_signature(node: GraphNode) -> Signature:
@@ -200,10 +213,15 @@ def _by_shapes(
     for node in candidates:
         types = tuple(t.dtype for t in node.inputs if t is not None)
         if len(types) == len(known_shapes):
-            found = iter(zip(known_shapes, types, strict=True))
-            inputs = [None if t is None else TensorDesc(*next(found)) for t in node.inputs]
-            return signature(primitive, inputs, None, dict(node.attrs), node.arguments)
+            return _with_shapes(node, known_shapes)
     return signature(primitive, [None if shape is None else TensorDesc(shape, NO_DATA) for shape in shapes])
+
+
+def _with_shapes(node: GraphNode, shapes: Sequence[tuple[int, ...]]) -> Signature:
+    """Return the call of a node on tensors of other shapes; its results are not known."""
+    rest = iter(shapes)
+    inputs = [None if t is None else evolve(t, shape=next(rest)) for t in node.inputs]
+    return signature(node.primitive, inputs, None, dict(node.attrs), node.arguments)
 
 
 def _shapes(description: str) -> tuple[tuple[int, ...] | None, ...]:

@@ -13,10 +13,13 @@ figures of the three kinds that are read here:
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import threading
 import time
+from bisect import insort
 from collections import defaultdict
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,9 @@ from drynpu_mindspore.capture._wiring import KernelGraph, read_kernel_graphs
 _PASSES = "MS_DEV_DUMP_IR_PASSES"
 _USERS_OWN = "MS_DEV_SAVE_GRAPHS"
 _KERNELS, _SINGLE, _FORWARD = "graph_build_", "hwopt_d_after_optimization_without_backend_graph_4000", "fg_"
+_COMPILED = re.compile(r"_graph_(\d+)_")
+_ANY_SHAPE = "input_is_dynamic_shape"
+"""Attribute of what is compiled once for inputs of all lengths."""
 # Between recordings every step of a training leaves a forward graph; a sweep a second keeps the folder small.
 _SWEEP_S = 1.0
 
@@ -58,6 +64,8 @@ class GraphStore:
     _named: defaultdict[str, list[GraphNode]] = field(factory=lambda: defaultdict(list))
     _kernel_graphs: list[KernelGraph] = field(factory=list)
     _single: dict[tuple[str, Shapes], GraphNode] = field(factory=dict)
+    _compiled: defaultdict[str, list[tuple[int, GraphNode]]] = field(factory=lambda: defaultdict(list))
+    """What PyNative compiled one by one, by primitive: numbers of graphs and their nodes, in order."""
     _calls: dict[bytes, tuple[ForwardCall, ...]] = field(factory=dict)
     _quiet: threading.Event = field(factory=threading.Event)
 
@@ -130,6 +138,7 @@ class GraphStore:
             elif path.name.startswith(_SINGLE):
                 for node in read_graph(_text(path)):
                     self._single.setdefault((node.primitive, shapes_of(node)), node)
+                    insort(self._compiled[node.primitive], (_graph_number(path), node), key=itemgetter(0))
             if path not in self._seen:
                 path.unlink(missing_ok=True)
         return [calls for _, calls in sorted(forward, key=lambda pair: pair[0])]
@@ -142,8 +151,23 @@ class GraphStore:
         """Return the nodes with that full name; several if graphs share it."""
         return self._named.get(name, [])
 
+    def compiled(self, primitive: str, number: int, shapes: Shapes) -> GraphNode | None:
+        """
+        Return the operator of the launches ``Default/<primitive>-op<number>``, if it takes these shapes or any.
+
+        Such numbers count what PyNative compiled of a primitive. Where some of it was compiled before :meth:`begin`,
+        the count is not that of the graphs that are known.
+        """
+        graphs = self._compiled.get(primitive, [])
+        node = graphs[number][1] if number < len(graphs) else None
+        if node is None:
+            return None
+        known = shapes_of(node)
+        of_any = dict(node.attrs).get(_ANY_SHAPE) is True and list(map(len, known)) == list(map(len, shapes))
+        return node if known == shapes or of_any else None
+
     def single(self, primitive: str, shapes: Shapes) -> GraphNode | None:
-        """Return the operator that PyNative compiled for these shapes, if it did."""
+        """Return the operator that PyNative compiled for these shapes, if it did: the first of several."""
         return self._single.get((primitive, shapes))
 
     def types(self, primitive: str, tensors: int) -> tuple[str, ...]:
@@ -205,6 +229,12 @@ def _text(path: Path) -> str:
 def _number(path: Path) -> int:
     digits = path.stem.rpartition("_")[2]
     return int(digits) if digits.isdecimal() else 0
+
+
+def _graph_number(path: Path) -> int:
+    """Return the number of a graph that PyNative compiled, which the names of files hold between others."""
+    found = _COMPILED.search(path.name)
+    return int(found.group(1)) if found else 0
 
 
 def _sweep(folder: Path, quiet: threading.Event) -> None:

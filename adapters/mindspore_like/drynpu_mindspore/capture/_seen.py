@@ -150,8 +150,14 @@ def _inside(rows: I64, row_group: I64, at: I64, group: I64, start_ns: I64, end_n
 
 
 def completed(call: Signature, seen: Signature) -> Signature:
-    """Return the *call* of a kernel of a graph with the tensors that were seen; its attributes are the graph's."""
+    """
+    Return the *call* of a kernel of a graph as it was *seen*, with the attributes that only the graph has.
+
+    Values that were not written down (those with a fraction) are the graph's, too.
+    """
     results, _, values = seen.attributes
     _, attrs, arguments = call.attributes
-    known = isinstance(arguments, tuple) and any(value is not None for value in arguments)
-    return evolve(seen, name=call.name, attributes=(results, attrs, arguments if known else values))
+    assert isinstance(values, tuple)
+    if isinstance(arguments, tuple) and len(arguments) == len(values):
+        values = tuple(old if new is None else new for old, new in zip(arguments, values, strict=True))
+    return evolve(seen, name=call.name, attributes=(results, attrs, values))
