@@ -139,7 +139,8 @@ def _seen(launches: Launches, seen: SeenLaunches, call: I32, signatures: dict[Si
         old if new < 0 else signatures.setdefault(_better(known[old], found[new], bool(alone)), len(signatures))
         for old, new, alone in triples.tolist()
     ]
-    return np.array(better, np.int32)[at.reshape(-1)]
+    chosen: I32 = np.array(better, np.int32)[at.reshape(-1)]
+    return chosen
 
 
 def _better(call: Signature, seen: Signature, alone: bool) -> Signature:
