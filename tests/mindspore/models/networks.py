@@ -93,15 +93,46 @@ class Bert(nn.Cell):
         return self.head(x).reshape(-1, self.size)
 
 
+class Unrolled(nn.Cell):
+    """Two layers of LSTM cells, step by step."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.CellList([nn.LSTMCell(8, 24), nn.LSTMCell(24, 24)])
+
+    def construct(self, x):
+        zeros = ops.zeros((x.shape[0], 24), x.dtype)
+        states = [(zeros, zeros) for _ in self.layers]
+        for step in range(x.shape[1]):
+            y = x[:, step]
+            for at, cell in enumerate(self.layers):
+                states[at] = cell(y, states[at])
+                y = states[at][0]
+        return y
+
+
+class Whole(nn.Cell):
+    """Two layers in two directions, in one operator each."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(8, 12, num_layers=2, batch_first=True, bidirectional=True)
+
+    def construct(self, x):
+        out, _ = self.lstm(x)
+        return out[:, -1]
+
+
 class Recurrent(nn.Cell):
+    """MindSpore 2.7.2 itself writes beyond a result of ``nn.LSTM`` in PyNative mode with gradients, and crashes."""
+
     def __init__(self):
         super().__init__()
         self.words, self.head = nn.Embedding(30, 8), nn.Dense(24, 5)
-        self.lstm = nn.LSTM(8, 12, num_layers=2, batch_first=True, bidirectional=True)
+        self.layers = Whole() if ms.get_context("mode") == ms.GRAPH_MODE else Unrolled()
 
     def construct(self, tokens):
-        out, _ = self.lstm(self.words(tokens))
-        return self.head(out[:, -1])
+        return self.head(self.layers(self.words(tokens)))
 
 
 class Decoder(nn.Cell):
