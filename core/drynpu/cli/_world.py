@@ -15,7 +15,8 @@ from typing import IO, Any, TypeVar
 import click
 from attrs import frozen
 
-from drynpu import CommandError
+from drynpu import CommandError, OptionError
+from drynpu.platforms import load_topology
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MASTER = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
@@ -62,6 +63,17 @@ def read_ranks(_: click.Context, option: click.Parameter, value: str | None) -> 
     return tuple(sorted(set(ranks)))
 
 
+def read_topology(_: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
+    """Refuse a file that describes no topology, before anything runs."""
+    if value is None:
+        return None
+    try:
+        load_topology(value)
+    except OptionError as error:
+        raise click.BadParameter(str(error), param=option) from error
+    return value.absolute()
+
+
 def read_straggler(_: click.Context, option: click.Parameter, value: str | None) -> tuple[int, float] | None:
     """Read ``5:1.2``."""
     if value is None:
@@ -76,9 +88,19 @@ def read_straggler(_: click.Context, option: click.Parameter, value: str | None)
     return found
 
 
+topology_option = click.option(
+    "--topology",
+    callback=read_topology,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Links of the cluster: nodes, HCCS, RoCE, super-nodes (YAML).",
+)
+
+
 def world_options(function: F) -> F:
-    """Add the options of jobs whose other ranks do not run."""
+    """Add the options of the job: its links, and ranks that do not run."""
     options = (
+        topology_option,
         click.option(
             "--world", type=click.IntRange(min=1), help="Run ranks of a job of so many, without the others (PyTorch)."
         ),
@@ -109,7 +131,9 @@ def world_options(function: F) -> F:
 
 def read_world(values: Mapping[str, Any], devices: int) -> WorldOptions | None:
     """
-    Return the job that the options of `world_options` name, None without ``--world``; a node has *devices*.
+    Return the job that the options of `world_options` name, None without ``--world``.
+
+    A node has *devices* where neither an option nor a topology says otherwise.
 
     Raises
     ------
@@ -121,13 +145,29 @@ def read_world(values: Mapping[str, Any], devices: int) -> WorldOptions | None:
         if ranks or straggler or values["nproc_per_node"]:
             raise CommandError("--ranks, --straggler and --nproc-per-node go with --world", exit_code=2)
         return None
+    node_ranks = values["nproc_per_node"]
+    if values["topology"] is not None:
+        topology = load_topology(values["topology"])
+        if topology.ranks is not None and size > topology.ranks:
+            raise CommandError(
+                f"a world of {size} does not fit: {values['topology']} describes {topology.nodes} nodes of "
+                f"{topology.devices} devices, {topology.ranks} ranks",
+                exit_code=2,
+            )
+        if node_ranks not in (None, topology.devices):
+            raise CommandError(
+                f"--nproc-per-node {node_ranks}: the nodes of {values['topology']} have {topology.devices} devices; "
+                "leave the option out",
+                exit_code=2,
+            )
+        node_ranks = topology.devices
     numbers = [*(ranks or ()), *(straggler or ())[:1]]
     if max(numbers, default=0) >= size:
         raise CommandError(f"rank {max(numbers)} is not in a world of {size}: ranks count from 0", exit_code=2)
     return WorldOptions(
         size=size,
         ranks=ranks or (0,),
-        node_ranks=min(values["nproc_per_node"] or devices, size),
+        node_ranks=min(node_ranks or devices, size),
         jitter=values["rank_jitter"],
         straggler=straggler,
     )

@@ -19,7 +19,7 @@ from drynpu import TOOLKIT_VARIABLES, CommandError, toolkit_folder
 from drynpu.cli._shared import as_json
 from drynpu.cli._world import WorldOptions, read_world, run_world, world_options
 from drynpu.options import Clock, Settings
-from drynpu.platforms import load_chip
+from drynpu.platforms import load_chip, load_topology
 from drynpu.plugins import Activation, Plugins
 
 _INTERRUPTED = 130
@@ -101,6 +101,7 @@ def run(
     """
     given = {
         "DRYNPU_CHIP": chip,
+        "DRYNPU_TOPOLOGY": None if world["topology"] is None else str(world["topology"]),
         "DRYNPU_CLOCK": clock,
         "DRYNPU_SEED": None if seed is None else str(seed),
         "DRYNPU_DEVICES": None if devices is None else str(devices),
@@ -120,8 +121,10 @@ def run(
     settings = Settings.checked(os.environ)
     for notice in settings.notices:
         click.echo(f"drynpu: {notice}", err=True)
-    load_chip(settings.chip, extra_files=plugins.chip_files())
-    job = read_world(world, settings.devices)
+    known = load_chip(settings.chip, extra_files=plugins.chip_files())
+    if settings.topology:
+        load_topology(settings.topology).applied(known)
+    job = read_world({**world, "topology": settings.topology or None}, settings.devices)
     command = [*(["-m"] if is_module else []), script, *arguments]
     if json_output:
         raise SystemExit(_documented(job, command))

@@ -19,7 +19,7 @@ from rich.table import Table
 from drynpu import CommandError
 from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.cli._sweep_cells import Cell, run_cell, stage_ranks
-from drynpu.cli._world import read_ranks, read_straggler
+from drynpu.cli._world import read_ranks, read_straggler, topology_option
 from drynpu.writers._files import new_file
 
 _HEADINGS = {"step_ms": "step ms", "interval": "80 %, ms", "computing_ms": "computing"}
@@ -70,6 +70,7 @@ def _read_axes(_: click.Context, option: click.Parameter, given: tuple[str, ...]
 )
 @click.option("--nproc-per-node", type=click.IntRange(min=1, max=63), help="Ranks of a node.  [default: 8]")
 @click.option("--straggler", callback=read_straggler, metavar="RANK:FACTOR", help="A rank that takes longer.")
+@topology_option
 @click.option("--no-compute", is_flag=True, help="On shapes alone, at full size.")
 @click.option("--profile", is_flag=True, help="Profile a script that has no profiler code of its own.")
 @click.option("--chip", help="Chip to simulate.")
@@ -87,6 +88,7 @@ def sweep(
     ranks: tuple[int, ...] | None,
     nproc_per_node: int | None,
     straggler: tuple[int, float] | None,
+    topology: Path | None,
     no_compute: bool,
     profile: bool,
     chip: str | None,
@@ -105,7 +107,7 @@ def sweep(
     """
     if output is not None and output.exists() and any(output.iterdir()):
         raise CommandError(f"{output} is not empty; each run gets a new folder there", exit_code=2)
-    options = _options(world, nproc_per_node, straggler, no_compute, profile, chip)
+    options = _options(world, nproc_per_node, straggler, topology, no_compute, profile, chip)
     cells = [dict(zip([axis.name for axis in axes], values, strict=True)) for values in _product(axes)]
     command = [str(script.resolve()), *arguments]
     keep = tempfile.TemporaryDirectory(prefix="drynpu-sweep-") if output is None else nullcontext(str(output))
@@ -139,6 +141,7 @@ def _options(
     world: int,
     node_ranks: int | None,
     straggler: tuple[int, float] | None,
+    topology: Path | None,
     no_compute: bool,
     profile: bool,
     chip: str | None,
@@ -147,6 +150,7 @@ def _options(
     options = ["--world", str(world)]
     options += [] if node_ranks is None else ["--nproc-per-node", str(node_ranks)]
     options += [] if straggler is None else ["--straggler", "{}:{}".format(*straggler)]
+    options += [] if topology is None else ["--topology", str(topology)]
     options += [] if chip is None else ["--chip", chip]
     return options + ["--no-compute"] * no_compute + ["--profile"] * profile
 

@@ -7,7 +7,7 @@ Platforms and chips: what a generation of chips records, and how fast each chip 
 
 from __future__ import annotations
 
-from drynpu.platforms._chip import Chip, Interconnect
+from drynpu.platforms._chip import Chip, Interconnect, SlowLink
 from drynpu.platforms._counters import CounterGroup, CounterSet, Formula, MetricColumn
 from drynpu.platforms._load import DEFAULT_CHIP, known_chips, load_chip, load_chip_file
 from drynpu.platforms._platform import CacheEvents, Platform
@@ -19,23 +19,31 @@ from drynpu.platforms._platforms import (
     resolve_platform,
     resolve_series,
 )
+from drynpu.platforms._topology import ClusterTopology, Hccs, Level, Package, SuperNode, load_topology
 
 __all__ = [
     "DEFAULT_CHIP",
     "CacheEvents",
     "Chip",
+    "ClusterTopology",
     "CounterGroup",
     "CounterSet",
     "Formula",
+    "Hccs",
     "Interconnect",
+    "Level",
     "MetricColumn",
+    "Package",
     "Platform",
+    "SlowLink",
+    "SuperNode",
     "find_platform",
     "known_chips",
     "known_platforms",
     "known_series",
     "load_chip",
     "load_chip_file",
+    "load_topology",
     "named_platforms",
     "resolve_platform",
     "resolve_series",

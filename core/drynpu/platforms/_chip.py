@@ -9,12 +9,21 @@ from drynpu.platforms._platforms import find_platform
 
 
 @frozen(kw_only=True)
+class SlowLink:
+    """A link between two ranks, in both directions, that moves its bytes ``factor`` times slower than its level."""
+
+    ranks: tuple[int, int]
+    factor: float
+
+
+@frozen(kw_only=True)
 class Interconnect:
     """
     How devices of one kind reach each other (device_and_cost_model.md 1.3). Rates are peaks, one way.
 
-    Ranks are counted through the packages of a board and through the boards: rank ``r`` sits on board
-    ``r // board_devices``. What no level covers goes over the network, or over PCIe where there is none.
+    Ranks are counted through packages, boards, nodes and super-nodes: rank ``r`` sits on board ``r // board_devices``.
+    Between boards of a node bytes go over PCIe, between nodes of a super-node over its switches. What no level covers
+    goes over the network, or over PCIe where there is none.
     """
 
     board_devices: int = 1
@@ -30,6 +39,14 @@ class Interconnect:
     """Dies of a package that are devices of their own."""
     package_gbs: float = 0.0
     package_latency_us: float = 0.0
+    node_devices: int = 1
+    """Devices of a node; where it has no more than a board, boards are nodes."""
+    super_devices: int = 1
+    """Devices that switches join beyond a node; 1 where there are none."""
+    super_link: str = "HCCS_SW"
+    """Link type between the nodes of a super-node, as ``link``."""
+    super_gbs: float = 0.0
+    super_latency_us: float = 0.0
     network_gbs: float = 0.0
     """RoCE, per device."""
     network_latency_us: float = 0.0
@@ -39,6 +56,8 @@ class Interconnect:
     """Share of a link's peak that a transfer reaches."""
     start_us: float = 10.0
     """What a collective costs besides its transfers."""
+    slow_links: tuple[SlowLink, ...] = ()
+    """Links that are slower than those of their level."""
 
 
 @frozen(kw_only=True)

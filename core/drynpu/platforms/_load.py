@@ -122,13 +122,13 @@ def _parse(text: str, place: str) -> Chip:
     try:
         chip = strict_converter().structure(document, Chip)
     except BaseValidationError as error:
-        problems = [*transform_error(error, format_exception=_explain), *problems]
+        problems = [*transform_error(error, format_exception=explain_mistake), *problems]
     if problems:
         raise ChipError("\n".join(f"chip description {place!r}: {problem}" for problem in problems))
     return chip
 
 
-def _explain(error: BaseException, wanted: type | None) -> str:
+def explain_mistake(error: BaseException, wanted: type | None) -> str:
     if isinstance(error, ForbiddenExtraKeysError):
         known = fields_dict(error.cl)
         return "; ".join(

@@ -24,7 +24,7 @@ JOURNAL_PREFIX = ".drynpu_journal-"
 HEAD_FILE = "head.npz"
 SAVE_INTERVAL_NS = 500_000_000
 """Time after which an adapter has what it captured saved: a killed process loses no more than that and a step."""
-FORMAT = 1
+FORMAT = 2
 """Changes with what the files of a journal hold."""
 _JOIN_S = 30.0
 """How long the end of a recording waits for a part that is being written; the folder stays if it takes longer."""

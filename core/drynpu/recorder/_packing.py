@@ -28,6 +28,7 @@ from drynpu.kernels import (
     TaskType,
     TensorDesc,
 )
+from drynpu.platforms import Interconnect, SlowLink
 from drynpu.raw import ClockAnchors
 from drynpu.simulate import (
     AclCalls,
@@ -60,6 +61,7 @@ _CLASSES: tuple[type[Any], ...] = (
     GraphRun,
     HostCall,
     HostSamples,
+    Interconnect,
     Iteration,
     KernelPlan,
     KernelSpec,
@@ -68,6 +70,7 @@ _CLASSES: tuple[type[Any], ...] = (
     PythonFrames,
     Recording,
     Signature,
+    SlowLink,
     StaticMemory,
     TensorDesc,
 )

@@ -15,9 +15,11 @@ from typing import Any
 
 from attrs import define, evolve, field
 
+from drynpu._errors import OptionError
+from drynpu._say import say_once
 from drynpu.kernels import Rule, build_rule_book
 from drynpu.options import ProfilingRequest, Settings, to_mapping
-from drynpu.platforms import Chip, load_chip
+from drynpu.platforms import Chip, load_chip, load_topology
 from drynpu.plugins import Plugins, from_plugins
 from drynpu.products import deliver_toolkit
 from drynpu.raw import ClockAnchors, new_prof_directory, write_document
@@ -35,8 +37,24 @@ _PROF_NUMBERS: Iterator[int] = itertools.count()
 
 
 def load_chosen_chip(settings: Settings) -> Chip:
-    """Return the chip that the settings name, of the catalogue or of a plugin. Raises `ChipError`."""
-    return load_chip(settings.chip, extra_files=from_plugins(Plugins.chip_files))
+    """
+    Return the chip that the settings name, of the catalogue or of a plugin, with the links of their topology.
+
+    A topology that cannot be used is named in a line on stderr, and the links of the chip's description serve.
+
+    Raises
+    ------
+    ChipError
+        There is no such chip.
+    """
+    chip = load_chip(settings.chip, extra_files=from_plugins(Plugins.chip_files))
+    if not settings.topology:
+        return chip
+    try:
+        return load_topology(settings.topology).applied(chip)
+    except OptionError as error:
+        say_once(f"DRYNPU_TOPOLOGY: {error} The links of {chip.name} are used instead.")
+        return chip
 
 
 def rank_number(rank: str | int | None) -> int:
@@ -183,6 +201,8 @@ class Recorder:
                 head={
                     "request": to_mapping(self.request),
                     "chip": self.chip.name,
+                    "links": (self.chip.interconnect, self.chip.pcie_gbs),
+                    "topology": self.settings.topology,
                     "clock": self.settings.clock.value,
                     "seed": self.settings.seed,
                     "anchors": self.anchors,
@@ -227,6 +247,7 @@ class Recorder:
             seed=self.settings.seed,
             anchors=self.anchors,
             plan=plan,
+            topology=self.settings.topology,
         )
         self.outcome = write_devices(recordings, place, setup)
         journal = RunJournal.from_environ(os.environ)

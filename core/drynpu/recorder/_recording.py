@@ -55,6 +55,8 @@ class Setup:
     seed: int
     anchors: ClockAnchors
     plan: Planner
+    topology: str = ""
+    """The file that the links of ``chip`` are from; empty: the chip's own description."""
 
 
 @frozen(kw_only=True)
@@ -80,6 +82,8 @@ class Outcome:
     """What readers have to know of the run itself, a line each."""
     served_by: str = ""
     """What played the NPU for the framework, where there are several."""
+    topology: str = ""
+    """The file that the links are from, where it is not the chip's description."""
 
     def describe(self) -> dict[str, object]:
         """Return the note that goes into the metadata, so that nobody takes modelled numbers for measured ones."""
@@ -87,6 +91,7 @@ class Outcome:
         return {
             "version": __version__,
             "chip": self.chip,
+            **({"topology": self.topology} if self.topology else {}),
             "clock": self.clock,
             "seed": self.seed,
             "model": MODEL_VERSION,
@@ -147,6 +152,7 @@ def write_devices(recordings: Mapping[int, Recording], destination: Destination,
         notes=notes,
         run_notes=tuple(dict.fromkeys(note for each in contexts for note in each.recording.notes)),
         served_by=contexts[0].recording.served_by,
+        topology=setup.topology,
     )
 
 

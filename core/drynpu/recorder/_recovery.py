@@ -197,13 +197,16 @@ def _write(
     note: str,
 ) -> Outcome:
     destination: Destination = evolve(head["destination"], directory=place, device_id=next(iter(recordings)))
+    interconnect, pcie_gbs = head["links"]
+    chip = load_chip(head["chip"], extra_files=from_plugins(Plugins.chip_files))
     setup = Setup(
         request=_with_marks(from_mapping(head["request"]), recordings),
-        chip=load_chip(head["chip"], extra_files=from_plugins(Plugins.chip_files)),
+        chip=evolve(chip, interconnect=interconnect, pcie_gbs=pcie_gbs),
         clock=Clock(head["clock"]),
         seed=head["seed"],
         anchors=head["anchors"],
         plan=plan,
+        topology=head["topology"],
     )
     try:
         place.mkdir(mode=0o750, parents=True, exist_ok=True)

@@ -47,6 +47,7 @@ class RankCall:
 
     ``ranks`` are those of the group; ``sequence`` is a number that all of them give the call, and that grows by 1 from
     call to call of the group. ``messages`` are those of sends and receives: (sender, receiver, tag), by global rank.
+    ``size_bytes`` is what is moved, as in a `Collective`; 0 where nobody asks for it.
     """
 
     group: str
@@ -54,6 +55,7 @@ class RankCall:
     kind: str
     sequence: int = 0
     messages: tuple[tuple[int, int, int], ...] = ()
+    size_bytes: int = 0
 
 
 class AbsentRanks(Protocol):

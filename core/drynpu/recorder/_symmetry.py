@@ -3,7 +3,8 @@ Ranks that do not run, modelled by symmetry: they do what the rank that runs doe
 
 Between two collectives every rank takes what the running rank takes, times a jitter of its own and the factor of a
 straggler. In a collective the ranks of a group wait for their last. The groups of other ranks lie in the world as those
-of this one do, moved by so many ranks, so a straggler is felt through several groups as well.
+of this one do, moved by so many ranks, so a straggler is felt through several groups as well. On a stated topology such
+a group may have other links (it crosses nodes, or has a slow one): its ranks are later by what it takes longer.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 from attrs import define, field
 
 from drynpu.arrays import F64
+from drynpu.device.collectives import CollectiveRequest, collective_us
+from drynpu.platforms import Chip
 from drynpu.recorder._rendezvous import RankCall
 
 
@@ -24,7 +27,8 @@ class SymmetricPeers:
     The other ranks of a job of ``size`` ranks, of which ``rank`` runs (`AbsentRanks`).
 
     ``jitter`` is the standard deviation of the logarithm of a rank's times between collectives; the same ``seed`` gives
-    the same, whichever rank runs. ``straggler`` is a rank and its factor.
+    the same, whichever rank runs. ``straggler`` is a rank and its factor. ``chip``: has the links of the cluster; None:
+    groups of other ranks take as long as this rank's.
     """
 
     size: int
@@ -32,6 +36,9 @@ class SymmetricPeers:
     jitter: float = 0.0
     straggler: tuple[int, float] | None = None
     seed: int = 0
+    chip: Chip | None = None
+    _slower_ns: dict[tuple[str, int, tuple[int, ...]], F64] = field(factory=dict, init=False)
+    """By kind, size and ranks of a collective: how much longer than it the same takes in groups of other ranks."""
     _late_ns: F64 = field(init=False)
     """How much later than without jitter and straggler each rank is, shape ``[size]``."""
     _last_ns: int | None = None
@@ -49,7 +56,7 @@ class SymmetricPeers:
                 if receiver == self.rank:
                     self._receive(receiver - sender)
         else:
-            self._meet(call.ranks)
+            self._meet(call)
         waited = self._late_ns[self.rank] - before
         slowest_ns = max(slowest_ns, start_ns + round(float(waited)))
         self._last_ns = max(slowest_ns, self._last_ns or slowest_ns)
@@ -77,9 +84,9 @@ class SymmetricPeers:
             factors[self.straggler[0]] *= self.straggler[1]
         self._late_ns += elapsed * (factors - 1)
 
-    def _meet(self, ranks: Sequence[int]) -> None:
-        """Let the ranks of every group like *ranks* wait for their last."""
-        stride = _stride(ranks)
+    def _meet(self, call: RankCall) -> None:
+        """Let the ranks of every group like that of *call* wait for their last."""
+        ranks, stride = call.ranks, _stride(call.ranks)
         block = stride * len(ranks)
         if not stride or self.size % block or ranks[0] % block >= stride:
             # No lattice: only this group is known.
@@ -87,6 +94,24 @@ class SymmetricPeers:
             return
         groups = self._late_ns.reshape(-1, len(ranks), stride)
         groups[:] = groups.max(axis=1, keepdims=True)
+        if self.chip is not None and len(ranks) > 1:
+            # What this rank's group takes passes on its own clock; others differ by what follows.
+            groups += self._slower(call, self.chip).reshape(-1, 1, stride)
+
+    def _slower(self, call: RankCall, chip: Chip) -> F64:
+        """Return by how much longer each group like that of *call* takes than it, ns, in order of their first ranks."""
+        key = (call.kind, call.size_bytes, call.ranks)
+        if key not in self._slower_ns:
+            count, stride = len(call.ranks), _stride(call.ranks)
+            every = np.arange(self.size).reshape(-1, count, stride).transpose(0, 2, 1).reshape(-1, count)
+
+            def spent_us(ranks: tuple[int, ...]) -> float:
+                request = CollectiveRequest(kind=call.kind, size_bytes=call.size_bytes, ranks=ranks, rank=ranks[0])
+                return collective_us(request, chip)
+
+            spent = np.array([spent_us(tuple(ranks)) for ranks in every.tolist()])
+            self._slower_ns[key] = (spent - spent_us(call.ranks)) * 1000
+        return self._slower_ns[key]
 
     def _receive(self, distance: int) -> None:
         """Let every rank wait for the message of the one that is *distance* ranks before it."""

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from drynpu import OptionError
+from drynpu.platforms import ClusterTopology, Hccs, Level, load_chip
 from drynpu.recorder import FolderStore, RankCall, RankRendezvous, SymmetricPeers, WorldCommand, announce, note_end
 
 SECOND = 10**9
 
 
-def call(*ranks: int, kind: str = "allReduce", messages: tuple[tuple[int, int, int], ...] = ()) -> RankCall:
-    return RankCall(group="g", ranks=ranks, kind=kind, messages=messages)
+def call(
+    *ranks: int, kind: str = "allReduce", messages: tuple[tuple[int, int, int], ...] = (), size_bytes: int = 0
+) -> RankCall:
+    return RankCall(group="g", ranks=ranks, kind=kind, messages=messages, size_bytes=size_bytes)
 
 
 def test_an_order_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -60,6 +63,23 @@ def test_a_group_that_is_no_lattice_meets_by_itself() -> None:
     peers = SymmetricPeers(size=8, rank=0, straggler=(3, 2.0))
     peers.slowest_ns(call(0, 1, 3), 0, 0)
     assert peers.slowest_ns(call(0, 1, 3), SECOND, SECOND) == 2 * SECOND
+
+
+def test_groups_with_slower_links_are_late_by_what_they_take_longer() -> None:
+    """Pairs {0, 1} and {2, 3} reduce; the second pair crosses boards. Rank 0 waits for it where it meets rank 2."""
+    links = ClusterTopology(
+        devices=3,
+        hccs=Hccs(devices=3, shape="mesh", gbs=28.0, latency_us=2.0),
+        roce=Level(gbs=10.0, latency_us=5.0),
+        efficiency=0.5,
+    )
+    chip, size_bytes = links.applied(load_chip("910B2")), 12_000_000
+    peers = SymmetricPeers(size=4, rank=0, chip=chip)
+    peers.slowest_ns(call(0, 1, size_bytes=size_bytes), 0, 0)
+    waited_us = (peers.slowest_ns(call(0, 2, size_bytes=size_bytes), SECOND, SECOND) - SECOND) / 1000
+    # Two steps of half the bytes: over RoCE of 5 GB/s and 5 us, and over HCCS of 14 GB/s and 2 us.
+    assert waited_us == pytest.approx(2 * (5 + 6_000_000 / 5_000) - 2 * (2 + 6_000_000 / 14_000))
+    assert SymmetricPeers(size=4, rank=0).slowest_ns(call(0, 2), SECOND, SECOND) == SECOND
 
 
 def test_jitter_follows_the_seed() -> None:

@@ -22,7 +22,8 @@ import torch.distributed as dist
 from attrs import define, field
 
 from drynpu.options import Settings
-from drynpu.recorder import SymmetricPeers, WorldCommand
+from drynpu.platforms import Chip
+from drynpu.recorder import SymmetricPeers, WorldCommand, load_chosen_chip
 from drynpu_torch.distributed._assumed_values import RULES, Place
 from drynpu_torch.distributed._lone_objects import OBJECT_FUNCTIONS
 
@@ -83,6 +84,8 @@ class LoneRank:
     command: WorldCommand
     stand_in: float
     seed: int
+    chip: Chip | None = None
+    """The chip with the links of the cluster, where they are stated."""
     assumed: Counter[str] = field(factory=Counter)
 
     def notes(self) -> tuple[str, ...]:
@@ -102,6 +105,7 @@ class LoneRank:
             jitter=self.command.jitter,
             straggler=self.command.straggler,
             seed=self.seed,
+            chip=self.chip,
         )
 
     def kernel(self, name: str) -> Callable[..., Any]:
@@ -140,7 +144,10 @@ def lone_rank() -> LoneRank | None:
     """Return this process as a rank without peers, None where it has its peers. Raises `OptionError`."""
     command = WorldCommand.from_environ(os.environ)
     settings = Settings.from_environ(os.environ)
-    return None if command is None else LoneRank(command, settings.values, settings.seed)
+    if command is None:
+        return None
+    chip = load_chosen_chip(settings) if settings.topology else None
+    return LoneRank(command, settings.values, settings.seed, chip)
 
 
 def lone_notes() -> tuple[str, ...]:

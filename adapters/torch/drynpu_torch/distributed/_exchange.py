@@ -89,4 +89,5 @@ def _call(issued: Issued) -> RankCall:
         kind=issued.payload.kind,
         sequence=issued.sequence,
         messages=issued.messages,
+        size_bytes=issued.payload.size_bytes,
     )

@@ -17,7 +17,7 @@ from drynpu.device.collectives._plan import (
     plan_collective,
 )
 from drynpu.device.collectives._request import KINDS, CollectiveRequest
-from drynpu.device.collectives._transfers import TransferEstimate, link_of, transfer_estimate
+from drynpu.device.collectives._transfers import TransferEstimate, collective_us, link_of, transfer_estimate
 
 __all__ = [
     "KINDS",
@@ -36,6 +36,7 @@ __all__ = [
     "TransferStep",
     "TransportType",
     "choose",
+    "collective_us",
     "link_of",
     "plan_collective",
     "transfer_estimate",

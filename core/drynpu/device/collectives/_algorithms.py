@@ -6,13 +6,17 @@ Which algorithm a collective takes, and the steps of one rank.
 * *ring*: on the first generation's boards, neighbour by neighbour;
 * between boards and cards the faster of ring and pipelined tree for allReduce, doubling for allGather and
   reduceScatter, pairwise for alltoall (the terms of device_and_cost_model.md 2);
-* *levels*: a group with equally many ranks on several boards reduces on the board first, then between boards.
+* *levels*: a group with equally many ranks on several boards reduces on the board first, then between boards; where
+  equally many of these lie in several super-nodes, in the super-node first.
+
+Links that are stated to be slower slow down the steps of all ranks whose group has them at that step.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from attrs import frozen
 
@@ -22,6 +26,9 @@ from drynpu.device.collectives._request import POINT_TO_POINT, CollectiveRequest
 # Levels 0 (board), 1 and 2 (between boards) as the vendor prints them: MESH-RING-NHR in profiles of CANN 8.3,
 # RING-HD in the vendor's own test data.
 _MESH_NAME, _RING_NAME, _CARD_NAME = "MESH-RING-NHR", "RING-HD", "RING"
+
+Groups: TypeAlias = "Sequence[tuple[int, ...]]"
+"""Parts of a group, by group ranks, that do the same at the same time."""
 
 
 @frozen
@@ -76,12 +83,12 @@ def choose(request: CollectiveRequest, topology: Topology) -> Algorithm:
         link = topology.link(request.me, request.other)
         return Algorithm("", before, 0, ((0, request.other, link),), (_point_to_point(request, link),))
     if len(boards) == 1 and shape in ("mesh", "switch"):
-        steps = _mesh_steps(request, topology, everyone, request.size_bytes)
+        steps = _mesh_steps(request, topology, boards, request.size_bytes)
         return Algorithm(_name(shape), before, after, _board_handshakes(request, topology), steps)
     if _in_levels(request, boards, shape):
         steps = _levels(request, topology)
         return Algorithm(_name(shape), before, after, _handshakes(steps), steps)
-    steps = _chain(request, topology, everyone, request.size_bytes, ring=len(boards) == 1)
+    steps = _chain(request, topology, (everyone,), request.size_bytes, ring=len(boards) == 1)
     return Algorithm(_name(shape), before, after, _handshakes(steps) or _neighbour(request, topology), steps)
 
 
@@ -132,9 +139,10 @@ def _neighbour(request: CollectiveRequest, topology: Topology) -> tuple[tuple[in
 
 
 def _mesh_steps(
-    request: CollectiveRequest, topology: Topology, members: tuple[int, ...], payload: int
+    request: CollectiveRequest, topology: Topology, boards: Groups, payload: int
 ) -> tuple[TransferStep, ...]:
-    """Return the steps in which *members* (group ranks, all on one board) read *payload* bytes from each other."""
+    """Return the steps in which the ranks of every board read *payload* bytes from each other."""
+    members = _own(request, boards)
     count, me = len(members), members.index(request.me)
     root = members.index(request.other) if request.other in members else 0
     parts = [payload * (index + 1) // count - payload * index // count for index in range(count)]
@@ -148,9 +156,11 @@ def _mesh_steps(
             for at, size in sizes.items()
             if size
         )
-        # Ranks that move nothing themselves still wait for those that do.
-        slowest = topology.link(members[0], members[-1], count - 1)
-        return TransferStep(transfers, slowest.us(largest) if largest else 0.0)
+        # Ranks that move nothing themselves still wait for those that do, and all for a slow link.
+        plain = topology.link(members[0], members[-1], count - 1)
+        slowest = topology.slowed(plain, boards, sharing=count - 1)
+        paced = largest or (0 if slowest is plain else max(sizes.values(), default=0))
+        return TransferStep(transfers, slowest.us(paced) if paced else 0.0)
 
     biggest, kind = max(parts), request.kind
     gather = {at: parts[at] for at in others}
@@ -172,22 +182,26 @@ def _mesh_steps(
 
 
 def _chain(
-    request: CollectiveRequest, topology: Topology, members: tuple[int, ...], payload: int, *, ring: bool
+    request: CollectiveRequest, topology: Topology, groups: Groups, payload: int, *, ring: bool, kind: str = ""
 ) -> tuple[TransferStep, ...]:
-    """Return the steps of *members* with one transfer after the other, as rings, trees and doublings have them."""
+    """
+    Return the steps of every one of *groups*, one transfer after the other, as rings, trees and doublings have them.
+
+    ``kind`` is what they do together, default what was requested.
+    """
+    members = _own(request, groups)
     count, me = len(members), members.index(request.me)
-    kind = request.kind
-    # Where a group lies on several boards, the links between them set the pace of every step.
-    away = next((peer for peer in members if not topology.same_board(members[0], peer)), members[1])
-    pace = topology.link(members[0], away)
+    kind = kind or request.kind
+    pace = topology.widest(members)
 
     def to(distance: int, size: int, *, reduces: bool = False) -> TransferStep:
         peer = members[(me + distance) % count]
-        return TransferStep((Transfer(peer, size, topology.link(request.me, peer), 0, reduces),), pace.us(size))
+        busy_us = topology.slowed(pace, groups, distance).us(size)
+        return TransferStep((Transfer(peer, size, topology.link(request.me, peer), 0, reduces),), busy_us)
 
     part = -(-payload // count)
     if kind == "allReduce":
-        return _all_reduce(payload, count, pace, to, ring=ring)
+        return _all_reduce(payload, count, topology.slowed(pace, groups), to, ring=ring)
     if kind.startswith(("allGather", "reduceScatter")):
         reduces = kind.startswith("reduceScatter")
         unit = part if reduces else payload
@@ -242,15 +256,44 @@ def _in_levels(request: CollectiveRequest, boards: tuple[tuple[int, ...], ...], 
 def _levels(request: CollectiveRequest, topology: Topology) -> tuple[TransferStep, ...]:
     """Reduce on the board, then among ranks of the same place on every board, then gather on the board."""
     boards = topology.boards
-    board = next(board for board in boards if request.me in board)
+    board = _own(request, boards)
     place = board.index(request.me)
-    across = tuple(board[place] for board in boards)
+    across = tuple(zip(*boards, strict=True))
     payload, size = request.size_bytes, len(board)
     part = payload * (place + 1) // size - payload * place // size
     if request.kind == "allReduce":
-        inner = _mesh_steps(request, topology, board, payload)
-        return (inner[0], *_chain(request, topology, across, part, ring=False), inner[1])
+        inner = _mesh_steps(request, topology, boards, payload)
+        return (inner[0], *_between_boards(request, topology, across, part), inner[1])
     if request.kind == "allGather":
-        outer = _chain(request, topology, across, payload, ring=False)
-        return (*outer, *_mesh_steps(request, topology, board, payload * len(boards)))
-    return (*_mesh_steps(request, topology, board, payload), *_chain(request, topology, across, part, ring=False))
+        outer = _between_boards(request, topology, across, payload)
+        return (*outer, *_mesh_steps(request, topology, boards, payload * len(boards)))
+    inner = _mesh_steps(request, topology, boards, payload)
+    return (*inner, *_between_boards(request, topology, across, part))
+
+
+def _between_boards(
+    request: CollectiveRequest, topology: Topology, across: Groups, payload: int
+) -> tuple[TransferStep, ...]:
+    """Return the steps of ranks of the same place on every board: in the super-node first, then between super-nodes."""
+    inside = topology.super_nodes(_own(request, across))
+    size, count = len(inside[0]), len(inside)
+    if size == 1 or count == 1 or any(len(each) != size for each in inside):
+        return _chain(request, topology, across, payload, ring=False)
+    supers = [topology.super_nodes(members) for members in across]
+    within = tuple(group for each in supers for group in each)
+    beyond = tuple(group for each in supers for group in zip(*each, strict=True))
+    part = -(-payload // size)
+    if request.kind == "allReduce":
+        first = _chain(request, topology, within, payload, ring=False, kind="reduceScatter")
+        last = _chain(request, topology, within, part, ring=False, kind="allGather")
+        return (*first, *_chain(request, topology, beyond, part, ring=False), *last)
+    if request.kind == "allGather":
+        first = _chain(request, topology, beyond, payload, ring=False)
+        return (*first, *_chain(request, topology, within, payload * count, ring=False))
+    first = _chain(request, topology, within, payload, ring=False)
+    return (*first, *_chain(request, topology, beyond, part, ring=False))
+
+
+def _own(request: CollectiveRequest, groups: Groups) -> tuple[int, ...]:
+    """Return the one of *groups* that this rank is in."""
+    return next(group for group in groups if request.me in group)

@@ -131,10 +131,13 @@ def link_of(chip: Chip, link_type: LinkType) -> Link:
 
 def _collective_us(chip: Chip, name: str, size_bytes: float, count: int) -> float:
     by_name = {known.lower(): known for known in KINDS}
-    ranks = tuple(range(count))
-    kind = by_name.get(name, "allReduce")
-    request = CollectiveRequest(kind=kind, size_bytes=round(size_bytes), ranks=ranks, rank=0, peer=1)
-    algorithm = choose(request, Topology(chip, ranks))
-    local = Topology(chip, ranks).local
-    copied = sum(local.us(size) for size in (algorithm.before_bytes, algorithm.after_bytes) if size)
+    kind, ranks = by_name.get(name, "allReduce"), tuple(range(count))
+    return collective_us(CollectiveRequest(kind=kind, size_bytes=round(size_bytes), ranks=ranks, rank=0, peer=1), chip)
+
+
+def collective_us(request: CollectiveRequest, chip: Chip) -> float:
+    """Return how long a collective takes without waiting for its peers, us."""
+    topology = Topology(chip, request.ranks)
+    algorithm = choose(request, topology)
+    copied = sum(topology.local.us(size) for size in (algorithm.before_bytes, algorithm.after_bytes) if size)
     return chip.interconnect.start_us + sum(step.us for step in algorithm.steps) + copied
