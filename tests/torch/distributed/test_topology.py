@@ -15,7 +15,7 @@ CLUSTER = """
 nodes: 2
 devices: 2
 hccs: {shape: mesh, gbs: 19, latency_us: 3}
-super_node: {nodes: 2, gbs: 11, latency_us: 4}
+roce: {gbs: 11, latency_us: 4}
 efficiency: 0.5
 """
 
@@ -37,14 +37,16 @@ def test_links_rates_and_nodes_are_those_of_the_file(scripts: Any, topology: Pat
     output = by_rank(run, "out/ddp")[0]
     assert output.document("profiler_metadata.json")["drynpu"]["topology"] == str(topology)
     steps = output.document("ASCEND_PROFILER_OUTPUT/communication_matrix.json").values()
-    kinds = {
-        link["Transport Type"]
-        for step in steps
-        for operators in step["collective"].values()
-        for pair, link in operators.items()
-        if len(set(pair.split("-"))) == 2
-    }
-    assert kinds == {"HCCS", "HCCS_SW"}
+    rates: dict[str, float] = {}
+    for step in steps:
+        for links in step["collective"].values():
+            for pair, link in links.items():
+                if len(set(pair.split("-"))) == 2:
+                    kind = link["Transport Type"]
+                    rates[kind] = max(rates.get(kind, 0.0), link["Bandwidth(GB/s)"])
+    assert set(rates) == {"HCCS", "RDMA"}
+    assert 0 < rates["HCCS"] <= 19 / 2
+    assert 0 < rates["RDMA"] <= 11 / 2
 
 
 def test_a_world_that_the_cluster_has_no_room_for_does_not_start(scripts: Any, topology: Path) -> None:
