@@ -26,7 +26,8 @@ DEFAULT_CHIP = "Ascend910B2"
 
 _GENERATIONS = ("mini", "unified", "split")
 _SHAPES = ("none", "mesh", "switch", "ring")
-_LINKS = ("HCCS", "HCCS_SW", "UB")
+LINKS = ("HCCS", "HCCS_SW", "UB")
+"""Link types of a board or super-node, as records name them."""
 _MAY_BE_ZERO = frozenset({"hccs_gbs", "ctrl_cpu_cores", "aicpu_cores"})
 """A chip may lack the link or the CPU cores; any other number is a rate or a size that the model divides by."""
 
@@ -158,7 +159,7 @@ def _impossible_values(document: Mapping[str, object]) -> Iterator[str]:
 
 
 def _impossible_links(document: Mapping[str, object]) -> Iterator[str]:
-    for key, allowed in (("shape", _SHAPES), ("link", _LINKS)):
+    for key, allowed in (("shape", _SHAPES), ("link", LINKS)):
         value = document.get(key)
         if isinstance(value, str) and value not in allowed:
             near = did_you_mean(value, allowed)

@@ -16,10 +16,9 @@ from drynpu._packaged import parse_yaml
 from drynpu._spelling import did_you_mean
 from drynpu.platforms._chip import Chip, SlowLink
 from drynpu.platforms._converter import strict_converter
-from drynpu.platforms._load import AnyPath, explain_mistake
+from drynpu.platforms._load import LINKS, AnyPath, explain_mistake
 
 _SHAPES = ("mesh", "switch", "ring")
-_LINKS = ("HCCS", "HCCS_SW", "UB")
 
 
 @frozen(kw_only=True)
@@ -185,7 +184,7 @@ def _impossible(document: Mapping[str, object], at: str = "$") -> Iterator[str]:
                 if isinstance(each, dict):
                     yield from _impossible(each, f"{place}[{index}]")
         elif isinstance(value, str):
-            allowed = {"shape": _SHAPES, "link": _LINKS}.get(str(key))
+            allowed = {"shape": _SHAPES, "link": LINKS}.get(str(key))
             if allowed and value not in allowed:
                 yield f"{value!r} is not one of {', '.join(allowed)}.{did_you_mean(value, allowed)} @ {place}"
         elif isinstance(value, (int, float)) and not isinstance(value, bool):

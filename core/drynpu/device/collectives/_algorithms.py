@@ -142,7 +142,7 @@ def _mesh_steps(
     request: CollectiveRequest, topology: Topology, boards: Groups, payload: int
 ) -> tuple[TransferStep, ...]:
     """Return the steps in which the ranks of every board read *payload* bytes from each other."""
-    members = _own(request, boards)
+    members = _group_of(request, boards)
     count, me = len(members), members.index(request.me)
     root = members.index(request.other) if request.other in members else 0
     parts = [payload * (index + 1) // count - payload * index // count for index in range(count)]
@@ -189,7 +189,7 @@ def _chain(
 
     ``kind`` is what they do together, default what was requested.
     """
-    members = _own(request, groups)
+    members = _group_of(request, groups)
     count, me = len(members), members.index(request.me)
     kind = kind or request.kind
     pace = topology.widest(members)
@@ -256,7 +256,7 @@ def _in_levels(request: CollectiveRequest, boards: tuple[tuple[int, ...], ...], 
 def _levels(request: CollectiveRequest, topology: Topology) -> tuple[TransferStep, ...]:
     """Reduce on the board, then among ranks of the same place on every board, then gather on the board."""
     boards = topology.boards
-    board = _own(request, boards)
+    board = _group_of(request, boards)
     place = board.index(request.me)
     across = tuple(zip(*boards, strict=True))
     payload, size = request.size_bytes, len(board)
@@ -275,7 +275,7 @@ def _between_boards(
     request: CollectiveRequest, topology: Topology, across: Groups, payload: int
 ) -> tuple[TransferStep, ...]:
     """Return the steps of ranks of the same place on every board: in the super-node first, then between super-nodes."""
-    inside = topology.super_nodes(_own(request, across))
+    inside = topology.super_nodes(_group_of(request, across))
     size, count = len(inside[0]), len(inside)
     if size == 1 or count == 1 or any(len(each) != size for each in inside):
         return _chain(request, topology, across, payload, ring=False)
@@ -294,6 +294,6 @@ def _between_boards(
     return (*first, *_chain(request, topology, beyond, part, ring=False))
 
 
-def _own(request: CollectiveRequest, groups: Groups) -> tuple[int, ...]:
+def _group_of(request: CollectiveRequest, groups: Groups) -> tuple[int, ...]:
     """Return the one of *groups* that this rank is in."""
     return next(group for group in groups if request.me in group)
