@@ -1,11 +1,13 @@
 """
 A session of a million kernels: written raw, parsed, and exported as csv, JSON and database.
 
-``python benchmarks/bench_million.py [kernels]``. Every stage runs in a process of its own, which says how much memory
-it had at most (``ru_maxrss``; for an export with the parsing before it). Beside each stage that leaves files the
-same bytes are written again, plainly: once only handed to the system, once with a flush to the disk. The ratios are
-those of the stage to the medians of the plain writes, in time that passed; processor time is told beside it, because it
-says more on a machine with other work. No framework takes part: operators are made up, each launches
+``python benchmarks/bench_million.py [kernels]``. More than a million are a session of a million whose records follow
+again, each time later, because simulating all at once would take more memory than what is measured. Every stage runs in
+a process of its own, which says how much memory it had at most (``ru_maxrss``; for an export with the parsing before
+it). Beside each stage that leaves files the same bytes are written again, plainly: once only handed to the system, once
+with a flush to the disk. The ratios are those of the stage to the medians of the plain writes, in time that passed;
+processor time is told beside it, because it says more on a machine with other work.
+No framework takes part: operators are made up, each launches
 one kernel.
 """
 
@@ -25,7 +27,8 @@ from pathlib import Path
 
 import numpy as np
 
-from drynpu.deliverables.registry import GROUPS
+from drynpu.deliverables.framework_torch.facts import OP_MARK, OP_RANGE
+from drynpu.deliverables.registry import GROUPS, RECORD_KINDS
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
@@ -33,7 +36,8 @@ from drynpu.products import load_profile
 from drynpu.products.toolkit import _msprof
 from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.products.toolkit._reports import Reports
-from drynpu.raw import ClockAnchors
+from drynpu.raw import ClockAnchors, ProfReader, read_tlv, write_tlv
+from drynpu.raw._slices import find_slices
 from drynpu.recorder import Setup, _recording, write_recording
 from drynpu.simulate import Destination, Recording
 from drynpu.tables import Profile
@@ -48,7 +52,7 @@ ANCHORS = ClockAnchors(
     device_hz=50_000_000,
 )
 PID = 4321
-OPERATORS, SIGNATURES = 40, 256
+OPERATORS, SIGNATURES, ONCE = 40, 256, 1_000_000
 BLOCK, ROUNDS = 1 << 22, 3
 WRITERS = ("write_framework_data", "write_prof")
 GOAL_RATIO, GOAL_MB = 8, 1500
@@ -127,6 +131,49 @@ def write(directory: Path, count: int) -> Spent:
     return sum(seconds for seconds, _ in spent), sum(cpu for _, cpu in spent)
 
 
+HOST_KINDS = ("api_event", "node_basic_info", "tensor_info", "task_track")
+DEVICE_KINDS = ("ffts_profile", "stars_soc")
+TIMES = {"timestamp", "begin", "end", "tick", "start_tick", "end_tick"}
+FRAMEWORK = {"torch.op_range": (OP_RANGE, 1, ("start", "end")), "torch.op_mark": (OP_MARK, 2, ("time",))}
+
+
+def repeat(session: Path, times: int) -> None:
+    """Let the records of a session follow *times* times, each time a whole session later."""
+    (prof,) = session.glob("PROF_*")
+    reader = ProfReader(prof, RECORD_KINDS)
+    calls = reader.read("api_event")
+    # Of whole ticks of 20 ns, and longer than the device had work for.
+    later_ns = (int(calls["end"].max() - calls["begin"].min()) // 1000 + 100_000_000) * 1000
+    for name in (*HOST_KINDS, *DEVICE_KINDS):
+        on_device = name in DEVICE_KINDS
+        kind, shift = RECORD_KINDS.record(name), later_ns // 20 if on_device else later_ns
+        folder = prof / ("device_0" if on_device else "host") / "data"
+        slices = find_slices(folder, kind.stem)
+        records = np.frombuffer(b"".join(each.path.read_bytes() for each in slices), kind.dtype).copy()
+        for each in slices[1:]:
+            each.path.unlink()
+        slices[0].path.with_name(f"{slices[0].path.name}.done").write_bytes(b"")
+        with slices[0].path.open("wb") as stream:
+            for _ in range(times):
+                stream.write(records.tobytes())
+                for field in TIMES.intersection(records.dtype.names or ()):
+                    records[field] += np.uint64(shift)
+    for name, (layout, number, fields) in FRAMEWORK.items():
+        path = session / "FRAMEWORK" / name
+        found = read_tlv(path, layout, number)
+        fixed, part = found.fixed, session / "part"
+        count = int(fixed["correlation_id"].max()) + 1 if "correlation_id" in (fixed.dtype.names or ()) else 0
+        with path.open("wb") as stream:
+            for _ in range(times):
+                write_tlv(part, number, fixed, found.text_index, found.texts)
+                stream.write(part.read_bytes())
+                for field in fields:
+                    fixed[field] += later_ns
+                if count:
+                    fixed["correlation_id"] += np.uint64(count)
+        part.unlink()
+
+
 def timed(function: Callable[..., object], spent: list[Spent]) -> Callable[..., object]:
     def wrapper(*arguments: object, **keywords: object) -> object:
         begin = now()
@@ -162,7 +209,9 @@ def export(what: str, profile: Profile, directory: Path) -> Spent:
 def stage(what: str, session: Path, out: Path, count: int) -> None:
     """Run one stage in this process and print what it took as JSON."""
     if what == "write":
-        seconds, cpu = write(session, count)
+        seconds, cpu = write(session, min(count, ONCE))
+        if count > ONCE:
+            repeat(session, count // ONCE)
     else:
         begin = now()
         profile = load_profile(session)

@@ -64,7 +64,7 @@ from drynpu.raw._text_lines import (
     read_counters,
     write_counters,
 )
-from drynpu.raw._tlv import FlatRecords, TlvRecords, read_flat, read_tlv, write_flat, write_tlv
+from drynpu.raw._tlv import FlatRecords, TlvFile, TlvRecords, read_flat, read_tlv, write_flat, write_tlv
 from drynpu.raw._writer import SLICE_BYTES, ProfWriter, new_prof_directory
 
 __all__ = [
@@ -96,6 +96,7 @@ __all__ = [
     "RecordKinds",
     "Row",
     "TextKind",
+    "TlvFile",
     "TlvRecords",
     "additional_info",
     "aicpu_record",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from drynpu._errors import OutputError
@@ -56,6 +56,28 @@ def write_with_done(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
     """Write a file, then the mark that says it is complete."""
     size = write_atomically(path, chunks)
     write_atomically(path.with_name(path.name + DONE), [f"filesize:{size}\n".encode()])
+
+
+def read_blocks(path: Path, purpose: str, block_bytes: int) -> Iterator[bytes]:
+    """
+    Yield the bytes of a file in blocks, at least one; with -1 all at once.
+
+    Raises
+    ------
+    OutputError
+        As `read_bytes`.
+    """
+    if block_bytes < 0:
+        yield read_bytes(path, purpose)
+        return
+    try:
+        with path.open("rb", buffering=0) as file:
+            block = file.read(block_bytes)
+            yield block
+            while block := file.read(block_bytes):
+                yield block
+    except OSError as error:
+        raise OutputError(f"Cannot read {path} ({purpose}): {error.strerror}.") from error
 
 
 def read_bytes(path: Path, purpose: str) -> bytes:

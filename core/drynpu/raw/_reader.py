@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from drynpu._errors import OutputError, RawFormatError
-from drynpu.arrays import Array
+from drynpu.arrays import Array, Records
 from drynpu.raw._clock import NS_PER_S, ClockAnchors
 from drynpu.raw._clock_files import collection_end, collection_start, counter_base, reading, require
 from drynpu.raw._controls import read_json
@@ -21,7 +22,7 @@ from drynpu.raw._info import DeviceInfo, HostInfo
 from drynpu.raw._record_kind import RecordKind
 from drynpu.raw._record_kinds import NO_KINDS, RecordKinds
 from drynpu.raw._sane import Bounds, bounds_of, only_sane
-from drynpu.raw._slices import note_cut, read_records
+from drynpu.raw._slices import PART_BYTES, join_parts, note_cut, record_parts
 from drynpu.raw._text_files import processes, read_rows
 from drynpu.raw._text_kind import TextKind
 
@@ -229,13 +230,29 @@ class ProfReader:
             If the profile has no such device, or a file cannot be read.
         """
         entry = self._kinds.record(kind)
+        return join_parts(entry, list(self._parts(kind, device_id, prefix, sys.maxsize)))
+
+    def parts(self, kind: str, device_id: int | None = None, prefix: str | None = None) -> Iterator[Records]:
+        """
+        Yield the records that `read` returns in parts of some megabytes; notes are complete when all were taken.
+
+        Raises
+        ------
+        RawFormatError, OutputError
+            As `read`.
+        """
+        return self._parts(kind, device_id, prefix, PART_BYTES)
+
+    def _parts(self, kind: str, device_id: int | None, prefix: str | None, part_bytes: int) -> Iterator[Records]:
+        entry = self._kinds.record(kind)
         directory = self._data(entry, device_id)
         with self._noting() as notes:
-            records = read_records(directory, entry, notes, prefix)
+            parts = record_parts(directory, entry, notes, prefix, part_bytes)
             if not self._possible_only:
-                return records
+                yield from parts
+                return
             note_cut(directory, entry, notes)
-            return only_sane(records, entry, self._bounds(device_id), notes)
+            yield from only_sane(parts, entry, lambda: self._bounds(device_id), notes)
 
     def read_text(self, kind: str, device_id: int | None = None, pid: int | None = None) -> pl.DataFrame:
         """

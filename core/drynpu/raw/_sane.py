@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from attrs import frozen
@@ -49,28 +49,32 @@ def bounds_of(anchors: Callable[[], ClockAnchors]) -> Bounds:
     return Bounds(host=(host[0], host[1]), ticks=(ticks[0], ticks[1]))
 
 
-def only_sane(records: Records, entry: RecordKind, bounds: Bounds, notes: list[str]) -> Records:
+def only_sane(
+    parts: Iterable[Records], entry: RecordKind, bounds: Callable[[], Bounds], notes: list[str]
+) -> Iterator[Records]:
     """
     Leave out the records that hold what no recording can: times far away from it, ids and sizes beyond all limits.
 
-    A time of 0 stands for none and is kept, and so is the mark of an event where a call has its end.
+    A time of 0 stands for none and is kept, and so is the mark of an event where a call has its end. What was left out
+    is noted when all parts have passed.
     """
-    good = np.ones(len(records), bool)
-    wrong = []
-    for name in records.dtype.names or ():
-        column = records[name]
-        if column.dtype != np.uint64 or column.ndim > 1:
-            continue
-        fine = _fine(name, column, entry, bounds)
-        if fine is not None and not fine.all():
-            wrong.append(name)
-            good &= fine
-    if not wrong:
-        return records
-    count = len(good) - int(good.sum())
-    notes.append(f"{entry.name}: {count} record(s) with an impossible {' or '.join(wrong)} were left out")
-    kept: Records = records[good]
-    return kept
+    wrong: set[str] = set()
+    count = 0
+    for records in parts:
+        good = np.ones(len(records), bool)
+        for name in records.dtype.names or ():
+            column = records[name]
+            if column.dtype != np.uint64 or column.ndim > 1:
+                continue
+            fine = _fine(name, column, entry, bounds())
+            if fine is not None and not fine.all():
+                wrong.add(name)
+                good &= fine
+        count += len(good) - int(good.sum())
+        yield records if good.all() else records[good]
+    if wrong:
+        named = " or ".join(name for name in entry.dtype.names or () if name in wrong)
+        notes.append(f"{entry.name}: {count} record(s) with an impossible {named} were left out")
 
 
 def _fine(name: str, column: Records, entry: RecordKind, bounds: Bounds) -> Bools | None:

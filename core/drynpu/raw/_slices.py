@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 from attrs import frozen
 
 from drynpu._errors import OutputError
-from drynpu.arrays import U8, Array, Records
+from drynpu.arrays import U8, Records
 from drynpu.raw._files import DONE
 from drynpu.raw._record_kind import RecordKind
 
@@ -24,6 +25,8 @@ _LEAST_BYTES = 8
 """Of a record that says its size: head and alignment."""
 _PROBED = 32
 """Records looked at to find where records begin."""
+PART_BYTES = 32 << 20
+"""Bytes of records that are in memory at one time, where they are read in parts."""
 
 
 @frozen
@@ -60,29 +63,47 @@ def find_slices(directory: Path, stem: str) -> list[Slice]:
 
 def read_records(directory: Path, entry: RecordKind, notes: list[str], prefix: str | None = None) -> Records:
     """
-    Read all records of a kind in a data directory; what cannot be used is left out and noted.
-
-    *prefix* (``unaging``, ``aging``) chooses files by the beginning of their name.
+    Read all records of a kind in a data directory at once; see `record_parts`.
 
     Raises
     ------
     OutputError
         If a slice cannot be read.
     """
-    parts: list[Array] = []
+    return join_parts(entry, list(record_parts(directory, entry, notes, prefix, sys.maxsize)))
+
+
+def join_parts(entry: RecordKind, parts: Sequence[Records]) -> Records:
+    """Return the records of all parts."""
+    if not parts:
+        return np.zeros(0, entry.dtype)
+    # By bytes: numpy would give joined records a layout of its own, without the reserved bytes.
+    joined = [np.ascontiguousarray(part).view(np.uint8) for part in parts]
+    return parts[0] if len(parts) == 1 else np.concatenate(joined).view(entry.dtype)
+
+
+def record_parts(
+    directory: Path, entry: RecordKind, notes: list[str], prefix: str | None = None, part_bytes: int = PART_BYTES
+) -> Iterator[Records]:
+    """
+    Yield all records of a kind in a data directory in parts; what cannot be used is left out and noted.
+
+    *prefix* (``unaging``, ``aging``) chooses files by the beginning of their name. Files that together have no more
+    than *part_bytes* are one part.
+
+    Raises
+    ------
+    OutputError
+        If a slice cannot be read.
+    """
     for stem in (entry.stem, *entry.also):
         slices = find_slices(directory, stem)
         if prefix is not None:
             slices = [part for part in slices if part.rank == _PREFIXES.index(prefix)]
         for run in unbroken(slices, stem, notes):
             note_unfinished(run, notes)
-            parts.append(_records(_read(run), entry, f"{run[0].path.parent.parent.name}/{run[0].path.name}", notes))
-    if not parts:
-        return np.zeros(0, entry.dtype)
-    # By bytes: numpy would give joined records a layout of its own, without the reserved bytes.
-    joined = [np.ascontiguousarray(part).view(np.uint8) for part in parts]
-    records = parts[0] if len(parts) == 1 else np.concatenate(joined).view(entry.dtype)
-    return records if entry.function is None else records[entry.members(records)]
+            for records in _run_parts(run, entry, notes, part_bytes):
+                yield records if entry.function is None else records[entry.members(records)]
 
 
 def unbroken(slices: Sequence[Slice], stem: str, notes: list[str]) -> Iterator[list[Slice]]:
@@ -130,21 +151,68 @@ def _promised_size(mark: Path) -> int | None:
     return None if match is None else int(match[1])
 
 
-def _read(run: Sequence[Slice]) -> U8:
-    """Read the files into one array: joining them afterwards would take their room twice."""
+def _run_parts(run: Sequence[Slice], entry: RecordKind, notes: list[str], part_bytes: int) -> Iterator[Records]:
+    """Yield the records of files that follow each other, in parts of whole records."""
+    name, size = f"{run[0].path.parent.parent.name}/{run[0].path.name}", entry.dtype.itemsize
+    total = _size(run)
+    if entry.sized or total <= part_bytes:
+        data = next(_blocks(run, total, 0, total))
+        data = _same_size(data, size) if entry.sized else data
+        start, total = _first_record(data, len(data), entry), len(data)
+        blocks = iter((data[start:],))
+    else:
+        start = _first_record(next(_blocks(run, total, 0, (_PROBED + 2) * size)), total, entry)
+        blocks = _blocks(run, total, start, part_bytes // size * size)
+    rest = (total - start) % size
+    if start:
+        notes.append(f"{name}: {start} leading bytes are not a whole record and were left out")
+    if rest:
+        notes.append(f"{name}: {rest} bytes at the end are not a whole record and were left out")
+    bad = 0
+    for block in blocks:
+        whole = len(block) // size * size
+        records = block[:whole].view(entry.dtype) if whole else np.zeros(0, entry.dtype)
+        if entry.constants:
+            good = entry.plausible(records)
+            bad += int(len(good) - good.sum())
+            records = records if good.all() else records[good]
+        yield records
+    if bad:
+        notes.append(f"{name}: {bad} records without the constant fields of {entry.name} were left out")
+
+
+def _size(run: Sequence[Slice]) -> int:
     try:
-        sizes = [entry.path.stat().st_size for entry in run]
-        data, filled = np.empty(sum(sizes), np.uint8), 0
-        for entry, size in zip(run, sizes, strict=True):
+        return sum(entry.path.stat().st_size for entry in run)
+    except OSError as error:
+        raise OutputError(f"Cannot read the records in {run[0].path.parent}: {error}.") from error
+
+
+def _blocks(run: Sequence[Slice], total: int, start: int, block_bytes: int) -> Iterator[U8]:
+    """Yield the bytes of the files from *start* on as arrays of *block_bytes*, whichever file they stand in."""
+    left = total - start
+    try:
+        room, filled = np.empty(min(block_bytes, left), np.uint8), 0
+        for entry in run:
             with entry.path.open("rb", buffering=0) as file:
-                filled += _fill(file, data[filled : filled + size])
+                size = entry.path.stat().st_size
+                if start >= size:
+                    start -= size
+                    continue
+                file.seek(start)
+                start = 0
+                while got := _fill(file, room[filled:]):
+                    filled, left = filled + got, left - got
+                    if filled == len(room) and left > 0:
+                        yield room
+                        room, filled = np.empty(min(block_bytes, left), np.uint8), 0
     except OSError as error:
         message = f"Cannot read the records in {run[0].path.parent}: {error}."
         raise OutputError(message) from error
     except MemoryError as error:
-        message = f"Cannot read the records in {run[0].path.parent}: {sum(sizes)} bytes do not fit into memory."
+        message = f"Cannot read the records in {run[0].path.parent}: {total} bytes do not fit into memory."
         raise OutputError(message) from error
-    return data[:filled]
+    yield room[:filled]
 
 
 def _fill(file: io.RawIOBase, room: U8) -> int:
@@ -152,26 +220,6 @@ def _fill(file: io.RawIOBase, room: U8) -> int:
     while filled < len(room) and (count := file.readinto(room[filled:].data)):
         filled += count
     return filled
-
-
-def _records(data: U8, entry: RecordKind, name: str, notes: list[str]) -> Records:
-    if entry.sized:
-        data = _same_size(data, entry.dtype.itemsize)
-    start = _first_record(data, entry)
-    count, rest = divmod(len(data) - start, entry.dtype.itemsize)
-    if start:
-        notes.append(f"{name}: {start} leading bytes are not a whole record and were left out")
-    if rest:
-        notes.append(f"{name}: {rest} bytes at the end are not a whole record and were left out")
-    records = data[start : len(data) - rest].view(entry.dtype) if count else np.zeros(0, entry.dtype)
-    if not entry.constants:
-        return records
-    good = entry.plausible(records)
-    if good.all():
-        return records
-    bad = int(len(good) - good.sum())
-    notes.append(f"{name}: {bad} records without the constant fields of {entry.name} were left out")
-    return records[good]
 
 
 def _same_size(data: U8, size: int) -> U8:
@@ -199,18 +247,18 @@ def _same_size(data: U8, size: int) -> U8:
     return np.concatenate(kept) if kept else data[:0]
 
 
-def _first_record(data: U8, entry: RecordKind) -> int:
+def _first_record(data: U8, total: int, entry: RecordKind) -> int:
     """
-    Offset of the first whole record.
+    Offset of the first whole record of *total* bytes, of which *data* are the first, more than `_PROBED` records.
 
     Files of whole records begin with one. Otherwise the bytes over are, as the vendor has it, the rest of a record
     whose beginning was in a deleted slice; but a file whose end was cut shows its records from the first byte
     on, and one that lost both is searched. The constant or reserved fields of the kind tell.
     """
     size = entry.dtype.itemsize
-    over = len(data) % size
-    if not over or len(data) < size:
-        return 0 if len(data) >= size else len(data)
+    over = total % size
+    if not over or total < size:
+        return 0 if total >= size else total
     best, best_share = over, -1.0
     for start in (over, 0, *range(1, size)):
         count = min((len(data) - start) // size, _PROBED)

@@ -18,7 +18,7 @@ from attrs import frozen
 
 from drynpu._errors import RawFormatError
 from drynpu.arrays import I64, U8, Array, Records
-from drynpu.raw._files import read_bytes, write_atomically
+from drynpu.raw._files import read_blocks, read_bytes, write_atomically
 from drynpu.raw._hash import encode_text
 
 _HEADER = struct.Struct("<HI")
@@ -111,12 +111,15 @@ def read_tlv(path: Path, dtype: np.dtype[np.void], record_type: int | None = Non
     OutputError
         If the file cannot be read at all.
     """
-    data = read_bytes(path, "records of the framework's host side")
-    notes: list[str] = []
-    starts, text_index, distinct = _scan(data, dtype.itemsize, record_type, path.name, notes)
-    texts = tuple(_decode_fields(blob, path.name, notes) for blob in distinct if blob)
-    fixed = _gather(np.frombuffer(data, np.uint8), starts, dtype)
-    return TlvRecords(fixed=fixed, text_index=text_index, texts=texts, notes=tuple(notes))
+    file = TlvFile(path, dtype, record_type)
+    parts = list(file.parts(-1))
+    texts = file.texts()
+    return TlvRecords(
+        fixed=parts[0][0] if len(parts) == 1 else np.concatenate([fixed for fixed, _ in parts]),
+        text_index=np.concatenate([index for _, index in parts]),
+        texts=texts,
+        notes=tuple(file.notes),
+    )
 
 
 def write_flat(path: Path, records: Records) -> None:
@@ -199,40 +202,79 @@ def _bytes_of(fixed: Records) -> U8:
     return np.ascontiguousarray(fixed).view(np.uint8).reshape(-1, size) if size else np.empty((len(fixed), 0), np.uint8)
 
 
-def _scan(
-    data: bytes, fixed_size: int, record_type: int | None, name: str, notes: list[str]
-) -> tuple[I64, I64, dict[bytes, int]]:
+class TlvFile:
     """
-    Return where the fixed parts of the usable records start, and the bytes of their text fields.
+    A TLV file that is read in parts; `texts` and `notes` are complete when all of them were taken.
 
-    Those are the number of each record's text fields, -1 for none, and the number by bytes. Numbers are kept in
-    arrays and bytes once, since objects for each record would take more room than the file.
+    Attributes
+    ----------
+    notes:
+        What was left out.
     """
-    starts, index = array("q"), array("q")
-    distinct: dict[bytes, int] = {b"": -1}
-    unpack, position, size = _HEADER.unpack_from, 0, len(data)
-    short = foreign = 0
-    while position + 6 <= size:
-        kind, length = unpack(data, position)
-        start = position + 6
-        position = start + length
-        if position > size:
-            position = start - 6
-            break
-        if record_type is not None and kind != record_type:
-            foreign += 1
-        elif length < fixed_size:
-            short += 1
-        else:
-            starts.append(start)
-            index.append(distinct.setdefault(data[start + fixed_size : position], len(distinct) - 1))
-    if position < size:
-        notes.append(f"{name}: {size - position} bytes at the end are not a whole record and were left out")
-    if short:
-        notes.append(f"{name}: {short} records shorter than their fixed part of {fixed_size} bytes were left out")
-    if foreign:
-        notes.append(f"{name}: {foreign} records of a type other than {record_type} were left out")
-    return np.frombuffer(starts, np.int64), np.frombuffer(index, np.int64), distinct
+
+    def __init__(self, path: Path, dtype: np.dtype[np.void], record_type: int | None = None) -> None:
+        self.path, self.dtype = path, dtype
+        self._type = record_type
+        self._distinct: dict[bytes, int] = {b"": -1}
+        self.notes: list[str] = []
+
+    def parts(self, part_bytes: int) -> Iterator[tuple[Records, I64]]:
+        """
+        Yield the fixed parts of the records and the number of their texts, -1 for none; at least one part.
+
+        A part has *part_bytes* of the file; -1: all of them.
+
+        Raises
+        ------
+        OutputError
+            If the file cannot be read.
+        """
+        short = foreign = 0
+        data, left = b"", 0
+        for block in read_blocks(self.path, "records of the framework's host side", part_bytes):
+            data = data + block if data else block
+            starts, index, end, bad = self._scan(data)
+            short, foreign = short + bad[0], foreign + bad[1]
+            yield _gather(np.frombuffer(data, np.uint8), starts, self.dtype), index
+            data = data[end:]
+            left = len(data)
+        name, size = self.path.name, self.dtype.itemsize
+        if left:
+            self.notes.append(f"{name}: {left} bytes at the end are not a whole record and were left out")
+        if short:
+            self.notes.append(f"{name}: {short} records shorter than their fixed part of {size} bytes were left out")
+        if foreign:
+            self.notes.append(f"{name}: {foreign} records of a type other than {self._type} were left out")
+
+    def texts(self) -> tuple[dict[int, str], ...]:
+        """Return the distinct sets of texts."""
+        return tuple(_decode_fields(blob, self.path.name, self.notes) for blob in self._distinct if blob)
+
+    def _scan(self, data: bytes) -> tuple[I64, I64, int, tuple[int, int]]:
+        """
+        Return where the fixed parts of the usable records start, the numbers of their texts, and where the last ends.
+
+        Numbers are kept in arrays and bytes once, since objects for each record would take more room than the file.
+        """
+        starts, index = array("q"), array("q")
+        unpack, position, size, fixed_size = _HEADER.unpack_from, 0, len(data), self.dtype.itemsize
+        distinct, record_type = self._distinct, self._type
+        short = foreign = 0
+        while position + 6 <= size:
+            kind, length = unpack(data, position)
+            start = position + 6
+            position = start + length
+            if position > size:
+                position = start - 6
+                break
+            if record_type is not None and kind != record_type:
+                foreign += 1
+            elif length < fixed_size:
+                short += 1
+            else:
+                starts.append(start)
+                index.append(distinct.setdefault(data[start + fixed_size : position], len(distinct) - 1))
+        return np.frombuffer(starts, np.int64), np.frombuffer(index, np.int64), position, (short, foreign)
 
 
 def _decode_fields(blob: bytes, name: str, notes: list[str]) -> dict[int, str]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu.arrays import I64
+from drynpu.arrays import I64, Array
 from drynpu.tables._stored import coded
 
 
@@ -47,6 +47,27 @@ def _series(name: str, value: object) -> pl.Series:
     if isinstance(value, pl.Series):
         return value.alias(name)
     return pl.Series(name, np.ascontiguousarray(np.asarray(value)))
+
+
+def order_by(first: I64, *others: Callable[[I64], Array]) -> I64 | None:
+    """
+    Return the order of rows by *first*, then by *others*; None if they stand so. Rows that are equal keep their order.
+
+    Few rows are equal in what comes first, a time: *others* return their values for those rows only.
+    """
+    order = None if (first[1:] >= first[:-1]).all() else np.argsort(first, kind="stable")
+    ordered = first if order is None else first[order]
+    equal = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if not len(equal):
+        return order
+    together = np.unique(np.concatenate([equal, equal + 1]))
+    rows = together if order is None else order[together]
+    sorted_rows = rows[np.lexsort((*(other(rows) for other in reversed(others)), first[rows]))]
+    if order is None and (sorted_rows == rows).all():
+        return None
+    order = np.arange(len(first)) if order is None else order
+    order[together] = sorted_rows
+    return order
 
 
 def ordinals(keys: I64) -> I64:

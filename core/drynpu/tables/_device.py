@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import polars as pl
 from attrs import field, frozen
 
-from drynpu.arrays import I64, Bools, Records
+from drynpu.arrays import I64, Array, Bools, Records
 from drynpu.deliverables.counters.facts import PmuFunction
 from drynpu.deliverables.tasks.facts_schedulers import SqeType
 from drynpu.raw import decode_stream_task, unpack_stars_header
+from drynpu.tables._column_file import RowFile
 from drynpu.tables._columns import ordinals
+from drynpu.tables._stored import Filled
 from drynpu.tables._task_events import TaskEvents
 
 _TASK_BITS = 32
+_MOST_KEYS = 2**62
+"""A task and a tick are one number of 64 bits."""
 AIC, AIV = 0, 1
 
 
@@ -50,9 +56,12 @@ def pair_tasks(events: TaskEvents) -> DeviceTasks:
 
     A start without an end (the run was killed) and an end without a start are dropped, with a note.
     """
-    key = task_key(events.stream, events.task)
-    order = np.lexsort((events.is_end, events.tick, key))
-    key, tick, is_end, sqe = key[order], events.tick[order], events.is_end[order], events.sqe[order]
+    key = task_key(events.stream.astype(np.int64), events.task.astype(np.int64))
+    tick, is_end, sqe, mixed = events.tick, events.is_end, events.sqe, events.mixed
+    del events
+    order = _event_order(key, tick, is_end)
+    key, tick, is_end, sqe = key[order], tick[order], is_end[order], sqe[order]
+    del order
     starts = np.flatnonzero(~is_end)
     following = np.minimum(starts + 1, max(len(key) - 1, 0))
     ended = is_end[following] & (key[following] == key[starts]) if len(starts) else np.zeros(0, bool)
@@ -63,19 +72,36 @@ def pair_tasks(events: TaskEvents) -> DeviceTasks:
     batch = _batches(key[starts])
     place = ordinals(key[starts])
     rows = starts[ended]
-    mixed_start, mixed_end = _mixed_ticks(events.mixed, key[rows], place[ended])
+    mixed_start, mixed_end = _mixed_ticks(mixed, key[rows], place[ended])
     return DeviceTasks(
         stream_id=key[rows] >> _TASK_BITS,
         task_id=key[rows] & (1 << _TASK_BITS) - 1,
         batch_id=batch[ended],
         ordinal=place[ended],
-        sqe_type=sqe[rows],
+        sqe_type=sqe[rows].astype(np.int64),
         start_tick=begin[ended],
         end_tick=tick[rows + 1],
         notes=notes,
         mixed_start=mixed_start,
         mixed_end=mixed_end,
     )
+
+
+def _event_order(key: I64, tick: I64, is_end: Bools) -> I64:
+    """Return the order of events by key, tick and end, as one number of each where 64 bits are enough."""
+    if not len(key):
+        return np.zeros(0, np.int64)
+    distinct = np.sort(pl.Series(key).unique().to_numpy())
+    low, span = int(tick.min()), int(tick.max()) - int(tick.min()) + 1
+    if len(distinct) * span * 2 >= _MOST_KEYS:
+        order: I64 = np.lexsort((is_end, tick, key))
+        return order
+    wide = np.searchsorted(distinct, key).astype(np.int64, copy=False)
+    wide *= span
+    wide += tick - low
+    wide *= 2
+    wide += is_end
+    return np.argsort(wide, kind="stable")
 
 
 def _mixed_ticks(events: TaskEvents | None, key: I64, ordinal: I64) -> tuple[I64 | None, I64 | None]:
@@ -123,22 +149,68 @@ def _batches(key: I64) -> I64:
 @frozen(eq=False)
 class Counters:
     """
-    Counters of the tasks of one device; one row per task, zero where a half was not measured.
+    Counters of the tasks of one device; one row per task.
 
-    ``measured`` tells which tasks have any; ``start_tick``/``end_tick`` are the operator's own ticks, 0 if none;
-    ``cycles`` is int64 ``[n, 2]`` and ``pmu`` int64 ``[n, 2, slots]``: cube half, vector half. ``core_ticks`` is int64
-    ``[n, 2]``: how long each half took, where the records say so.
+    ``measured`` tells which tasks have any; ``start_tick``/``end_tick`` are the operator's own ticks, 0 if none.
+    ``core_ticks`` is int64 ``[n, 2]``: how long each half took, where the records say so. What cores counted stays in
+    the records, which are by far the largest: `of` adds them up.
     """
 
     measured: Bools
     start_tick: I64
     end_tick: I64
-    cycles: I64
-    pmu: I64 = field(repr=False)
+    counted: CountedRecords = field(repr=False)
     core_ticks: I64 | None = None
 
+    def of(self, rows: I64) -> tuple[I64, I64]:
+        """
+        Return cycles, int64 ``[m, 2]``, and events, int64 ``[m, 2, slots]``, of tasks by their rows.
 
-def task_counters(records: Records, tasks: DeviceTasks) -> Counters:
+        The second axis is cube half, vector half; a half that was not measured is zero.
+        """
+        return self.counted.sums(rows)
+
+
+class CountedRecords:
+    """What records counted, with the task and the half that each belongs to; large ones lie in a file."""
+
+    def __init__(self, slots: int) -> None:
+        layout = np.dtype([("cycles", "<u8"), ("pmu", "<u8", (slots,))])
+        self._records, self._rows, self._halves = RowFile(layout), Filled("i8"), Filled("u1")
+        self._sorted: tuple[I64, I64 | None, Array] | None = None
+
+    def add(self, row: I64, half: I64, records: Records) -> None:
+        """Add records, each with its task and half."""
+        kept = np.empty(len(records), self._records.kind)
+        kept["cycles"], kept["pmu"] = records["total_cycles"], records["pmu"]
+        self._records.append(kept)
+        self._rows.append(row)
+        self._halves.append(half)
+
+    def sums(self, rows: I64) -> tuple[I64, I64]:
+        """Return the sums of the records of tasks; see `Counters.of`."""
+        task, order, halves = self._by_task()
+        slots = self._records.kind["pmu"].shape[0]
+        cycles, pmu = np.zeros((len(rows), 2), np.int64), np.zeros((len(rows), 2, slots), np.int64)
+        first, last = (np.searchsorted(task, rows, side=side) for side in ("left", "right"))
+        for turn in range(int((last - first).max(initial=0))):
+            wanted = np.flatnonzero(last - first > turn)
+            place = first[wanted] + turn if order is None else order[first[wanted] + turn]
+            found = self._records.gather(place)
+            half = halves[place]
+            cycles[wanted, half] += found["cycles"].astype(np.int64)
+            pmu[wanted, half] += found["pmu"].astype(np.int64)
+        return cycles, pmu
+
+    def _by_task(self) -> tuple[I64, I64 | None, Array]:
+        if self._sorted is None:
+            rows = self._rows.values()
+            order = None if (rows[1:] >= rows[:-1]).all() else np.argsort(rows, kind="stable")
+            self._sorted = (rows if order is None else rows[order]), order, self._halves.values()
+        return self._sorted
+
+
+def task_counters(parts: Iterable[Records], tasks: DeviceTasks) -> Counters:
     """
     Give each ffts_profile record to the task it was taken from (cann_msprof.md 7.4).
 
@@ -146,23 +218,26 @@ def task_counters(records: Records, tasks: DeviceTasks) -> Counters:
     cube half; everything else is the vector half. Block records (0x29) are summed over the blocks of a core type.
     A record belongs to the last task with its stream and task id that had started when the record ended.
     """
-    function, _, _ = unpack_stars_header(records["header"])
-    context = function == PmuFunction.CONTEXT_PMU.value
-    block = function == PmuFunction.BLOCK_PMU.value
-    kind, sub = records["ffts"] >> 13, records["sub_task"] & 0xFF
-    cube = np.where(context, (kind == 0) | ((kind == 4) & ((sub == 0) | (sub == 6))), (records["ffts"] & 1) == 0)
-    row = _rows(tasks, records)
-    usable = (row >= 0) & (context | block)
-    count = len(tasks.task_id)
-    measured, cycles, pmu = _sums(count, row[usable], np.where(cube, AIC, AIV)[usable], records[usable])
-    start, end = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    timed = usable & context & (records["end_tick"] > records["start_tick"])
-    start[row[timed]] = records["start_tick"][timed].astype(np.int64)
-    end[row[timed]] = records["end_tick"][timed].astype(np.int64)
-    return Counters(measured=measured, start_tick=start, end_tick=end, cycles=cycles, pmu=pmu)
+    owners, found = _Owners.of(task_key(tasks.stream_id, tasks.task_id), tasks.start_tick), _Found(len(tasks.task_id))
+    for records in parts:
+        function, _, _ = unpack_stars_header(records["header"])
+        context = function == PmuFunction.CONTEXT_PMU.value
+        block = function == PmuFunction.BLOCK_PMU.value
+        kind, sub = records["ffts"] >> 13, records["sub_task"] & 0xFF
+        of_cube = (kind == 0) | ((kind == 4) & ((sub == 0) | (sub == 6)))
+        cube = np.where(context, of_cube, (records["ffts"] & 1) == 0)
+        streams, ids = decode_stream_task(records["stream_id"], records["task_id"])
+        keys = task_key(streams.astype(np.int64), ids.astype(np.int64))
+        row = owners.rows(keys, records["end_tick"].astype(np.int64))
+        usable = (row >= 0) & (context | block)
+        found.add(row[usable], np.where(cube, AIC, AIV)[usable], records[usable])
+        timed = usable & context & (records["end_tick"] > records["start_tick"])
+        found.start[row[timed]] = records["start_tick"][timed].astype(np.int64)
+        found.end[row[timed]] = records["end_tick"][timed].astype(np.int64)
+    return found.counters()
 
 
-def task_counters_v6(records: Records, tasks: DeviceTasks) -> Counters:
+def task_counters_v6(parts: Iterable[Records], tasks: DeviceTasks) -> Counters:
     """
     Give each ffts_profile record of a 950 to the task it was taken from, as :func:`task_counters`.
 
@@ -170,26 +245,20 @@ def task_counters_v6(records: Records, tasks: DeviceTasks) -> Counters:
     operator ran. Block records are shares of the context's and are left out; the mark of an overflow changes nothing
     (Ascend/msprof chip6_pmu_calculator, whose pmu_bean_v6 compares it with a number of another type).
     """
-    function, _, _ = unpack_stars_header(records["header"])
-    row = _owners(tasks, tasks.task_id, records["task_id"].astype(np.int64), records["end_tick"].astype(np.int64))
-    usable = (row >= 0) & (function == PmuFunction.CONTEXT_PMU_V6.value)
-    row, half, chosen = row[usable], np.where(records["core_type"] & 1, AIV, AIC)[usable], records[usable]
-    count = len(tasks.task_id)
-    measured, cycles, pmu = _sums(count, row, half, chosen)
-    core_ticks = np.zeros((count, 2), np.int64)
-    np.add.at(core_ticks, (row, half), chosen["end_tick"].astype(np.int64) - chosen["start_tick"].astype(np.int64))
-    never = np.zeros(count, np.int64)
-    return Counters(measured=measured, start_tick=never, end_tick=never, cycles=cycles, pmu=pmu, core_ticks=core_ticks)
+    owners, found = _Owners.of(tasks.task_id, tasks.start_tick), _Found(len(tasks.task_id))
+    core_ticks = np.zeros((len(tasks.task_id), 2), np.int64)
+    for records in parts:
+        function, _, _ = unpack_stars_header(records["header"])
+        row = owners.rows(records["task_id"].astype(np.int64), records["end_tick"].astype(np.int64))
+        usable = (row >= 0) & (function == PmuFunction.CONTEXT_PMU_V6.value)
+        row, half, chosen = row[usable], np.where(records["core_type"] & 1, AIV, AIC)[usable], records[usable]
+        found.add(row, half, chosen)
+        spent = chosen["end_tick"].astype(np.int64) - chosen["start_tick"].astype(np.int64)
+        np.add.at(core_ticks, (row, half), spent)
+    return found.counters(core_ticks)
 
 
-def _rows(tasks: DeviceTasks, records: Records) -> I64:
-    streams, ids = decode_stream_task(records["stream_id"], records["task_id"])
-    keys = task_key(streams.astype(np.int64), ids.astype(np.int64))
-    task_keys = task_key(tasks.stream_id, tasks.task_id)
-    return _owners(tasks, task_keys, keys, records["end_tick"].astype(np.int64))
-
-
-def task_counters_hwts(records: Records, tasks: DeviceTasks) -> Counters:
+def task_counters_hwts(parts: Iterable[Records], tasks: DeviceTasks) -> Counters:
     """
     Give each aicore record to the task it was taken from.
 
@@ -197,33 +266,77 @@ def task_counters_hwts(records: Records, tasks: DeviceTasks) -> Counters:
     """
     on_core = np.flatnonzero(np.isin(tasks.sqe_type, (SqeType.AI_CORE.value, SqeType.AIV.value)))
     task_keys = task_key(tasks.stream_id, tasks.task_id)[on_core]
-    key = task_key((records["stream_id"] % 2048).astype(np.int64), records["task_id"].astype(np.int64))
+    kept = list(parts)
+    keys = [task_key((part["stream_id"] % 2048).astype(np.int64), part["task_id"].astype(np.int64)) for part in kept]
+    key = np.concatenate(keys) if keys else np.zeros(0, np.int64)
     known = pl.DataFrame({"key": task_keys, "turn": ordinals(task_keys), "row": on_core})
     wanted = pl.DataFrame({"key": key, "turn": ordinals(key)})
     row = wanted.join(known, on=["key", "turn"], how="left", maintain_order="left")["row"].fill_null(-1).to_numpy()
-    usable = row >= 0
-    count = len(tasks.task_id)
-    half = np.full(int(usable.sum()), AIC)
-    measured, cycles, pmu = _sums(count, row[usable], half, records[usable])
-    never = np.zeros(count, np.int64)
-    return Counters(measured=measured, start_tick=never, end_tick=never, cycles=cycles, pmu=pmu)
+    found, begin = _Found(len(tasks.task_id)), 0
+    for records in kept:
+        rows = row[begin : begin + len(records)]
+        begin += len(records)
+        usable = rows >= 0
+        found.add(rows[usable], np.full(int(usable.sum()), AIC), records[usable])
+    return found.counters()
 
 
-def _sums(count: int, row: I64, half: I64, records: Records) -> tuple[Bools, I64, I64]:
-    cycles, pmu = np.zeros((count, 2), np.int64), np.zeros((count, 2, records["pmu"].shape[1]), np.int64)
-    np.add.at(cycles, (row, half), records["total_cycles"].astype(np.int64))
-    np.add.at(pmu, (row, half), records["pmu"].astype(np.int64))
-    measured = np.zeros(count, bool)
-    measured[row] = True
-    return measured, cycles, pmu
+class _Found:
+    """Counters of *count* tasks while they are found."""
+
+    def __init__(self, count: int) -> None:
+        self.measured, self.start, self.end = (
+            np.zeros(count, bool),
+            np.zeros(count, np.int64),
+            np.zeros(count, np.int64),
+        )
+        self._counted: CountedRecords | None = None
+
+    def add(self, row: I64, half: I64, records: Records) -> None:
+        if self._counted is None:
+            self._counted = CountedRecords(records["pmu"].shape[1])
+        self._counted.add(row, half, records)
+        self.measured[row] = True
+
+    def counters(self, core_ticks: I64 | None = None) -> Counters:
+        return Counters(self.measured, self.start, self.end, self._counted or CountedRecords(0), core_ticks)
 
 
-def _owners(tasks: DeviceTasks, task_keys: I64, key: I64, tick: I64) -> I64:
-    """Return the row of the last task with each key that had started by each tick, -1 if none; *own* are its keys."""
-    codes = np.unique(np.concatenate([task_keys, key]), return_inverse=True)[1].reshape(-1).astype(np.int64)
-    ticks = np.unique(np.concatenate([tasks.start_tick, tick]), return_inverse=True)[1].reshape(-1).astype(np.int64)
-    wide = codes * (len(ticks) + 1) + ticks
-    order = np.argsort(wide[: len(task_keys)], kind="stable")
-    position = np.searchsorted(wide[: len(task_keys)][order], wide[len(task_keys) :], side="right") - 1
-    found = np.where(position >= 0, order[np.maximum(position, 0)], -1) if len(task_keys) else np.full(len(key), -1)
-    return np.where((found >= 0) & (task_keys[found] == key), found, -1) if len(task_keys) else found
+@frozen(eq=False)
+class _Owners:
+    """Finds the last task of a key that had started by a tick."""
+
+    distinct: I64
+    low: int
+    span: int
+    starts: I64
+    order: I64 | None
+    ranked: I64 | None
+
+    @classmethod
+    def of(cls, task_keys: I64, start_tick: I64) -> _Owners:
+        distinct = np.sort(pl.Series(np.ascontiguousarray(task_keys)).unique().to_numpy())
+        if not len(task_keys):
+            return cls(distinct, 0, 1, np.zeros(0, np.int64), None, None)
+        low, ranked = int(start_tick.min()), None
+        span = int(start_tick.max()) - low + 1
+        if len(distinct) * span >= _MOST_KEYS:
+            ranked = np.unique(start_tick)
+            start_tick, low, span = np.searchsorted(ranked, start_tick), 0, len(ranked)
+        wide = np.searchsorted(distinct, task_keys).astype(np.int64) * span + (start_tick - low)
+        order = None if (wide[1:] >= wide[:-1]).all() else np.argsort(wide, kind="stable")
+        return cls(distinct, low, span, wide if order is None else wide[order], order, ranked)
+
+    def rows(self, key: I64, tick: I64) -> I64:
+        """Return the row of the task of each key that had started last by each tick, -1 if none had."""
+        if not len(self.starts):
+            return np.full(len(key), -1, np.int64)
+        code = np.minimum(np.searchsorted(self.distinct, key), len(self.distinct) - 1).astype(np.int64)
+        tick = tick if self.ranked is None else np.searchsorted(self.ranked, tick, side="right") - 1
+        known = (self.distinct[code] == key) & (tick >= self.low)
+        wide = code * self.span + np.clip(tick - self.low, 0, self.span - 1)
+        place = np.searchsorted(self.starts, wide, side="right") - 1
+        # The last start at or before it may be of an earlier key.
+        known &= (place >= 0) & (self.starts[np.maximum(place, 0)] >= code * self.span)
+        found = place if self.order is None else self.order[np.maximum(place, 0)]
+        return np.asarray(np.where(known, found, -1), np.int64)

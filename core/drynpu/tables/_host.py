@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 import numpy as np
 import polars as pl
-from attrs import frozen
+from attrs import field, frozen
 
-from drynpu.arrays import I64, U16, Array, Records
+from drynpu.arrays import I64, Array, Bools, Records
 from drynpu.raw import EVENT_FLAG, HostLevel
 from drynpu.tables import intervals
+from drynpu.tables._columns import order_by
 from drynpu.tables._schemas import API, NO_MODEL
-from drynpu.tables._stored import Stored, Texts, coded
+from drynpu.tables._stored import Filled, Stored, Texts, coded
 
 LEVELS: Mapping[int, str] = MappingProxyType(
     {
@@ -44,24 +45,43 @@ class Dictionaries:
 @frozen(eq=False)
 class Calls:
     """
-    The API table with what is needed to find the call around a time.
+    The API table, which finds the call around a time.
 
-    ``level`` (as in the records), ``start_ns``, ``end_ns`` and ``tid`` are ``[n]`` beside the rows of ``table``.
+    ``levels`` are the numbers of the records' levels by the word in the table.
     """
 
     table: Stored
-    level: U16
-    start_ns: I64
-    end_ns: I64
-    tid: Array
+    levels: Mapping[str, int]
+    _open: dict[HostLevel, tuple[Array, intervals.OpenIntervals]] = field(factory=dict, init=False, repr=False)
+    """By level what `around` prepared; see `forget`."""
 
     def around(self, level: HostLevel, time_ns: I64, tid: I64) -> I64:
         """Return the row of the innermost call of *level* on the same thread at each time, -1 if none."""
-        rows = np.flatnonzero(self.level == level.value)
-        found = intervals.innermost(self.start_ns[rows], self.end_ns[rows], self.tid[rows], time_ns, tid)
-        if not len(rows):
-            return found
-        return np.where(found >= 0, rows[np.maximum(found, 0)], -1)
+        if level not in self._open:
+            self._open[level] = self._prepared(level)
+        rows, calls = self._open[level]
+        found = calls.around(time_ns, tid)
+        return np.where(found >= 0, rows[np.maximum(found, 0)].astype(np.int64), -1) if len(rows) else found
+
+    def forget(self) -> None:
+        """Let go what `around` keeps to answer quickly: as much as the calls themselves."""
+        self._open.clear()
+
+    def _prepared(self, level: HostLevel) -> tuple[Array, intervals.OpenIntervals]:
+        _, words = self.table.words["level"]
+        wanted = [number for number, word in enumerate(words) if self.levels.get(word) == level.value]
+        found = {
+            name: Filled(kind) for name, kind in (("row", "u4"), ("start_ns", "i8"), ("end_ns", "i8"), ("tid", "u4"))
+        }
+        begin = 0
+        for part in self.table.kept_slices("level", "start_ns", "end_ns", "tid"):
+            chosen = np.flatnonzero(np.isin(part["level"].to_numpy(), wanted))
+            found["row"].append(chosen + begin)
+            for name in ("start_ns", "end_ns", "tid"):
+                found[name].append(part[name].to_numpy()[chosen])
+            begin += part.height
+        calls = intervals.OpenIntervals.of(*(found[name].values() for name in ("start_ns", "end_ns", "tid")))
+        return found["row"].values(), calls
 
     def connection_id(self, rows: I64) -> I64:
         """Return the connection id of calls, -1 where the row is."""
@@ -70,84 +90,116 @@ class Calls:
     def model_id(self, time_ns: I64, tid: I64) -> I64:
         """Return the model executing around each time (item of the Model API), 4294967295 outside any."""
         rows = self.around(HostLevel.MODEL, time_ns, tid)
-        items = self.table.texts("item")
-        numbers = items.words.str.to_integer(strict=False).fill_null(NO_MODEL).to_numpy()
         result = np.full(len(rows), NO_MODEL)
         found = np.flatnonzero(rows >= 0)
-        result[found] = numbers[items.codes.gather(rows[found]).to_numpy()] if len(found) else NO_MODEL
+        if len(found):
+            items = self.table.texts("item")
+            numbers = items.words.str.to_integer(strict=False).fill_null(NO_MODEL).to_numpy()
+            result[found] = numbers[items.codes.gather(rows[found]).to_numpy()]
         return result
 
 
-def build_calls(records: Records, words: Dictionaries, to_unix: Callable[[I64], I64], pid: int) -> Calls:
+def build_calls(parts: Iterable[Records], words: Dictionaries, to_unix: Callable[[I64], I64], pid: int) -> Calls:
     """
-    Return the API table of api_event records.
+    Return the API table of api_event records, which come in parts.
 
     Rows are in time order, an enclosing call before what it encloses; ``connection_id`` counts them from 1
     (cann_msprof.md 7.6, native path). Pairs of events become one call.
     """
-    merged = _merge_events(records)
-    start, end = to_unix(merged["begin"].astype(np.int64)), to_unix(merged["end"].astype(np.int64))
-    order = _enclosing_first(start, end, merged["level"])
-    start, end = start[order], end[order]
-    np.maximum(end, start, out=end)
-    level, tid = merged["level"][order], merged["thread_id"][order].astype(np.int64)
-    columns = {
-        "connection_id": np.arange(1, len(order) + 1, dtype=np.int64),
-        "level": coded(level, lambda value: LEVELS.get(value, str(value))),
-        "name": _names(level, merged["type"][order], words),
-        "item": _items(level, merged["item_id"][order], words),
-        "pid": pid,
-        "tid": tid,
-        "start_ns": start,
-        "end_ns": end,
+    columns = {name: Filled(kind) for name, kind in _CALL_COLUMNS.items()}
+    names, items = Codes(), Codes()
+    events: list[Records] = []
+
+    def add(records: Records) -> None:
+        start, end = (to_unix(records[name].astype(np.int64)) for name in ("begin", "end"))
+        level = records["level"]
+        columns["start_ns"].append(start)
+        columns["end_ns"].append(np.maximum(end, start))
+        columns["level"].append(level)
+        columns["tid"].append(records["thread_id"])
+        columns["name"].append(names.add(level.astype(np.int64) << _TYPE_BITS | records["type"].astype(np.int64)))
+        columns["item"].append(items.add(records["item_id"], level == HostLevel.MODEL.value))
+
+    for records in parts:
+        event = records["end"] == np.uint64(EVENT_FLAG)
+        if event.any():
+            events.append(records[event])
+            records = records[~event]
+        add(records)
+    if events:
+        add(_paired(np.concatenate(events)))
+    return _calls(columns, names.texts(lambda key, _: _name(key, words)), items.texts(_item(words)), pid)
+
+
+_CALL_COLUMNS = {"start_ns": "i8", "end_ns": "i8", "level": "u2", "tid": "u4", "name": "u4", "item": "u4"}
+
+
+def _calls(columns: dict[str, Filled], names: pl.Series, items: pl.Series, pid: int) -> Calls:
+    """Return the calls in order; columns are let go one by one, because all of them are large."""
+    start, end, level = (columns.pop(name).values() for name in ("start_ns", "end_ns", "level"))
+    # Of calls that start together, longer ones and then higher levels stand first.
+    order = order_by(start, lambda rows: -end[rows], lambda rows: -level[rows].astype(np.int64))
+
+    def ordered(values: Array) -> Array:
+        return values if order is None else values[order]
+
+    start, end, level, tid = (ordered(values) for values in (start, end, level, columns.pop("tid").values()))
+    whole: dict[str, Callable[[], object]] = {
+        "connection_id": lambda: np.arange(1, len(start) + 1, dtype=np.min_scalar_type(len(start) + 1)),
+        "level": lambda: coded(level, lambda value: LEVELS.get(value, str(value))),
+        "name": lambda: Texts(pl.Series(ordered(columns.pop("name").values())), names),
+        "item": lambda: Texts(pl.Series(ordered(columns.pop("item").values())), items),
+        "pid": lambda: pid,
+        "tid": lambda: tid,
+        "start_ns": lambda: start,
+        "end_ns": lambda: end,
     }
-    table = Stored.from_columns(API, columns)
-    return Calls(table=table, level=level, start_ns=start, end_ns=end, tid=table.numbers["tid"].to_numpy())
+    words = {LEVELS.get(number, str(number)): number for number in np.unique(level).tolist()}
+    return Calls(table=Stored.from_makers(API, whole, len(start)), levels=words)
 
 
-def _enclosing_first(start: I64, end: I64, level: Records) -> I64:
-    """Return the order by start; of calls that start together, longer ones and then higher levels stand first."""
-    order = np.argsort(start, kind="stable")
-    ordered = start[order]
-    equal = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if not len(equal):
-        return order
-    # Few calls start together, so that the other keys are looked at for those only.
-    together = np.unique(np.concatenate([equal, equal + 1]))
-    rows = order[together]
-    order[together] = rows[np.lexsort((-level[rows].astype(np.int64), -end[rows], start[rows]))]
-    return order
+class Codes:
+    """Numbers of the distinct values that come in parts; a value may be of two kinds."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, bool], int] = {}
+
+    def add(self, values: Array, special: Bools | None = None) -> Array:
+        """Return the number of each value."""
+        numbers = np.empty(len(values), np.uint32)
+        for kind, chosen in ((False, None if special is None or not special.any() else ~special), (True, special)):
+            if kind and (chosen is None or not chosen.any()):
+                continue
+            of_kind = values if chosen is None else values[chosen]
+            distinct = np.sort(pl.Series(np.ascontiguousarray(of_kind)).unique().to_numpy())
+            codes = [self._known.setdefault((int(value), kind), len(self._known)) for value in distinct.tolist()]
+            found = np.array(codes, np.uint32)[np.searchsorted(distinct, of_kind)] if len(distinct) else numbers[:0]
+            if chosen is None:
+                return found
+            numbers[chosen] = found
+        return numbers
+
+    def numbers(self) -> I64:
+        """Return the values by their numbers."""
+        return np.array([value for value, _ in self._known], np.int64)
+
+    def texts(self, resolve: Callable[[int, bool], str]) -> pl.Series:
+        """Return the text of each number."""
+        return pl.Series([resolve(*key) for key in self._known], dtype=pl.String)
 
 
-def _names(level: Records, kind: Records, words: Dictionaries) -> Texts:
-    keys = level.astype(np.int64) << _TYPE_BITS | kind.astype(np.int64)
-
-    def name(key: int) -> str:
-        level, number = key >> _TYPE_BITS, key & (2**_TYPE_BITS - 1)
-        return words.types.get((level, number), f"{level}_{number}")
-
-    return coded(keys, name)
+def _name(key: int, words: Dictionaries) -> str:
+    level, number = key >> _TYPE_BITS, key & (2**_TYPE_BITS - 1)
+    return words.types.get((level, number), f"{level}_{number}")
 
 
-def _items(level: Records, item: Records, words: Dictionaries) -> Texts:
-    """Return the items: that of a Model API is the model's number, of every other level a text id."""
-    model = np.flatnonzero(level == HostLevel.MODEL.value)
-    numbers = coded(item[model], str)
-    item[model] = 0
-    items = coded(item, lambda value: words.hashes.get(value, ""))
-    if not len(model):
-        return items
-    codes = items.codes.to_numpy().astype(np.uint32)
-    codes[model] = numbers.codes.to_numpy().astype(np.uint32) + items.words.len()
-    return Texts(pl.Series(codes), pl.concat([items.words, numbers.words]))
+def _item(words: Dictionaries) -> Callable[[int, bool], str]:
+    """Return what gives the items: that of a Model API is the model's number, of every other level a text id."""
+    return lambda value, is_model: str(value) if is_model else words.hashes.get(value, "")
 
 
-def _merge_events(records: Records) -> Records:
+def _paired(events: Records) -> Records:
     """Join each event with the next one of the same (level, type, thread, request, item); drop the unpaired."""
-    event = records["end"] == np.uint64(EVENT_FLAG)
-    if not event.any():
-        return records
-    events = records[event]
     keys = [events[name] for name in ("item_id", "request_id", "thread_id", "type", "level")]
     order = np.lexsort((events["begin"], *keys))
     events, keys = events[order], [key[order] for key in keys]
@@ -158,6 +210,6 @@ def _merge_events(records: Records) -> Records:
     opening = np.flatnonzero(place % 2 == 0)
     opening = opening[(opening + 1 < len(events))]
     opening = opening[place[opening + 1] % 2 == 1]
-    pairs = events[opening].copy()
+    pairs: Records = events[opening].copy()
     pairs["end"] = events["begin"][opening + 1]
-    return np.concatenate([records[~event], pairs])
+    return pairs

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable
+
 import numpy as np
 import polars as pl
 from attrs import field, frozen
 
-from drynpu.arrays import I64, Records
+from drynpu.arrays import I64, Array, Records
 from drynpu.deliverables.tasks.facts import FLIP_TASK, MAINTENANCE, RUNTIME_TASK_TYPES
 from drynpu.raw import ClockAnchors, HostLevel, join_task_id
 from drynpu.tables._columns import ordinals
-from drynpu.tables._host import Calls, Dictionaries
-from drynpu.tables._stored import Stored, coded
+from drynpu.tables._host import Calls, Codes, Dictionaries
+from drynpu.tables._stored import Filled, Stored, Texts
 from drynpu.tables._task_events import UNKNOWN_STREAM
 
 _STREAM_SHIFT, _DEVICE_SHIFT = 32, 48
@@ -79,26 +82,65 @@ def launch_records(track: Records) -> Records:
     return np.asarray(track[~np.isin(track["task_type"], upkeep)])
 
 
+_COLUMNS = {
+    "time": "i8",
+    "key": "i8",
+    "host_batch": "i8",
+    "host_type": "u4",
+    "kernel": "u4",
+    "runtime": "i8",
+    "node": "i8",
+    "collective": "i8",
+    "model_id": "i8",
+}
+
+
 def launches(
-    track: Records, calls: Calls, words: Dictionaries, clock: ClockAnchors, *, wide_ids: bool = False
+    parts: Iterable[Records], calls: Calls, words: Dictionaries, clock: ClockAnchors, *, wide_ids: bool = False
 ) -> Launches:
-    """Return the launches that task_track records tell of; with *wide_ids* both halves of the id are one number."""
-    track = launch_records(track)
-    track = track[np.argsort(track["timestamp"], kind="stable")]
-    time = clock.host_to_unix(track["timestamp"].astype(np.int64))
-    tid = track["thread_id"].astype(np.int64)
-    device = (track["device_id"] & 0xFFF).astype(np.int64)
-    task, batch = track["task_id"].astype(np.int64), track["batch_id"].astype(np.int64)
-    if wide_ids:
-        task, batch = join_task_id(task, batch), np.zeros_like(batch)
-    key = launch_key(device, track["stream_id"].astype(np.int64), task)
-    columns = {
-        "host_batch": batch,
-        "host_type": coded(track["task_type"], words.runtime_type),
-        "kernel": coded(track["kernel_name"], lambda value: words.hashes.get(value, "")),
-        "runtime": calls.around(HostLevel.RUNTIME, time, tid),
-        "node": calls.around(HostLevel.NODE, time, tid),
-        "collective": calls.around(HostLevel.COMMUNICATION, time, tid),
-        "model_id": calls.model_id(time, tid),
+    """
+    Return the launches that task_track records tell of, which come in parts.
+
+    With *wide_ids* both halves of the id are one number.
+    """
+    columns = {name: Filled(kind) for name, kind in _COLUMNS.items()}
+    types, kernels = Codes(), Codes()
+    for track in map(launch_records, parts):
+        time = clock.host_to_unix(track["timestamp"].astype(np.int64))
+        tid = track["thread_id"].astype(np.int64)
+        device = (track["device_id"] & 0xFFF).astype(np.int64)
+        task, batch = track["task_id"].astype(np.int64), track["batch_id"].astype(np.int64)
+        if wide_ids:
+            task, batch = join_task_id(task, batch), np.zeros_like(batch)
+        found = {
+            "time": track["timestamp"].astype(np.int64),
+            "key": launch_key(device, track["stream_id"].astype(np.int64), task),
+            "host_batch": batch,
+            "host_type": types.add(track["task_type"]),
+            "kernel": kernels.add(track["kernel_name"]),
+            "runtime": calls.around(HostLevel.RUNTIME, time, tid),
+            "node": calls.around(HostLevel.NODE, time, tid),
+            "collective": calls.around(HostLevel.COMMUNICATION, time, tid),
+            "model_id": calls.model_id(time, tid),
+        }
+        for name, column in columns.items():
+            column.append(found[name])
+    time = columns.pop("time").values()
+    order = None if (time[1:] >= time[:-1]).all() else np.argsort(time, kind="stable")
+    del time
+
+    def ordered(name: str) -> Array:
+        values = columns.pop(name).values()
+        return values if order is None else values[order]
+
+    key = ordered("key")
+    texts = {
+        "host_type": lambda: Texts(
+            pl.Series(ordered("host_type")), types.texts(lambda kind, _: words.runtime_type(kind))
+        ),
+        "kernel": lambda: Texts(
+            pl.Series(ordered("kernel")), kernels.texts(lambda text, _: words.hashes.get(text, ""))
+        ),
     }
-    return Launches(key, ordinals(key), Stored.from_columns(_LAUNCHES, columns))
+    makers = {name: functools.partial(ordered, name) for name in _LAUNCHES} | texts
+    return Launches(key, ordinals(key), Stored.from_makers(_LAUNCHES, makers, len(key)))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
 import polars as pl
 
-from drynpu.arrays import I64, U64, Bools, Records
+from drynpu.arrays import I64, U64, Records
 from drynpu.deliverables.tasks.facts import MIX_RATIO_SHIFT, GeTaskType
 from drynpu.kernels import DTYPES, FORMATS
 from drynpu.tables._columns import ordinals
-from drynpu.tables._host import Dictionaries
-from drynpu.tables._stored import Stored, Texts, coded
+from drynpu.tables._host import Codes, Dictionaries
+from drynpu.tables._stored import Filled, Stored, Texts
 
 TASK_TYPES: Mapping[int, str] = MappingProxyType(
     {
@@ -44,6 +44,8 @@ _TEXT_COLUMNS = (
     "output_dtypes",
     "output_formats",
 )
+_TENSORS = ("op_name", "tensor_num", "tensors")
+"""What of a record of tensors is looked at."""
 _INFO = pl.Schema(
     {
         "node": pl.Int64,
@@ -56,20 +58,32 @@ _INFO = pl.Schema(
 )
 
 
+_REPORTED = {
+    "node": "i8",
+    "op_name": "u4",
+    "op_type": "u4",
+    "task_type": "u4",
+    "block": "u4",
+    "hf32": "?",
+    "dynamic": "?",
+}
+
+Nodes = Callable[[Records], I64]
+"""Returns the row of the node API call around each record, -1 if none."""
+
+
 def node_info(
-    basic: Records, basic_node: I64, tensors: Records, tensor_node: I64, words: Dictionaries, dynamic: Bools
+    basic: Iterable[tuple[Records, bool]], tensors: Iterable[Records], node_of: Nodes, words: Dictionaries
 ) -> Stored:
     """
     Return what is known of the operator of each node API call.
 
     Parameters
     ----------
-    basic, tensors:
-        node_basic_info ``[b]`` and tensor_info ``[t]`` records.
-    basic_node, tensor_node:
-        Row of the enclosing node API of each record, -1 if none.
-    dynamic:
-        Which of *basic* stood in files that age: their shapes were dynamic.
+    basic:
+        Parts of the node_basic_info records, and whether they stood in files that age: their shapes were dynamic.
+    tensors:
+        Parts of the tensor_info records.
 
     Returns
     -------
@@ -77,21 +91,37 @@ def node_info(
         One row per ``node`` that reported something, in the order of nodes; text columns are null where there was no
         tensor_info.
     """
+    columns = {name: Filled(kind) for name, kind in _REPORTED.items()}
+    codes = {name: Codes() for name in ("op_name", "op_type", "task_type")}
+    for records, dynamic in basic:
+        columns["node"].append(node_of(records))
+        for name, known in codes.items():
+            columns[name].append(known.add(records[name]))
+        columns["block"].append(records["block_dim"])
+        columns["hf32"].append((records["op_flag"] & 1).astype(bool))
+        columns["dynamic"].append(np.full(len(records), dynamic))
     # A call that launches several kernels of one operator reports it once; later reports add nothing.
-    node, first = np.unique(basic_node, return_index=True)
+    node, first = np.unique(columns.pop("node").values(), return_index=True)
     node, first = node[node >= 0], first[node >= 0]
-    block = basic["block_dim"][first]
-    columns = {
+    reported = {name: columns.pop(name).values()[first] for name in tuple(columns)}
+    block = reported.pop("block")
+    found = {
         "node": node,
-        "op_name": coded(basic["op_name"][first], lambda value: words.hashes.get(value, "")),
-        "op_type": coded(basic["op_type"][first], lambda value: words.hashes.get(value, "")),
-        "task_type": coded(basic["task_type"][first], lambda value: TASK_TYPES.get(value, str(value))),
-        "block_num": (block & 0xFFFF).astype(np.int64),
-        "mix_block_num": ((block & 0xFFFF) * (block >> MIX_RATIO_SHIFT)).astype(np.int64),
-        "hf32": (basic["op_flag"][first] & 1).astype(bool),
-        "dynamic": dynamic[first],
+        **{
+            name: Texts(pl.Series(reported[name]), known.texts(_words_of(name, words))) for name, known in codes.items()
+        },
+        "block_num": (block & 0xFFFF).astype(np.uint16),
+        "mix_block_num": (block & 0xFFFF) * (block >> MIX_RATIO_SHIFT),
+        "hf32": reported["hf32"],
+        "dynamic": reported["dynamic"],
     }
-    return Stored.from_columns(_INFO, columns | _tensor_texts(tensors, tensor_node, node))
+    return Stored.from_columns(_INFO, found | _tensor_texts(tensors, node_of, node))
+
+
+def _words_of(name: str, words: Dictionaries) -> Callable[[int, bool], str]:
+    if name == "task_type":
+        return lambda value, _: TASK_TYPES.get(value, str(value))
+    return lambda value, _: words.hashes.get(value, "")
 
 
 def distinct_rows(records: Records, fields: Sequence[str] | None = None) -> tuple[I64, I64]:
@@ -132,17 +162,30 @@ def _distinct(values: U64, axis: int | None = None) -> tuple[I64, I64]:
     return first.astype(np.int64), inverse.reshape(-1).astype(np.int64)
 
 
-def _tensor_texts(records: Records, node: I64, wanted: I64) -> dict[str, Texts]:
+def _tensor_texts(parts: Iterable[Records], node_of: Nodes, wanted: I64) -> dict[str, Texts]:
     """Return the six text columns of the nodes *wanted*; the records of one node are joined in file order."""
-    if (node < 0).any():  # a copy of all of them only where it is needed
-        records, node = records[node >= 0], node[node >= 0]
-    first, code = distinct_rows(records, ("op_name", "tensor_num", "tensors"))
+    nodes_seen, codes_seen = Filled("i8"), Filled("u4")
+    known: dict[bytes, int] = {}
+    samples: list[np.void] = []
+    for records in parts:
+        node = node_of(records)
+        if (node < 0).any():
+            records, node = records[node >= 0], node[node >= 0]
+        first, inverse = distinct_rows(records, _TENSORS)
+        numbers = np.empty(len(first), np.int64)
+        for index, sample in enumerate(records[first]):
+            numbers[index] = known.setdefault(b"".join(sample[name].tobytes() for name in _TENSORS), len(known))
+            if numbers[index] == len(samples):
+                samples.append(sample.copy())
+        nodes_seen.append(node)
+        codes_seen.append(numbers[inverse])
+    node, code = nodes_seen.values(), codes_seen.values().astype(np.int64)
     order = np.argsort(node, kind="stable")
     node, code = node[order], code[order]
     place = ordinals(node)
     nodes = node[place == 0]
     # chains[c] lists the distinct records that make up combination c; nodes refer to combinations.
-    chains: list[tuple[int, ...]] = [(int(value),) for value in range(len(first))]
+    chains: list[tuple[int, ...]] = [(int(value),) for value in range(len(samples))]
     chain = code[place == 0]
     for step in range(1, int(place.max(initial=0)) + 1):
         rows = np.searchsorted(nodes, node[place == step])
@@ -150,14 +193,14 @@ def _tensor_texts(records: Records, node: I64, wanted: I64) -> dict[str, Texts]:
         chain[rows] = len(chains) + inverse.reshape(-1)
         chains.extend((*chains[head], int(tail)) for head, tail in pairs.tolist())
     used, position = np.unique(chain, return_inverse=True)
-    described = [_describe([records[first[part]] for part in chains[index]]) for index in used.tolist()]
+    described = [_describe([samples[part] for part in chains[index]]) for index in used.tolist()]
     lookup = pl.DataFrame(described, schema=dict.fromkeys(_TEXT_COLUMNS, pl.String), orient="row")
     place = np.searchsorted(nodes, wanted)
-    known = place < len(nodes)
-    known[known] = nodes[place[known]] == wanted[known]
+    there = place < len(nodes)
+    there[there] = nodes[place[there]] == wanted[there]
     codes = np.zeros(len(wanted), np.min_scalar_type(len(used)))
-    codes[known] = position.reshape(-1)[place[known]]
-    shared = pl.select(pl.when(pl.Series(known)).then(pl.Series(codes))).to_series()
+    codes[there] = position.reshape(-1)[place[there]]
+    shared = pl.select(pl.when(pl.Series(there)).then(pl.Series(codes))).to_series()
     return {name: Texts(shared, lookup[name]) for name in _TEXT_COLUMNS}
 
 

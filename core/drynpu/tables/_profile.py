@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from drynpu.platforms import Platform, find_platform
 from drynpu.tables._schemas import KERNELS
-from drynpu.tables._stored import Stored, stored
+from drynpu.tables._stored import Stored, filed
 
 
 @frozen(eq=False, kw_only=True)
@@ -23,9 +23,9 @@ class ToolkitTables:
     once keeps it, and who is done lets it go.
     """
 
-    _api: Stored = field(repr=False, converter=stored)
-    _tasks: Stored = field(repr=False, converter=stored)
-    _kernels: Stored = field(repr=False, converter=stored)
+    _api: Stored = field(repr=False, converter=filed)
+    _tasks: Stored = field(repr=False, converter=filed)
+    _kernels: Stored = field(repr=False, converter=filed)
 
     @property
     def api(self) -> pl.DataFrame:
@@ -96,8 +96,8 @@ class Profile(ToolkitTables):
     end_ns: int
     notes: tuple[str, ...]
     product: str = "torch"
-    _host_ops: Stored = field(repr=False, converter=stored)
-    _queue: Stored = field(repr=False, converter=stored)
+    _host_ops: Stored = field(repr=False, converter=filed)
+    _queue: Stored = field(repr=False, converter=filed)
     allocations: pl.DataFrame = field(repr=False)
     python_calls: pl.DataFrame = field(repr=False)
     gc: pl.DataFrame = field(repr=False)
@@ -171,6 +171,17 @@ class Profile(ToolkitTables):
             There is no long table *name*, or it has no such column.
         """
         return self._long[name].compact(*columns)
+
+    def table(self, name: str) -> Stored:
+        """
+        Return one of the long tables as it is kept, for who reads it part by part.
+
+        Raises
+        ------
+        KeyError
+            There is no long table *name*.
+        """
+        return self._long[name]
 
     def rows(self, name: str, places: pl.Series) -> pl.DataFrame:
         """

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
 
-from drynpu.arrays import I64, Bools, Records
+from drynpu.arrays import I64, Array, Bools, Records
 from drynpu.deliverables.tasks import facts_schedulers as facts
 from drynpu.deliverables.tasks.facts_schedulers import SqeType, StarsFunction, TsState, TsTaskType
 from drynpu.platforms import Platform
 from drynpu.raw import decode_stream_task, unpack_stars_header
 
+_EVENT_KINDS = {"stream": "u4", "task": "u4", "tick": "i8", "is_end": "?", "sqe": "i2"}
+"""There are two events for every task, so they are narrow."""
 UNKNOWN_STREAM = 65_535
 """Stream of a task whose launch is not known, where the launch alone knows it."""
 _UNKNOWN_TYPE = -1
@@ -22,16 +25,16 @@ _UNKNOWN_TYPE = -1
 class TaskEvents:
     """Starts and ends in any order, shape ``[n]``; ``sqe`` are `SqeType` values, -1 where a number means nothing."""
 
-    stream: I64
-    task: I64
+    stream: Array
+    task: Array
     tick: I64
     is_end: Bools
-    sqe: I64
+    sqe: Array
     mixed: TaskEvents | None = None
     """The sub-tasks that kernels on both kinds of core are, where they are sub-tasks."""
 
 
-Read = Callable[[str], Records]
+Read = Callable[[str], Iterable[Records]]
 StreamOf = Callable[[I64], I64]
 
 
@@ -42,24 +45,34 @@ def task_events(read: Read, platform: Platform, stream_of: StreamOf) -> TaskEven
     Parameters
     ----------
     read:
-        Returns the records of a kind by its name.
+        Returns the records of a kind by its name, in parts.
     stream_of:
         Returns the streams of tasks by their ids, for platforms whose scheduler does not name them.
     """
     name = platform.task_record
     if name == facts.HWTS.name:
-        parts = [_hwts(read(name))]
+        parts = [_hwts(part) for part in read(name)]
     elif name == facts.TS_TRACK_STATE.name:
-        parts = [_states(read(name))]
+        parts = [_states(part) for part in read(name)]
     elif name == facts.STARS_SOC_V6.name:
-        parts = [_stars_v6(read(name), stream_of)]
+        parts = [_stars_v6(part, stream_of) for part in read(name)]
     else:
-        parts = [_stars(read(name))]
+        parts = [_stars(part) for part in read(name)]
+    mixed = [part.mixed for part in parts if part.mixed is not None and len(part.mixed.tick)]
     if platform.ai_cpu_in_ts_track:
-        parts.append(_scheduled(read(facts.TS_TRACK_TASK_TYPE.name)))
-    columns = ("stream", "task", "tick", "is_end", "sqe")
-    joined = {column: np.concatenate([getattr(part, column) for part in parts]) for column in columns}
-    return TaskEvents(**joined, mixed=parts[0].mixed)
+        parts += [_scheduled(part) for part in read(facts.TS_TRACK_TASK_TYPE.name)]
+    return evolve(_joined(parts), mixed=_joined(mixed) if mixed else None)
+
+
+def _joined(parts: list[TaskEvents]) -> TaskEvents:
+    """Return the events of all parts, which are let go."""
+    columns = {name: [getattr(part, name) for part in parts] for name in _EVENT_KINDS}
+    parts.clear()
+    joined: dict[str, Any] = {}
+    for name, kind in _EVENT_KINDS.items():
+        values = columns.pop(name)
+        joined[name] = np.concatenate(values) if values else np.zeros(0, kind)
+    return TaskEvents(**joined)
 
 
 def _stars(records: Records) -> TaskEvents:
@@ -112,13 +125,8 @@ def _scheduled(records: Records) -> TaskEvents:
 
 
 def _events(records: Records, stream: Records, task: Records, is_end: Bools, sqe: I64) -> TaskEvents:
-    return TaskEvents(
-        stream=stream.astype(np.int64),
-        task=task.astype(np.int64),
-        tick=records["tick"].astype(np.int64),
-        is_end=is_end,
-        sqe=sqe,
-    )
+    found: dict[str, Any] = {"stream": stream, "task": task, "tick": records["tick"], "is_end": is_end, "sqe": sqe}
+    return TaskEvents(**{name: values.astype(_EVENT_KINDS[name]) for name, values in found.items()})
 
 
 def _types(numbers: I64, types: Mapping[SqeType, int]) -> I64:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import polars as pl
 from drynpu.arrays import I64, Bools
 from drynpu.deliverables.tasks.facts_schedulers import MIXED_CONTEXT, SqeType
 from drynpu.raw import HostLevel
+from drynpu.tables._column_file import Spool
 from drynpu.tables._communication import COLLECTIVE_COLUMNS, communication_ops
 from drynpu.tables._launches import launch_key
 from drynpu.tables._pmu import Measured, counter_columns
@@ -33,7 +35,6 @@ _NO_LAUNCH_TYPE = ["", "FFTS_PLUS", "UNKNOWN"]
 
 _COUNTED = ("device_id", "counters", "block_num", "mix_block_num", "task_type", "duration_ns")
 _COUNTER_ROWS = 65_536
-PART_ROWS = 131_072
 _COUNTED_KERNELS = pl.Schema([*KERNELS.items(), ("counters", pl.Int64())])
 """Kernels with the row of their counters on the device, -1 if none."""
 
@@ -45,42 +46,43 @@ def build_tasks(host: HostSide, devices: Sequence[DeviceWork]) -> tuple[Stored, 
     A device task belongs to the task_track record with its device, stream, task id and occurrence; the record
     lies inside a runtime API, that inside a node API ``launch`` whose item is the operator (cann_msprof.md 7.5).
     """
-    ran = pl.concat([_ran(work, host) for work in devices]) if devices else _ran_nothing()
-    ran = ran.sort("device_id", "start_ns", maintain_order=True)
     copies = _copies(host)
     tasks, kernels, collectives = Gathered(TASKS), Gathered(_COUNTED_KERNELS), []
     # In parts: with all that is known of them, tasks take ten times the room of their tables.
-    for part in ran.iter_slices(PART_ROWS) if ran.height else [ran]:
+    for part in _ran_parts(host, devices):
         known = _classify(_describe(part, host, copies))
         tasks.append(known.select(pl.col(name).cast(dtype) for name, dtype in TASKS.items()))
         kernels.append(_kernels(known))
         collectives.append(known.select(*COLLECTIVE_COLUMNS).filter(pl.col("collective") >= 0))
-    del ran
     counted = kernels.table().ordered("device_id", "start_ns")
     measured = _counter_columns(counted, devices)
     return (
         tasks.table(),
-        counted.without("counters").with_columns(measured),
+        counted.without("counters").with_made(measured),
         communication_ops(pl.concat(collectives), host),
     )
 
 
-def _ran_nothing() -> pl.DataFrame:
-    columns = (
-        "device_id",
-        "stream_id",
-        "task_id",
-        "batch_id",
-        "context_id",
-        "sqe",
-        "start_ns",
-        "duration_ns",
-        "launch",
+_RAN = pl.Schema(
+    dict.fromkeys(
+        (
+            *("device_id", "stream_id", "task_id", "batch_id", "context_id", "sqe", "start_ns", "duration_ns"),
+            *("launch", "op_start_ns", "op_duration_ns", "counters"),
+        ),
+        pl.Int64,
     )
-    return pl.DataFrame(schema=dict.fromkeys((*columns, "op_start_ns", "op_duration_ns", "counters"), pl.Int64))
+)
 
 
-def _ran(work: DeviceWork, host: HostSide) -> pl.DataFrame:
+def _ran_parts(host: HostSide, devices: Sequence[DeviceWork]) -> Iterator[pl.DataFrame]:
+    """Yield what ran in parts, in order of device and start; at least one."""
+    if not devices:
+        yield pl.DataFrame(schema=_RAN)
+    for work in sorted(devices, key=lambda each: each.side.device_id):
+        yield from _ran(work, host).ordered("start_ns").slices()
+
+
+def _ran(work: DeviceWork, host: HostSide) -> Stored:
     side, tasks, counters = work.side, work.tasks, work.counters
     start, end = side.clock.tick_to_unix(tasks.start_tick), side.clock.tick_to_unix(tasks.end_tick)
     op_start_tick, op_end_tick = counters.start_tick, counters.end_tick
@@ -90,28 +92,35 @@ def _ran(work: DeviceWork, host: HostSide) -> pl.DataFrame:
         context[mixed] = MIXED_CONTEXT
         op_start_tick = np.where(mixed, tasks.mixed_start, op_start_tick)
         op_end_tick = np.where(mixed, tasks.mixed_end, op_end_tick)
+    count = len(start)
+    device_id = np.full(count, side.device_id, np.int64)
+    key = launch_key(device_id, tasks.stream_id, tasks.task_id)
+    del device_id
+    launch = host.launches.rows(key, tasks.ordinal)
+    del key
     timed = op_end_tick > 0
-    op_start = np.where(timed, side.clock.tick_to_unix(np.where(timed, op_start_tick, tasks.start_tick)), start)
-    op_end = np.where(timed, side.clock.tick_to_unix(np.where(timed, op_end_tick, tasks.end_tick)), end)
-    rows = np.arange(len(start), dtype=np.int64)
-    device_id = np.full(len(start), side.device_id, np.int64)
-    launch = host.launches.rows(launch_key(device_id, tasks.stream_id, tasks.task_id), tasks.ordinal)
-    return pl.DataFrame(
-        {
-            "device_id": device_id,
-            "stream_id": tasks.stream_id,
-            "task_id": tasks.task_id,
-            "batch_id": tasks.batch_id,
-            "context_id": context,
-            "sqe": tasks.sqe_type,
-            "start_ns": start,
-            "duration_ns": end - start,
-            "launch": launch,
-            "op_start_ns": op_start,
-            "op_duration_ns": op_end - op_start,
-            "counters": np.where(counters.measured, rows, -1),
-        }
-    )
+
+    def op(ticks: I64, otherwise_tick: I64, otherwise_ns: I64) -> I64:
+        return np.where(timed, side.clock.tick_to_unix(np.where(timed, ticks, otherwise_tick)), otherwise_ns)
+
+    def op_duration() -> I64:
+        return op(op_end_tick, tasks.end_tick, end) - op(op_start_tick, tasks.start_tick, start)
+
+    makers: dict[str, Callable[[], object]] = {
+        "device_id": lambda: side.device_id,
+        "stream_id": lambda: tasks.stream_id,
+        "task_id": lambda: tasks.task_id,
+        "batch_id": lambda: tasks.batch_id,
+        "context_id": lambda: context,
+        "sqe": lambda: tasks.sqe_type,
+        "start_ns": lambda: start,
+        "duration_ns": lambda: end - start,
+        "launch": lambda: launch,
+        "op_start_ns": lambda: op(op_start_tick, tasks.start_tick, start),
+        "op_duration_ns": op_duration,
+        "counters": lambda: np.where(counters.measured, np.arange(count, dtype=np.int64), -1),
+    }
+    return Stored.from_makers(_RAN, makers, count)
 
 
 def _copies(host: HostSide) -> pl.DataFrame:
@@ -136,14 +145,13 @@ def _describe(ran: pl.DataFrame, host: HostSide, copies: pl.DataFrame) -> pl.Dat
         pl.col("node", "runtime", "collective").fill_null(-1), pl.col("model_id").fill_null(NO_MODEL)
     ).join(copies, on="runtime", how="left", maintain_order="left")
     node, runtime = launched["node"].to_numpy(), launched["runtime"].to_numpy()
-    around = _rows(node)
+    known = calls.table.gather(_rows(node), "item", "start_ns", "tid")
+    known = known.rename({"start_ns": "node_start_ns", "tid": "node_tid"})
     return pl.concat(
         [ran.drop("launch"), launched, host.operators.gather(_rows(_places(host.operators, node))).drop("node")],
         how="horizontal",
     ).with_columns(
-        calls.table.texts("item").gather(around).alias("item"),
-        pl.Series("node_start_ns", calls.start_ns).gather(around),
-        pl.Series("node_tid", calls.tid).gather(around).cast(pl.Int64),
+        *known,
         pl.Series("connection_id", calls.connection_id(np.where(node >= 0, node, runtime))),
     )
 
@@ -231,24 +239,36 @@ def _kernels(known: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _counter_columns(kernels: Stored, devices: Sequence[DeviceWork]) -> dict[str, pl.Series]:
-    """Return counter columns, null where a kernel was not measured; none at all where nothing was."""
-    columns: dict[str, npt.NDArray[np.generic]] = {}
-    known: dict[str, Bools] = {}
-    for work in devices:
-        if not work.side.metrics:
-            continue
-        counted = pl.DataFrame([kernels.column(name) for name in _COUNTED]).with_row_index("row")
-        counted = counted.filter((pl.col("device_id") == work.side.device_id) & (pl.col("counters") >= 0))
-        # In parts: the arithmetic of a part takes several times the room of its columns.
-        for part in counted.iter_slices(_COUNTER_ROWS):
-            place = part["row"].to_numpy()
-            for name, values in counter_columns(work.side.metrics, _measured(part, work), work.side.facts).items():
-                if name not in columns:
-                    columns[name], known[name] = np.zeros(kernels.height, values.dtype), np.zeros(kernels.height, bool)
-                columns[name][place] = values
-                known[name][place] = ~np.isnan(values) if values.dtype.kind == "f" else True
-    return {name: _where_known(columns.pop(name), known[name]) for name in known}
+def _counter_columns(kernels: Stored, devices: Sequence[DeviceWork]) -> dict[str, Callable[[], pl.Series]]:
+    """Return what gives counter columns, null where a kernel was not measured; none at all where nothing was."""
+    found, dtypes = Spool(), dict[str, pl.DataType]()
+    # In parts: the arithmetic of a part takes several times the room of its columns.
+    for offset in range(0, kernels.height, _COUNTER_ROWS):
+        part = kernels.slice(offset, _COUNTER_ROWS, *_COUNTED).with_row_index("row")
+        columns = pl.DataFrame({"row": part["row"]})
+        for work in devices:
+            counted = part.filter((pl.col("device_id") == work.side.device_id) & (pl.col("counters") >= 0))
+            if work.side.metrics and counted.height:
+                columns = _with_counters(columns, counted, work)
+        dtypes |= {name: dtype for name, dtype in columns.drop("row").schema.items() if name not in dtypes}
+        found.append(columns.drop("row") if columns.width > 1 else columns)
+    return {name: functools.partial(found.column, name, dtype) for name, dtype in dtypes.items()}
+
+
+def _with_counters(columns: pl.DataFrame, counted: pl.DataFrame, work: DeviceWork) -> pl.DataFrame:
+    """Return *columns* with the counters of some of its rows."""
+    place = counted["row"].to_numpy()
+    added = []
+    for name, values in counter_columns(work.side.metrics, _measured(counted, work), work.side.facts).items():
+        known = np.zeros(columns.height, bool)
+        known[place] = ~np.isnan(values) if values.dtype.kind == "f" else True
+        whole = np.zeros(columns.height, values.dtype)
+        whole[place] = values
+        series = _where_known(whole, known).alias(name)
+        added.append(
+            series if name not in columns.columns else columns[name].zip_with(columns[name].is_not_null(), series)
+        )
+    return columns.with_columns(added)
 
 
 def _where_known(values: npt.NDArray[np.generic], known: Bools) -> pl.Series:
@@ -265,9 +285,10 @@ def _measured(kernels: pl.DataFrame, work: DeviceWork) -> Measured:
     vector_first = kernels["task_type"].fill_null("").is_in(["MIX_AIV", "AI_VECTOR_CORE"]).to_numpy()
     blocks = np.where(vector_first[:, None], np.stack([second, main], 1), np.stack([main, second], 1))
     core_ticks = counters.core_ticks
+    cycles, pmu = counters.of(row)
     return Measured(
-        cycles=counters.cycles[row],
-        pmu=counters.pmu[row],
+        cycles=cycles,
+        pmu=pmu,
         blocks=blocks,
         duration_us=kernels["duration_ns"].to_numpy() / 1000.0,
         core_us=None if core_ticks is None else core_ticks[row] / work.side.clock.device_hz * 1e6,

@@ -10,8 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from attrs import define, field, frozen
 
 from drynpu.arrays import I64, Bools
+
+_LOWEST = np.iinfo(np.int64).min
+_MOST_KEYS = 2**62
+"""Group and time of an interval are one number of 64 bits."""
 
 
 def _boundaries(members: list[I64]) -> tuple[I64, list[I64]]:
@@ -98,9 +103,6 @@ def last_reaching(values: I64, before: I64, threshold: I64) -> I64:
     """
     Return for each query the largest ``j < before`` with ``values[j] >= threshold``, -1 if there is none.
 
-    What the value just before answers is answered so; the other queries walk one tree of maxima together: the work is
-    ``(n + q) log n`` whatever the data.
-
     Parameters
     ----------
     values:
@@ -108,43 +110,68 @@ def last_reaching(values: I64, before: I64, threshold: I64) -> I64:
     before, threshold:
         Shape ``[q]``; ``0 <= before <= n``.
     """
-    found = np.full(len(before), -1, np.int64)
-    if not len(values) or not len(before):
-        return found
-    near = np.asarray(values, np.int64)[np.maximum(before, 1) - 1]
-    at_once = (before > 0) & (near >= threshold)
-    found[at_once] = before[at_once] - 1
-    rest = np.flatnonzero(~at_once & (before > 0))
-    found[rest] = _walked(values, before[rest], threshold[rest])
-    return found
+    return Maxima(np.asarray(values, np.int64)).last_reaching(before, threshold)
 
 
-def _walked(values: I64, before: I64, threshold: I64) -> I64:
-    """Return what `last_reaching` does, by a tree of maxima over the values."""
-    found = np.full(len(before), -1, np.int64)
-    if not len(before):
+@define(eq=False)
+class Maxima:
+    """
+    Values, shape ``[n]``, with a tree of their maxima as soon as somebody needs it.
+
+    What the value just before answers is answered so; the other queries walk the tree together: the work is
+    ``(n + q) log n`` whatever the data.
+    """
+
+    values: I64
+    _levels: list[I64] = field(factory=list, init=False)
+
+    def last_reaching(self, before: I64, threshold: I64) -> I64:
+        """Return what the function of this name does."""
+        found = np.full(len(before), -1, np.int64)
+        if not len(self.values) or not len(before):
+            return found
+        near = self.values[np.maximum(before, 1) - 1]
+        at_once = (before > 0) & (near >= threshold)
+        found[at_once] = before[at_once] - 1
+        rest = np.flatnonzero(~at_once & (before > 0))
+        if len(rest):
+            found[rest] = self._walked(before[rest], threshold[rest])
         return found
-    lowest = np.iinfo(np.int64).min
-    levels = [np.asarray(values, np.int64)]
-    while len(levels[-1]) > 1:
-        level = levels[-1]
-        level = np.append(level, lowest) if len(level) % 2 else level
-        levels.append(np.maximum(level[0::2], level[1::2]))
-    height = np.full(len(before), -1, np.int64)
-    bound = np.array(before, np.int64)
-    for depth, level in enumerate(levels):
-        # An odd bound leaves one whole node of this level on its left; even bounds are covered further up.
-        rows = np.flatnonzero((bound % 2 == 1) & (height < 0))
-        rows = rows[level[bound[rows] - 1] >= threshold[rows]]
-        found[rows], height[rows] = bound[rows] - 1, depth
-        bound //= 2
-    for depth in range(len(levels) - 2, -1, -1):
-        rows = np.flatnonzero(height > depth)
-        right = found[rows] * 2 + 1
-        inside = right < len(levels[depth])
-        reaches = np.where(inside, levels[depth][np.where(inside, right, 0)], lowest) >= threshold[rows]
-        found[rows] = np.where(inside & reaches, right, right - 1)
-    return found
+
+    def _tree(self) -> list[I64]:
+        if not self._levels:
+            self._levels.append(self.values)
+            while len(self._levels[-1]) > 1:
+                level = self._levels[-1]
+                level = np.append(level, _LOWEST) if len(level) % 2 else level
+                self._levels.append(np.maximum(level[0::2], level[1::2]))
+        return self._levels
+
+    def _walked(self, before: I64, threshold: I64) -> I64:
+        """Return what `last_reaching` does, by the tree."""
+        levels = self._tree()
+        found, height = np.full(len(before), -1, np.int64), np.full(len(before), -1, np.int64)
+        bound = np.array(before, np.int64)
+        for depth, level in enumerate(levels):
+            # An odd bound leaves one whole node of this level on its left; even bounds are covered further up.
+            rows = np.flatnonzero((bound % 2 == 1) & (height < 0))
+            rows = rows[level[bound[rows] - 1] >= threshold[rows]]
+            found[rows], height[rows] = bound[rows] - 1, depth
+            bound //= 2
+        for depth in range(len(levels) - 2, -1, -1):
+            rows = np.flatnonzero(height > depth)
+            right = found[rows] * 2 + 1
+            inside = right < len(levels[depth])
+            reaches = np.where(inside, levels[depth][np.where(inside, right, 0)], _LOWEST) >= threshold[rows]
+            found[rows] = np.where(inside & reaches, right, right - 1)
+        return found
+
+
+def _places(times: I64, at: I64) -> I64:
+    """Return twice the place of each time among *times*, one less for what lies before that."""
+    place = np.searchsorted(times, at)
+    known = times[np.minimum(place, len(times) - 1)] == at
+    return np.asarray(2 * place - np.where(known, 0, 1), np.int64)
 
 
 def parents(starts: I64, ends: I64) -> I64:
@@ -193,24 +220,55 @@ def innermost(starts: I64, ends: I64, groups: I64, at: I64, at_groups: I64) -> I
     at, at_groups:
         Shape ``[q]``.
     """
-    if not len(starts) or not len(at):
-        return np.full(len(at), -1, np.int64)
-    every = np.concatenate([groups, at_groups])
-    # Finding the few distinct groups first is far faster than sorting all of them, as numpy.unique does.
-    codes = np.searchsorted(np.sort(pl.Series(every).unique().to_numpy()), every).astype(np.int64)
-    times = np.concatenate([starts, np.maximum(ends, starts), at]).astype(np.int64)
-    low = int(times.min())
-    span = int(times.max()) - low + 1
-    if (int(codes.max()) + 1) * span >= 2**62:
-        times = np.unique(times, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        low, span = 0, len(times)
-    count = len(starts)
-    start_keys = codes[:count] * span + (times[:count] - low)
-    end_keys = codes[:count] * span + (times[count : 2 * count] - low)
-    at_keys = codes[count:] * span + (times[2 * count :] - low)
-    in_order = bool((start_keys[1:] > start_keys[:-1]).all())
-    order = np.arange(count) if in_order else np.lexsort((-end_keys, start_keys))
-    before = np.searchsorted(start_keys[order], at_keys, side="right").astype(np.int64)
-    # Ends of another group lie below every time of this one, so that a group never finds its neighbour.
-    position = last_reaching(end_keys[order], before, at_keys)
-    return np.where(position >= 0, order[np.maximum(position, 0)], -1).astype(np.int64)
+    return OpenIntervals.of(starts, ends, groups).around(at, at_groups)
+
+
+@frozen(eq=False)
+class OpenIntervals:
+    """Intervals in the order in which `innermost` looks for them, for who asks many times."""
+
+    order: I64 | None
+    """Rows in order of group and start; None where they stand so."""
+    groups: I64
+    """The distinct groups, in order."""
+    low: int
+    span: int
+    start_keys: I64
+    ends: Maxima
+    times: I64 | None = None
+    """Where times lie too far apart for keys: the distinct ones in order, whose places stand for them."""
+
+    @classmethod
+    def of(cls, starts: I64, ends: I64, groups: I64) -> OpenIntervals:
+        """Prepare intervals, of shape ``[n]``, in any order."""
+        # Finding the few distinct groups first is far faster than sorting all of them, as numpy.unique does.
+        distinct = np.sort(pl.Series(np.ascontiguousarray(groups)).unique().to_numpy())
+        if not len(starts):
+            return cls(None, distinct, 0, 1, np.zeros(0, np.int64), Maxima(np.zeros(0, np.int64)))
+        low, ends = int(starts.min()), np.maximum(ends, starts)
+        span = int(ends.max()) - low + 1
+        times = None
+        if len(distinct) * span >= _MOST_KEYS:
+            times = np.unique(np.concatenate([starts, ends]))
+            starts, ends = _places(times, starts), _places(times, ends)
+            low, span = 0, 2 * len(times)
+        codes = np.searchsorted(distinct, groups).astype(np.int64) if len(distinct) > 1 else np.int64(0)
+        start_keys, end_keys = codes * span + (starts - low), codes * span + (ends - low)
+        if bool((start_keys[1:] > start_keys[:-1]).all()):
+            return cls(None, distinct, low, span, start_keys, Maxima(end_keys), times)
+        order = np.lexsort((-end_keys, start_keys))
+        return cls(order, distinct, low, span, start_keys[order], Maxima(end_keys[order]), times)
+
+    def around(self, at: I64, at_groups: I64) -> I64:
+        """Return what `innermost` does for times, of shape ``[q]``."""
+        if not len(self.start_keys) or not len(at):
+            return np.full(len(at), -1, np.int64)
+        at = at if self.times is None else _places(self.times, at)
+        code = np.minimum(np.searchsorted(self.groups, at_groups), len(self.groups) - 1).astype(np.int64)
+        within = (self.groups[code] == at_groups) & (at >= self.low) & (at < self.low + self.span)
+        keys = code * self.span + np.where(within, at - self.low, 0)
+        before = np.searchsorted(self.start_keys, keys, side="right").astype(np.int64)
+        # Ends of another group lie below every time of this one, so that a group never finds its neighbour.
+        position = self.ends.last_reaching(before, keys)
+        found = position if self.order is None else np.where(position >= 0, self.order[np.maximum(position, 0)], -1)
+        return np.where(within, found, -1).astype(np.int64)

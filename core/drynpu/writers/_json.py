@@ -11,7 +11,7 @@ import contextlib
 import gzip
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import BinaryIO, Protocol, TypeAlias, cast
 
 import orjson
 import polars as pl
@@ -51,6 +51,17 @@ Value: TypeAlias = "str | pl.Expr | tuple[str | pl.Expr, ...] | Mapping[str, Val
 """JSON text, an expression that yields JSON text, a concatenation of those, an object, or optional members."""
 
 
+class Rows(Protocol):
+    """A table whose rows are made part by part: a frame, or a long table of a profile."""
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+
+    def slice(self, offset: int, count: int, /) -> pl.DataFrame:
+        """Return *count* rows from *offset* on, or those that are left."""
+
+
 @frozen
 class Events:
     """
@@ -58,11 +69,12 @@ class Events:
 
     ``texts`` names the String columns that the template uses as JSON strings: they are quoted and escaped.
     ``followed_by`` is a second object after the first, in the rows where its condition holds.
-    ``prepare`` adds the columns that only the template needs; it gets the rows that are written next, and keeps each.
+    ``prepare`` adds the columns that only the template needs; it gets the rows that are written next, and may leave
+    some of them out.
     Texts that are categories are there as such when the template is filled in.
     """
 
-    rows: pl.DataFrame
+    rows: pl.DataFrame | Rows
     members: Mapping[str, Value]
     texts: tuple[str, ...] = ()
     followed_by: tuple[pl.Expr, Mapping[str, Value]] | None = None
@@ -168,12 +180,17 @@ def _write_block(stream: BinaryIO, block: Events | Sequence[str], style: JsonSty
         if block:
             stream.write(("" if first else style.comma).encode() + style.comma.join(block).encode())
         return len(block)
+    written = 0
     for offset in range(0, block.rows.height, _CHUNK_ROWS):
         text = block.render(style, offset, _CHUNK_ROWS)
         if text.null_count():
-            raise OutputError(f"{text.null_count()} trace event(s) hold a null; columns: {block.rows.columns}")
-        if offset or not first:
+            columns = block.rows.slice(0, 0).columns
+            raise OutputError(f"{text.null_count()} trace event(s) hold a null; columns: {columns}")
+        if text.is_empty():
+            continue
+        if written or not first:
             stream.write(style.comma.encode())
+        written += len(text)
         # As bytes, which are there already: a Python text would be made of them and encoded again.
         stream.write(text.str.join(style.comma).cast(pl.Binary).item())
-    return block.rows.height
+    return written

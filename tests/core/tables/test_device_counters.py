@@ -20,6 +20,15 @@ def tasks() -> DeviceTasks:
     return DeviceTasks(np.full(2, 2), ids, np.array([0, 1]), np.array([0, 1]), np.zeros(2, np.int64), *bounds)
 
 
+ROWS = np.arange(2)
+"""Both tasks."""
+
+
+def parts(*rows: dict[str, Any]) -> list[Any]:
+    """Return records in parts of one."""
+    return [records(row) for row in rows]
+
+
 def records(*rows: dict[str, Any]) -> Any:
     table = RECORD_KINDS.record("ffts_profile_v6").new(len(rows))
     for record, values in zip(table, rows, strict=True):
@@ -36,7 +45,7 @@ def test_a_stream_begins_a_batch_where_its_task_ids_begin_again() -> None:
 
 def test_each_kind_of_core_has_a_record_of_its_own() -> None:
     found = task_counters_v6(
-        records(
+        parts(
             {"flags": MAIN | MIXED, "total_cycles": 50, "pmu": np.arange(10), "start_tick": 100, "end_tick": 180},
             {"flags": MIXED, "core_type": 0x80 | VECTOR, "total_cycles": 60, "start_tick": 110, "end_tick": 200},
             {"flags": MAIN, "core_type": VECTOR, "total_cycles": 70, "start_tick": 300, "end_tick": 390},
@@ -44,9 +53,9 @@ def test_each_kind_of_core_has_a_record_of_its_own() -> None:
         tasks(),
     )
     assert found.measured.tolist() == [True, True]
-    assert found.cycles.tolist() == [[50, 60], [0, 70]]
-    assert found.pmu.shape == (2, 2, 10)
-    assert found.pmu[0, CUBE].tolist() == list(range(10))
+    assert found.of(ROWS)[0].tolist() == [[50, 60], [0, 70]]
+    assert found.of(ROWS)[1].shape == (2, 2, 10)
+    assert found.of(ROWS)[1][0, CUBE].tolist() == list(range(10))
     assert found.core_ticks is not None
     assert found.core_ticks.tolist() == [[80, 90], [0, 90]]
     # The ticks are those of a core: the task ran when stars_soc says.
@@ -57,21 +66,21 @@ def test_each_kind_of_core_has_a_record_of_its_own() -> None:
 def test_an_overflow_changes_nothing() -> None:
     """cann_msprof.md 7.4: "2 overflow (never acted on)"."""
     record = {"flags": MAIN | OVERFLOW, "total_cycles": 50, "start_tick": 100, "end_tick": 180}
-    found = task_counters_v6(records(record), tasks())
+    found = task_counters_v6(parts(record), tasks())
     assert found.measured.tolist() == [True, False]
-    assert found.cycles[0].tolist() == [50, 0]
+    assert found.of(ROWS)[0][0].tolist() == [50, 0]
 
 
 def test_blocks_and_strangers_are_left_out() -> None:
     found = task_counters_v6(
-        records(
+        parts(
             {"header": 0x29, "total_cycles": 5, "start_tick": 300, "end_tick": 320},
             {"task_id": 8, "total_cycles": 5, "start_tick": 300, "end_tick": 320},
         ),
         tasks(),
     )
     assert not found.measured.any()
-    assert not found.cycles.any()
+    assert not found.of(ROWS)[0].any()
 
 
 def test_records_without_a_time_follow_the_order_of_the_tasks() -> None:
@@ -79,7 +88,7 @@ def test_records_without_a_time_follow_the_order_of_the_tasks() -> None:
     for record, values in zip(table, ((2, 7, 50), (3, 7, 60), (2, 7, 70)), strict=True):
         record["stream_id"], record["task_id"], record["total_cycles"] = values
     table["pmu"][2] = np.arange(8)
-    found = task_counters_hwts(table, tasks())
+    found = task_counters_hwts([table], tasks())
     # The second record is of a stream without tasks.
-    assert found.cycles.tolist() == [[50, 0], [70, 0]]
-    assert found.pmu[1, CUBE].tolist() == list(range(8))
+    assert found.of(ROWS)[0].tolist() == [[50, 0], [70, 0]]
+    assert found.of(ROWS)[1][1, CUBE].tolist() == list(range(8))

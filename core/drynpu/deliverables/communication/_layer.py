@@ -17,13 +17,13 @@ def communication_blocks(
     pid: int,
     operations: pl.DataFrame,
     tasks: pl.DataFrame,
-    linked: pl.DataFrame,
+    linked: pl.Series,
     style: JsonStyle,
     writer: Writer,
     layer: layers.Layer = layers.COMMUNICATION,
 ) -> Iterator[Events | Sequence[str]]:
     """
-    Yield threads, tasks and operators; *linked* are the connection ids of operators with an arrow to them.
+    Yield threads, tasks and operators; *linked* tells which operators have an arrow to them.
 
     *layer* may have another name than this toolkit's, and nothing else.
     """
@@ -42,7 +42,7 @@ def communication_blocks(
     yield _operations(
         pid,
         operations.join(place, on=["device_id", "group"], how="left", maintain_order="left").with_columns(
-            pl.col("connection_id").is_in(linked["connection_id"].implode()).alias("arrow")
+            linked.alias("arrow")
         ),
         writer,
     )

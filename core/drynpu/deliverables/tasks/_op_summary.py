@@ -8,6 +8,7 @@ import polars as pl
 
 from drynpu.platforms import Platform
 from drynpu.tables import KERNELS
+from drynpu.tables._stored import Stored, stored
 from drynpu.writers._numbers import UNKNOWN, Writer, duration_text, rounded_text, thousandths_text, us_text, wait_text
 from drynpu.writers._text_table import TextTable
 
@@ -77,7 +78,7 @@ _TORCH_LEVEL0 = (
 
 
 def op_summary(
-    kernels: pl.DataFrame, communication_ops: pl.DataFrame, *, level: str, platform: Platform, writer: Writer
+    kernels: Stored | pl.DataFrame, communication_ops: pl.DataFrame, *, level: str, platform: Platform, writer: Writer
 ) -> TextTable:
     """
     Return the rows of op_summary as text, with the column ``STARTS`` (Int64) last.
@@ -86,8 +87,8 @@ def op_summary(
     (``max(0, start - previous start - previous duration)``). At level0 everything that needs operator information
     is ``N/A`` and there are no counters.
     """
-    level0 = level == "level0"
-    counters = [] if level0 else [name for name in kernels.columns if name not in KERNELS]
+    level0, kernels = level == "level0", stored(kernels)
+    counters = [] if level0 else [name for name in kernels.schema if name not in KERNELS]
     of_kernels = _kernel_cells(kernels, counters, writer, level0=level0)
     of_collectives = _collective_cells(level0=level0)
     order = _order(kernels, communication_ops)
@@ -102,9 +103,9 @@ def op_summary(
         part = order.slice(offset, count)
         row = part["row"]
         is_kernel = row < first_collective
-        cells = [_rows(kernels, row.filter(is_kernel)).select(of_kernels)]
+        cells = [kernels.gather(row.filter(is_kernel)).select(of_kernels)]
         if not is_kernel.all():
-            chosen = _rows(communication_ops, row.filter(~is_kernel) - first_collective)
+            chosen = communication_ops[row.filter(~is_kernel) - first_collective]
             cells.append(chosen.select(of_collectives))
             together = pl.concat(cells, how="diagonal_relaxed")
             # Kernels stand before collectives here; back to their order in time.
@@ -120,30 +121,34 @@ def _filled(cells: pl.DataFrame, name: str) -> pl.Expr:
     return pl.col(name).fill_null(UNKNOWN) if cells[name].null_count() else pl.col(name)
 
 
-def _order(kernels: pl.DataFrame, communication_ops: pl.DataFrame) -> pl.DataFrame:
+def _order(kernels: Stored, communication_ops: pl.DataFrame) -> pl.DataFrame:
     """Return when each row of the file ran, and its row in the tables: collectives are numbered after kernels."""
     kept = ~pl.col("task_type").is_in(_LEFT_OUT) | (
         (pl.col("task_type") == "COMMUNICATION") & pl.col("name").str.ends_with(_KEPT_COMMUNICATION_SUFFIX)
     )
-    when = [pl.int_range(pl.len(), dtype=pl.Int64).alias("row"), pl.col("device_id", STARTS, "duration_ns")]
-    ran = kernels.select(*when, kept.alias("kept")).filter("kept").drop("kept")
-    collectives = communication_ops.select(when).with_columns(pl.col("row") + kernels.height)
-    ordered = pl.concat([ran, collectives]).sort("device_id", STARTS, maintain_order=True)
+    times = ("device_id", STARTS, "duration_ns")
+    ran = pl.concat(
+        part.select(*times, kept.alias("kept")) for part in kernels.slices(*times, "task_type", "name")
+    ).with_row_index("row")
+    ran = ran.filter("kept").drop("kept") if not ran["kept"].all() else ran.drop("kept")
+    collectives = communication_ops.select(times).with_row_index("row", offset=kernels.height)
+    ordered = pl.concat([ran, collectives]) if collectives.height else ran
+    del ran
+    ordered = ordered.with_columns(pl.col("row").cast(pl.Int64))
+    if not _is_ordered(ordered):
+        ordered = ordered.sort("device_id", STARTS, maintain_order=True)
     end = pl.col(STARTS) + pl.col("duration_ns")
     wait = (pl.col(STARTS) - end.shift(1).over("device_id")).clip(lower_bound=0)
     return ordered.with_columns(wait.alias("wait_ns"))
 
 
-def _rows(table: pl.DataFrame, row: pl.Series) -> pl.DataFrame:
-    """Return rows of a table; no copy where they stand one after the other."""
-    if row.is_empty():
-        return table.clear()
-    first, last = row[0], row[-1]
-    follow = last - first + 1 == row.len() and row.is_sorted()
-    return table.slice(first, row.len()) if follow else table[row]
+def _is_ordered(rows: pl.DataFrame) -> bool:
+    """Return whether rows are in order of device and start already, as those of one device usually are."""
+    device, start = rows["device_id"], rows[STARTS]
+    return device.min() == device.max() and start.is_sorted()
 
 
-def _kernel_cells(kernels: pl.DataFrame, counters: list[str], writer: Writer, *, level0: bool) -> list[pl.Expr]:
+def _kernel_cells(kernels: Stored, counters: list[str], writer: Writer, *, level0: bool) -> list[pl.Expr]:
     context = pl.when(pl.col("context_id") == _WHOLE_TASK).then(pl.lit(UNKNOWN)).otherwise(_text("context_id"))
     return [
         _text("model_id").alias("Model ID"),
@@ -190,7 +195,7 @@ def _no_operator_info() -> list[pl.Expr]:
     return [*(pl.lit(UNKNOWN).alias(name) for name in unknown), *(pl.lit("0").alias(name) for name in blocks)]
 
 
-def _counter(kernels: pl.DataFrame, name: str, writer: Writer) -> pl.Expr:
+def _counter(kernels: Stored, name: str, writer: Writer) -> pl.Expr:
     """Counters are whole numbers or floats with at most three decimals; the cube utilisation has exactly three."""
     if not kernels.schema[name].is_float():
         return _text(name).alias(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from drynpu.tables._stored import Stored, stored
 from drynpu.writers._numbers import Writer, duration_text, statistic_text, us_text
 from drynpu.writers._text_table import TextTable
 
@@ -51,10 +52,10 @@ def api_statistic_table(statistic: pl.DataFrame, writer: Writer, device_ids: tup
     )
 
 
-def task_time_table(tasks: pl.DataFrame, writer: Writer) -> TextTable:
+def task_time_table(tasks: Stored | pl.DataFrame, writer: Writer) -> TextTable:
     """Return task_time as text, by start."""
-    start = pl.col("start_ns")
-    used = tasks.select("device_id", "kernel_name", "kernel_type", "stream_id", "task_id", "duration_ns", start)
+    start, kept = pl.col("start_ns"), stored(tasks)
+    order = kept.order("start_ns", "device_id", "stream_id", "task_id")
     cells = [
         pl.col("device_id").cast(pl.String).alias("Device_id"),
         pl.col("kernel_name").replace("", "N/A"),
@@ -65,6 +66,8 @@ def task_time_table(tasks: pl.DataFrame, writer: Writer) -> TextTable:
         us_text(start, "\t").alias("task_start(us)"),
         us_text(start + pl.col("duration_ns"), "\t").alias("task_stop(us)"),
     ]
-    return TextTable.from_rows(
-        used.sort("start_ns", "device_id", "stream_id", "task_id", maintain_order=True), cells, _PLAIN
-    )
+
+    def make(offset: int, count: int) -> pl.DataFrame:
+        return kept.gather_of(order, offset, count).select(cells)
+
+    return TextTable(tuple(make(0, 0).columns), kept.height, make, frozenset(_PLAIN))

@@ -7,18 +7,19 @@ the framework.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import numpy as np
 import polars as pl
 from attrs import field, frozen
-from polars.selectors import categorical
 
 from drynpu.analysis import EVENT_APIS
+from drynpu.arrays import I64, Bools
 from drynpu.deliverables.communication._layer import communication_blocks
 from drynpu.deliverables.communication.tables import SCHEMAS
 from drynpu.deliverables.tasks.facts import ACL_PREFIXES, AclTag
 from drynpu.tables import call_name
-from drynpu.tables._tasks import PART_ROWS
+from drynpu.tables._stored import Stored, stored
 from drynpu.writers import _layers as layers
 from drynpu.writers._events import duration_event, flow, launched_by
 from drynpu.writers._json import Events, JsonStyle, Present, Value, constant
@@ -47,11 +48,11 @@ _COPY_OPERATIONS = (
 
 @frozen(kw_only=True)
 class Timeline:
-    """The tables of a profile that these layers show (schemas of the tables room); texts may be categories."""
+    """The tables of a profile that these layers show (schemas of the tables room)."""
 
     pid: int
-    api: pl.DataFrame
-    tasks: pl.DataFrame
+    api: Stored = field(converter=stored)
+    tasks: Stored = field(converter=stored)
     communication_ops: pl.DataFrame
     communication_tasks: pl.DataFrame = field(factory=lambda: pl.DataFrame(schema=SCHEMAS["communication_tasks"]))
     """Of level1 and above."""
@@ -62,37 +63,77 @@ class Timeline:
 
 def timeline_blocks(data: Timeline, style: JsonStyle, *, pruned: bool = False) -> Iterator[Block]:
     """Yield the events layer by layer; *pruned* leaves out what trace_view.json drops at Level0."""
-    linked = _linked(data)
-    yield from _cann(data, linked, style, pruned=pruned)
-    yield from _ascend_hardware(data, linked, style, pruned=pruned)
+    arrows = _Arrows.of(data)
+    yield from _cann(data, arrows, style, pruned=pruned)
+    yield from _ascend_hardware(data, arrows, style, pruned=pruned)
+    linked = arrows.linked.have(data.communication_ops["connection_id"])
     yield from communication_blocks(
         data.pid, data.communication_ops, data.communication_tasks, linked, style, data.writer, data.communication_layer
     )
 
 
-def _linked(data: Timeline) -> pl.DataFrame:
-    """Connection ids whose arrow has both ends: an API call and a kernel, copy, event task or collective."""
-    events = data.api.filter(pl.col("name").is_in(EVENT_APIS)).select("connection_id")
-    tasks = data.tasks.filter(_is_launched(events["connection_id"])).select("connection_id")
-    ends = pl.concat([tasks, data.communication_ops.select("connection_id")])
-    return data.api.select("connection_id").join(ends, on="connection_id", how="semi").unique()
+@frozen(eq=False)
+class _Ids:
+    """Connection ids, each once and in order."""
+
+    ids: I64
+
+    @classmethod
+    def of(cls, parts: Iterable[pl.Series]) -> _Ids:
+        """Return the distinct ids of all parts."""
+        found = [part.unique() for part in parts]
+        return cls(pl.concat(found).unique().sort().to_numpy() if found else np.zeros(0, np.int64))
+
+    def places(self, connection: pl.Series) -> tuple[I64, Bools]:
+        """Return where each connection stands here, and whether it does."""
+        wanted = connection.to_numpy()
+        if not len(self.ids):
+            return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
+        place = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
+        return place, np.asarray(self.ids[place] == wanted)
+
+    def have(self, connection: pl.Series) -> pl.Series:
+        """Return which connections are among them."""
+        return pl.Series(self.places(connection)[1])
 
 
-def _is_launched(event_connections: pl.Series) -> pl.Expr:
-    return (
-        (pl.col("kernel_name") != "")
-        | pl.col("copy_bytes").is_not_null()
-        | pl.col("connection_id").is_in(event_connections.implode())
-    )
+@frozen(eq=False)
+class _Arrows:
+    """``linked``: connections whose arrow has both ends. ``events``: those of calls that record or wait for events."""
+
+    linked: _Ids
+    events: _Ids
+
+    @classmethod
+    def of(cls, data: Timeline) -> _Arrows:
+        """Find an API call for every kernel, copy, event task or collective."""
+        is_event = pl.col("name").is_in(EVENT_APIS)
+        calls = data.api.slices("name", "connection_id")
+        events = _Ids.of(part.filter(is_event)["connection_id"] for part in calls)
+        tasks = (
+            part.filter(_is_launched(part, events))["connection_id"]
+            for part in data.tasks.slices("kernel_name", "copy_bytes", "connection_id")
+        )
+        ends = _Ids.of([*tasks, data.communication_ops["connection_id"]])
+        called = np.zeros(len(ends.ids), bool)
+        for part in data.api.slices("connection_id"):
+            place, known = ends.places(part["connection_id"])
+            called[place[known]] = True
+        return cls(_Ids(ends.ids[called]), events)
 
 
-def _cann(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, pruned: bool) -> Iterator[Block]:
-    if data.api.is_empty():
+def _is_launched(tasks: pl.DataFrame, events: _Ids) -> pl.Series:
+    by_event = events.have(tasks["connection_id"])
+    return tasks.select((pl.col("kernel_name") != "") | pl.col("copy_bytes").is_not_null() | by_event).to_series()
+
+
+def _cann(data: Timeline, arrows: _Arrows, style: JsonStyle, *, pruned: bool) -> Iterator[Block]:
+    if not data.api.height:
         return
     pid = constant(layers.layer_pid(data.pid, layers.CANN))
-    threads = [layers.Thread(tid, f"Thread {tid}", tid) for tid in data.api["tid"].unique().sort().to_list()]
+    tids = pl.concat([part["tid"].unique() for part in data.api.slices("tid")]).unique().sort().to_list()
+    threads = [layers.Thread(tid, f"Thread {tid}", tid) for tid in tids]
     yield layers.metadata_events(data.pid, layers.CANN, layers.HOST_SLOT, threads, style, pruned=pruned)
-    calls = _kept(data.api, _api_calls) if pruned else data.api
     args: dict[str, Value] = {
         "Thread Id": pl.col("tid"),
         "Mode": pl.col("mode"),
@@ -102,19 +143,18 @@ def _cann(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, pruned: boo
         "connection_id": pl.col("connection_id"),
     }
     texts = ("shown", "mode", "level", "shown_id", "shown_item")
-    yield Events(calls, duration_event(pl.col("shown"), pid, pl.col("tid"), args), texts, prepare=_api_calls)
-    starts = data.api.select("connection_id", "tid", "start_ns")
-    starts = starts.join(linked, on="connection_id", how="semi", maintain_order="left")
-    yield Events(starts, flow("s", pid, pl.col("tid")))
+    members = duration_event(pl.col("shown"), pid, pl.col("tid"), args)
+    yield Events(data.api, members, texts, prepare=_pruning(_api_calls) if pruned else _api_calls)
+
+    def starting(api: pl.DataFrame) -> pl.DataFrame:
+        return api.filter(arrows.linked.have(api["connection_id"]))
+
+    yield Events(data.api, flow("s", pid, pl.col("tid")), prepare=starting)
 
 
-def _kept(rows: pl.DataFrame, prepare: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
-    """Return the rows that trace_view.json keeps at Level0; *prepare* gives them the column ``shown``."""
-    kept = [
-        prepare(part.with_columns(categorical().cast(pl.String))).select(layers.kept_at_level0(pl.col("shown")))
-        for part in rows.iter_slices(PART_ROWS)
-    ]
-    return rows.filter(pl.concat(kept).to_series()) if kept else rows
+def _pruning(prepare: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Return *prepare* without the rows that trace_view.json drops at Level0; it gives rows the column ``shown``."""
+    return lambda rows: prepare(rows).filter(layers.kept_at_level0(pl.col("shown")))
 
 
 def _api_calls(api: pl.DataFrame) -> pl.DataFrame:
@@ -132,20 +172,22 @@ def _api_calls(api: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _ascend_hardware(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, pruned: bool) -> Iterator[Block]:
-    if data.tasks.is_empty():
+def _ascend_hardware(data: Timeline, arrows: _Arrows, style: JsonStyle, *, pruned: bool) -> Iterator[Block]:
+    if not data.tasks.height:
         return
-    event_apis = data.api.filter(pl.col("name").is_in(EVENT_APIS))["connection_id"]
-    arrow = _is_launched(event_apis) & pl.col("connection_id").is_in(linked["connection_id"].implode())
-    tasks = data.tasks.with_columns(arrow.alias("arrow"))
-    if pruned:
-        tasks = _kept(tasks, _shown_tasks)
     pid, tid = layers.layer_pids(data.pid, layers.ASCEND_HARDWARE), pl.col("stream_id")
-    launcher = launched_by(tasks)
+    launcher = launched_by(data.tasks.slice(0, 0))
     members = duration_event(pl.col("shown"), pid, tid, _task_args(data.writer) | launcher)
     ends = (pl.col("arrow"), flow("f", pid, tid))
-    yield Events(tasks, members, ("shown", "kernel_type", "operation", *launcher), ends, _shown_tasks)
-    for (device_id,), rows in data.tasks.group_by("device_id", maintain_order=True):
+
+    def shown(tasks: pl.DataFrame) -> pl.DataFrame:
+        arrow = _is_launched(tasks, arrows.events) & arrows.linked.have(tasks["connection_id"])
+        return _shown_tasks(tasks.with_columns(arrow.alias("arrow")))
+
+    texts = ("shown", "kernel_type", "operation", *launcher)
+    yield Events(data.tasks, members, texts, ends, _pruning(shown) if pruned else shown)
+    parts = [part.unique(maintain_order=True) for part in data.tasks.slices("device_id", "stream_id")]
+    for (device_id,), rows in pl.concat(parts).group_by("device_id", maintain_order=True):
         streams = [layers.Thread(tid, f"Stream {tid}", tid) for tid in rows["stream_id"].unique().sort().to_list()]
         yield layers.metadata_events(data.pid, layers.ASCEND_HARDWARE, _number(device_id), streams, style)
 

@@ -117,7 +117,7 @@ def _toolkit(profile: Profile, style: JsonStyle, groups: Sequence[RecordGroup]) 
     timeline, launches = timeline_of(profile), mindspore_launches(profile)
     linked = evolve(
         timeline,
-        tasks=_with_launches(timeline.tasks, launches.filter(~pl.col("is_communication"))),
+        tasks=_with_launches(timeline.tasks.compact(), launches.filter(~pl.col("is_communication"))),
         communication_ops=_with_launches(timeline.communication_ops, launches.filter("is_communication")),
         communication_layer=_HCCL,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -18,10 +18,9 @@ from drynpu.deliverables.counters.facts import AICORE, AICORE_TS, FFTS_PROFILE, 
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import record_kinds
-from drynpu.deliverables.tasks.facts import NODE_BASIC_INFO
 from drynpu.kernels import counter_group
 from drynpu.platforms import Platform, find_platform
-from drynpu.raw import ClockAnchors, HostLevel, ProfReader, join_records
+from drynpu.raw import ClockAnchors, HostLevel, ProfReader
 from drynpu.tables._columns import empty
 from drynpu.tables._device import pair_tasks, task_counters, task_counters_hwts, task_counters_v6
 from drynpu.tables._host import Calls, Dictionaries, build_calls
@@ -89,7 +88,7 @@ def load_toolkit(path: Path, groups: Sequence[RecordGroup]) -> Toolkit:
     reader = ProfReader(path, record_kinds(groups), possible_only=True)
     words = Dictionaries(reader.hashes, reader.types)
     clock = _host_clock(reader)
-    calls = build_calls(reader.read("api_event"), words, clock.host_to_unix, reader.host_info.pid)
+    calls = build_calls(reader.parts("api_event"), words, clock.host_to_unix, reader.host_info.pid)
     notes: list[str] = []
     metrics = _metrics(reader)
     devices, tables = _work(reader, _host_side(reader, words, calls, clock), metrics, notes)
@@ -118,28 +117,32 @@ def load_toolkit(path: Path, groups: Sequence[RecordGroup]) -> Toolkit:
 
 
 def _host_side(reader: ProfReader, words: Dictionaries, calls: Calls, clock: ClockAnchors) -> HostSide:
-    return HostSide(
+    side = HostSide(
         calls=calls,
         words=words,
         operators=_operators(reader, words, calls, clock),
-        launches=launches(reader.read("task_track"), calls, words, clock, wide_ids=_platform(reader).wide_task_ids),
+        launches=launches(reader.parts("task_track"), calls, words, clock, wide_ids=_platform(reader).wide_task_ids),
         copies=reader.read("memcpy_info"),
         collectives=reader.read("hccl_op_info"),
         collective_tasks=reader.read("hccl_info"),
         clock=clock,
     )
+    calls.forget()
+    return side
 
 
 def _operators(reader: ProfReader, words: Dictionaries, calls: Calls, clock: ClockAnchors) -> Stored:
-    kept, ageing = (reader.read("node_basic_info", prefix=prefix) for prefix in ("unaging", "aging"))
-    basic, tensors = join_records(NODE_BASIC_INFO, [kept, ageing]), reader.read("tensor_info")
-    dynamic = np.arange(len(basic)) >= len(kept)
+    basic = (
+        (records, prefix == "aging")
+        for prefix in ("unaging", "aging")
+        for records in reader.parts("node_basic_info", prefix=prefix)
+    )
 
     def node(records: Records) -> I64:
         time = clock.host_to_unix(records["timestamp"].astype(np.int64))
         return calls.around(HostLevel.NODE, time, records["thread_id"].astype(np.int64))
 
-    return node_info(basic, node(basic), tensors, node(tensors), words, dynamic)
+    return node_info(basic, reader.parts("tensor_info"), node, words)
 
 
 def _work(
@@ -192,28 +195,37 @@ def _metrics(reader: ProfReader) -> str:
 def _device_work(reader: ProfReader, launched: Launches, device: int, metrics: str, notes: list[str]) -> DeviceWork:
     name = metrics or _DEFAULT_METRICS
     facts = _core_facts(reader, device, name)
-    events = task_events(
-        lambda kind: reader.read(kind, device), facts.platform, lambda task: launched.streams(device, task)
+    # Not under a name: the events take more room than the tasks.
+    tasks = pair_tasks(
+        task_events(
+            lambda kind: reader.parts(kind, device), facts.platform, lambda task: launched.streams(device, task)
+        )
     )
-    tasks = pair_tasks(events)
     records = _task_records(reader, device, facts.platform.counter_record)
     notes.extend(f"device {device}: {note}" for note in tasks.notes)
-    known = decodable(name, facts)
-    if len(records) and not known:
+    known, count = decodable(name, facts), [0]
+    counters = _COUNTER_READERS[facts.platform.counter_record](_counted(records, count), tasks)
+    if count[0] and not known:
         group = f"{facts.platform.label} has no counter group {name!r}"
         why = group if facts.complete else "clock or core number is unknown"
-        notes.append(f"device {device}: {len(records)} counter record(s) give no columns: {why}")
+        notes.append(f"device {device}: {count[0]} counter record(s) give no columns: {why}")
     side = DeviceSide(device_id=device, clock=reader.anchors(device), facts=facts, metrics=name if known else "")
-    counters = _COUNTER_READERS[facts.platform.counter_record](records, tasks)
     return DeviceWork(side=side, tasks=tasks, counters=counters)
 
 
-def _task_records(reader: ProfReader, device: int, name: str) -> Records:
+def _counted(parts: Iterable[Records], count: list[int]) -> Iterator[Records]:
+    """Yield the parts, and count their records in *count*."""
+    for records in parts:
+        count[0] += len(records)
+        yield records
+
+
+def _task_records(reader: ProfReader, device: int, name: str) -> Iterable[Records]:
     """Return the counters of tasks; where cores were sampled, the same file holds the samples."""
     kind = {kind.name: kind for kind in (AICORE, AICORE_TS, FFTS_PROFILE, FFTS_PROFILE_V6)}[name]
     if _sample(reader, device).get("ai_core_profiling_mode") == SAMPLE_BASED:
-        return kind.new(0)
-    return reader.read(kind.name, device)
+        return ()
+    return reader.parts(kind.name, device)
 
 
 def _core_facts(reader: ProfReader, device: int, metrics: str) -> CoreFacts:

@@ -175,7 +175,7 @@ def _default_directory(profile: Profile) -> Path:
 def plain_op_summary(profile: Profile, writer: Writer) -> TextTable:
     """Return op_summary with its column ``STARTS``."""
     return op_summary(
-        profile.kernels,
+        profile.table("kernels"),
         profile.communication_ops,
         level=profile.level,
         platform=profile.platform,
@@ -196,7 +196,7 @@ def toolkit_tables(profile: Profile, writer: Writer, groups: Sequence[RecordGrou
     if profile.level != "level0":
         by_graph = per_graph_op_statistic(profile, writer)
         statistic["op_statistic"] = op_statistic_table(op_statistic(profile), writer) if by_graph is None else by_graph
-    task_times = task_time_table(profile.tasks, writer)
+    task_times = task_time_table(profile.table("tasks"), writer)
     tables: dict[str, Table] = {
         "op_summary": whole_op_summary(profile, writer).drop(STARTS),
         "api_statistic": calls,
@@ -210,8 +210,8 @@ def timeline_of(profile: Profile) -> Timeline:
     """Return what the toolkit's timeline shows of a profile."""
     return Timeline(
         pid=profile.pid,
-        api=profile.compact("api"),
-        tasks=profile.compact("tasks"),
+        api=profile.table("api"),
+        tasks=profile.table("tasks"),
         communication_ops=profile.communication_ops,
         communication_tasks=profile.frame("communication_tasks"),
         writer=toolkit_writer(profile.platform),

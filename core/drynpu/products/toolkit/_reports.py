@@ -104,8 +104,12 @@ def _events(block: Events, numbers: Sequence[int], pid: int) -> Events | None:
         return block if _layer(int(encoded), pid) in numbers else None
     assert isinstance(encoded, pl.Expr)
     layer = (encoded - (pid << 10)) // 32
-    rows = block.rows.filter(layer.is_in(numbers))
-    return evolve(block, rows=rows) if rows.height else None
+    prepare, wanted = block.prepare, layer.is_in(numbers)
+
+    def chosen(rows: pl.DataFrame) -> pl.DataFrame:
+        return (rows if prepare is None else prepare(rows)).filter(wanted)
+
+    return evolve(block, prepare=chosen)
 
 
 def _texts(block: Sequence[str], numbers: Sequence[int], pid: int) -> Sequence[str] | None:

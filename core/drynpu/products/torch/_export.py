@@ -179,7 +179,7 @@ def _device_tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[
     steps = None if ranges.is_empty() else (lambda starts: steps_at(starts, ranges).cast(pl.String))
     yield "kernel_details.csv", kernel_details(summary, steps, level=profile.level)
     yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlap(profile)))
-    yield "task_time.csv", task_time_table(profile.tasks, writer)
+    yield "task_time.csv", task_time_table(profile.table("tasks"), writer)
     if profile.level != "level0":
         yield "op_statistic.csv", op_statistic_table(op_statistic(profile), writer)
         yield "api_statistic.csv", api_statistic_table(api_statistic(profile), writer, profile.device_ids)

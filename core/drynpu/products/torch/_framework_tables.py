@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from drynpu.arrays import I64, Records
+from drynpu.arrays import I64, Array, Bools, Records
 from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import OpRangeField
 from drynpu.products._framework_files import read_tlv_file
 from drynpu.products._product import FrameworkTables, ToUnix, no_framework
-from drynpu.raw import ClockAnchors, FlatRecords, TlvRecords, read_flat
-from drynpu.tables._columns import frame, i64, texts
+from drynpu.raw import ClockAnchors, FlatRecords, TlvFile, TlvRecords, read_flat
+from drynpu.raw._slices import PART_BYTES
+from drynpu.tables._columns import frame, i64, order_by, texts
+from drynpu.tables._host import Codes
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
-from drynpu.tables._stored import Stored, Texts
+from drynpu.tables._stored import Filled, Stored, Texts
 
 
 def load_torch(directory: Path, to_unix: ToUnix) -> FrameworkTables:
@@ -32,9 +35,10 @@ def load_torch(directory: Path, to_unix: ToUnix) -> FrameworkTables:
     notes: list[str] = []
     tables = dict(no_framework().tables)
     for name, file, dtype, build in _TLV_FILES:
-        records = read_tlv_file(directory / file, dtype, notes)
-        if records is not None:
+        if (directory / file).is_file():
+            records = TlvFile(directory / file, dtype)
             tables[name] = build(records, to_unix)
+            notes.extend(dict.fromkeys(records.notes))
     calls = _flat(directory / "torch.python_tracer_func", torch_facts.PYTHON_TRACER_FUNC, notes)
     if calls is not None:
         words = read_tlv_file(directory / "torch.python_tracer_hash", torch_facts.HASH_KEY, notes)
@@ -67,8 +71,44 @@ def _codes(records: TlvRecords) -> pl.Series:
     return pl.Series((records.text_index + 1).astype(np.min_scalar_type(len(records.texts))))
 
 
-def _host_ops(records: TlvRecords, to_unix: ToUnix) -> Stored:
-    fixed, codes = records.fixed, _codes(records)
+def _filed_words(file: TlvFile, number: int) -> pl.Series:
+    """Return text field *number* of every distinct set of texts, after ``""`` for a record without texts."""
+    return pl.Series(["", *(entry.get(number, "") for entry in file.texts())], dtype=pl.String)
+
+
+_OPERATOR_COLUMNS = {
+    "start_ns": "i8",
+    "end_ns": "i8",
+    "sequence": "i8",
+    "pid": "u4",
+    "tid": "u4",
+    "fwd_tid": "u4",
+    "scope": "u1",
+    "is_async": "?",
+    "texts": "u4",
+}
+
+
+def _host_ops(file: TlvFile, to_unix: ToUnix) -> Stored:
+    columns = {name: Filled(kind) for name, kind in _OPERATOR_COLUMNS.items()}
+    numbers = {name: Codes() for name in ("pid", "tid", "fwd_tid")}
+    raw = {"pid": "pid", "tid": "start_tid", "fwd_tid": "forward_tid"}
+    for fixed, text in file.parts(PART_BYTES):
+        columns["start_ns"].append(to_unix(i64(fixed["start"])))
+        columns["end_ns"].append(to_unix(i64(fixed["end"])))
+        for name in ("sequence", "scope", "is_async"):
+            columns[name].append(fixed[name])
+        for name, known in numbers.items():
+            columns[name].append(known.add(i64(fixed[raw[name]])))
+        columns["texts"].append(text + 1)
+    # An operator stands before those it calls, also when they start in the same nanosecond.
+    start, end = columns.pop("start_ns").values(), columns.pop("end_ns").values()
+    order = order_by(start, lambda rows: -end[rows])
+
+    def ordered(values: Array) -> Array:
+        return values if order is None else values[order]
+
+    codes = pl.Series(ordered(columns.pop("texts").values()))
     texts = {
         "name": OpRangeField.NAME,
         "input_dtypes": OpRangeField.INPUT_DTYPES,
@@ -76,44 +116,79 @@ def _host_ops(records: TlvRecords, to_unix: ToUnix) -> Stored:
         "call_stack": OpRangeField.CALL_STACK,
         "module_hierarchy": OpRangeField.MODULE_HIERARCHY,
     }
-    table = Stored.from_columns(
-        HOST_OPS,
-        {
-            "op_id": 0,
-            "start_ns": to_unix(i64(fixed["start"])),
-            "end_ns": to_unix(i64(fixed["end"])),
-            "sequence": fixed["sequence"],
-            "pid": i64(fixed["pid"]),
-            "tid": i64(fixed["start_tid"]),
-            "fwd_tid": i64(fixed["forward_tid"]),
-            "scope": fixed["scope"],
-            "is_async": fixed["is_async"],
-            **{name: Texts(codes, _words(records, number)) for name, number in texts.items()},
+    makers: dict[str, Callable[[], object]] = {
+        "op_id": lambda: pl.int_range(len(start), dtype=pl.Int64, eager=True),
+        "start_ns": lambda: ordered(start),
+        "end_ns": lambda: ordered(end),
+        **{name: functools.partial(lambda name: ordered(columns.pop(name).values()), name) for name in columns},
+        **{
+            name: functools.partial(
+                lambda name, known: known.numbers()[ordered(columns.pop(name).values())], name, known
+            )
+            for name, known in numbers.items()
         },
-    )
-    # An operator stands before those it calls, also when they start in the same nanosecond.
-    ordered = table.ordered("start_ns", "end_ns", descending=(False, True))
-    return ordered.with_columns({"op_id": pl.int_range(table.height, dtype=pl.Int64, eager=True)})
-
-
-def _queue(records: TlvRecords, to_unix: ToUnix) -> Stored:
-    """Join begin (even category) and end (odd) of each side of the task queue; half pairs are dropped."""
-    fixed, codes = records.fixed, _codes(records).to_numpy()
-    first, last = _pairs(fixed, to_unix)
-    names = _words(records, torch_facts.MARK_NAME)
-    named = np.array([bool(name) for name in names.to_list()])[codes[first]]
-    columns = {
-        "correlation_id": i64(fixed["correlation_id"][first]),
-        "side": Texts(
-            pl.Series((fixed["category"][first] // 2 > 0).astype(np.uint8)), pl.Series(["enqueue", "dequeue"])
-        ),
-        "name": Texts(pl.Series(np.where(named, codes[first], codes[last])), names),
-        "start_ns": to_unix(fixed["time"][first]),
-        "end_ns": to_unix(fixed["time"][last]),
-        "pid": i64(fixed["pid"][first]),
-        "tid": i64(fixed["tid"][first]),
+        **{name: functools.partial(Texts, codes, _filed_words(file, number)) for name, number in texts.items()},
     }
-    return Stored.from_columns(QUEUE, columns).ordered("start_ns")
+    return Stored.from_makers(HOST_OPS, makers, len(start), lasting=True)
+
+
+_QUEUE_COLUMNS = {
+    "correlation_id": "i8",
+    "side": "u1",
+    "name": "u4",
+    "start_ns": "i8",
+    "end_ns": "i8",
+    "pid": "u4",
+    "tid": "u4",
+}
+
+
+def _queue(file: TlvFile, to_unix: ToUnix) -> Stored:
+    """Join begin (even category) and end (odd) of each side of the task queue; half pairs are dropped."""
+    columns = {name: Filled(kind) for name, kind in _QUEUE_COLUMNS.items()}
+    numbers = {name: Codes() for name in ("pid", "tid")}
+    alone: tuple[Records, I64] | None = None
+    for fixed, text in file.parts(PART_BYTES):
+        if alone is not None:
+            # What has no other half yet may find it in the next part.
+            fixed, text = np.concatenate([alone[0], fixed]), np.concatenate([alone[1], text])
+        first, last = _pairs(fixed, to_unix)
+        left = np.ones(len(fixed), bool)
+        left[first] = left[last] = False
+        alone = fixed[left], text[left]
+        columns["correlation_id"].append(i64(fixed["correlation_id"][first]))
+        columns["side"].append(fixed["category"][first] // 2 > 0)
+        named = _is_named(file)[text[first] + 1]
+        columns["name"].append(np.where(named, text[first], text[last]) + 1)
+        columns["start_ns"].append(to_unix(fixed["time"][first]))
+        columns["end_ns"].append(to_unix(fixed["time"][last]))
+        for name, known in numbers.items():
+            columns[name].append(known.add(i64(fixed[name][first])))
+    start = columns.pop("start_ns").values()
+    side, correlation, tid = (columns[name].values() for name in ("side", "correlation_id", "tid"))
+    tids = numbers["tid"].numbers()
+    order = order_by(start, side.__getitem__, correlation.__getitem__, lambda rows: tids[tid[rows]])
+
+    def ordered(name: str) -> Array:
+        values = columns.pop(name).values()
+        return values if order is None else values[order]
+
+    sides, names = pl.Series(["enqueue", "dequeue"]), _filed_words(file, torch_facts.MARK_NAME)
+    makers: dict[str, Callable[[], object]] = {
+        "correlation_id": lambda: ordered("correlation_id"),
+        "side": lambda: Texts(pl.Series(ordered("side")), sides),
+        "name": lambda: Texts(pl.Series(ordered("name")), names),
+        "start_ns": lambda: start if order is None else start[order],
+        "end_ns": lambda: ordered("end_ns"),
+        "pid": lambda: numbers["pid"].numbers()[ordered("pid")],
+        "tid": lambda: numbers["tid"].numbers()[ordered("tid")],
+    }
+    return Stored.from_makers(QUEUE, makers, len(start))
+
+
+def _is_named(file: TlvFile) -> Bools:
+    """Return which of the sets of texts that were met have a name, after a record without texts."""
+    return np.array([False, *(bool(entry.get(torch_facts.MARK_NAME, "")) for entry in file.texts())])
 
 
 def _pairs(fixed: Records, to_unix: ToUnix) -> tuple[I64, I64]:
@@ -130,8 +205,8 @@ def _pairs(fixed: Records, to_unix: ToUnix) -> tuple[I64, I64]:
     return order[begins], order[begins + 1]
 
 
-def _allocations(records: TlvRecords, to_unix: ToUnix) -> pl.DataFrame:
-    fixed = records.fixed
+def _allocations(file: TlvFile, to_unix: ToUnix) -> pl.DataFrame:
+    fixed = np.concatenate([part for part, _ in file.parts(PART_BYTES)])
     renamed = {"device_id": "device_index"}
     values = {name: i64(fixed[renamed.get(name, name)]) for name in ALLOCATIONS if name != "time_ns"}
     return frame(ALLOCATIONS, values | {"time_ns": to_unix(i64(fixed["time"]))}).sort("time_ns", maintain_order=True)

@@ -71,7 +71,7 @@ def test_a_tag_of_hwts_is_three_bits_and_a_number_of_four() -> None:
     later = struct.pack(HWTS_FMT, 0x60 | 8, 0, 0x6BD3, 0, 6, 2000, 3, *[0] * 11)
     other = struct.pack(HWTS_FMT, 0x70 | 2, 0, 0x6BD3, 0, 7, 3000, 3, *[0] * 11)
     records = np.frombuffer(start + end + later + other, facts.HWTS.dtype)
-    events = task_events(lambda _: records, find_platform("4"), lambda ids: ids)
+    events = task_events(lambda _: [records], find_platform("4"), lambda ids: ids)
     assert list(zip(events.task.tolist(), events.is_end.tolist(), strict=True)) == [(5, False), (5, True), (6, False)]
 
 
@@ -119,7 +119,7 @@ def test_states_of_the_310() -> None:
     assert record_bytes(facts.TS_TRACK_STATE, rows, 0) == b"".join(
         struct.pack(STATE_FMT, 0, 3, 32, 0, 5, state, 3, 5, tick, 0, 0) for state, tick in ((2, 1000), (3, 1250))
     )
-    tasks = pair_tasks(task_events(lambda _: rows, platform, lambda ids: ids))
+    tasks = pair_tasks(task_events(lambda _: [rows], platform, lambda ids: ids))
     assert (tasks.stream_id.tolist(), tasks.task_id.tolist(), tasks.sqe_type.tolist()) == ([3], [5], [SqeType.SDMA])
     assert (tasks.start_tick.tolist(), tasks.end_tick.tolist()) == ([1000], [1250])
 
@@ -191,7 +191,7 @@ def test_what_was_written_is_read(platform: str, sqe: SqeType) -> None:
     written = task_records(runs(sqe), shape)
     kinds = {kind.name: kind for kind in facts.KINDS}
     events = task_events(
-        lambda name: written.get(name, kinds[name].new(0)), shape, lambda ids: np.where(ids == 5, 3, 65_535)
+        lambda name: [written.get(name, kinds[name].new(0))], shape, lambda ids: np.where(ids == 5, 3, 65_535)
     )
     tasks = pair_tasks(events)
     read = tasks.stream_id, tasks.task_id, tasks.start_tick, tasks.end_tick
@@ -267,5 +267,5 @@ def test_sub_tasks_and_logs_of_blocks_are_no_tasks() -> None:
 
     data = b"".join((event(0, 10), event(0x24, 12), event(0x25, 15), event(0x16, 16), event(1, 20)))
     records = np.frombuffer(data, facts.STARS_SOC_V6.dtype)
-    tasks = pair_tasks(task_events(lambda _: records, find_platform("15"), lambda ids: np.zeros_like(ids)))
+    tasks = pair_tasks(task_events(lambda _: [records], find_platform("15"), lambda ids: np.zeros_like(ids)))
     assert (tasks.start_tick.tolist(), tasks.end_tick.tolist()) == ([10], [20])
