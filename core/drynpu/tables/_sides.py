@@ -7,7 +7,7 @@ from attrs import frozen
 
 from drynpu.arrays import I64, Records
 from drynpu.raw import ClockAnchors, HostLevel
-from drynpu.tables._device import Counters, DeviceTasks
+from drynpu.tables._device import Counters
 from drynpu.tables._host import Calls, Dictionaries
 from drynpu.tables._launches import Launches
 from drynpu.tables._pmu import CoreFacts
@@ -51,8 +51,12 @@ class DeviceSide:
 
 @frozen(eq=False, kw_only=True)
 class DeviceWork:
-    """What ran on one device, as arrays; they are dropped when the tables are made."""
+    """
+    What ran on one device, until the tables are made.
+
+    ``ran`` has a row for each task, as `build_tasks` goes on with it; of ``counters`` the times are in it.
+    """
 
     side: DeviceSide
-    tasks: DeviceTasks
+    ran: Stored
     counters: Counters

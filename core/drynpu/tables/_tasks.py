@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from attrs import evolve
 
 from drynpu.arrays import I64, Bools
 from drynpu.deliverables.tasks.facts_schedulers import MIXED_CONTEXT, SqeType
 from drynpu.raw import HostLevel
 from drynpu.tables._column_file import Spool
 from drynpu.tables._communication import COLLECTIVE_COLUMNS, communication_ops
-from drynpu.tables._launches import launch_key
+from drynpu.tables._device import Counters, DeviceTasks
+from drynpu.tables._launches import Launches, launch_key
 from drynpu.tables._pmu import Measured, counter_columns
 from drynpu.tables._schemas import KERNELS, NO_CONTEXT, NO_MODEL, TASKS
-from drynpu.tables._sides import DeviceWork, HostSide
+from drynpu.tables._sides import DeviceSide, DeviceWork, HostSide
 from drynpu.tables._stored import Gathered, Stored
 
 _COMPUTE_SQE = [
@@ -49,7 +51,7 @@ def build_tasks(host: HostSide, devices: Sequence[DeviceWork]) -> tuple[Stored, 
     copies = _copies(host)
     tasks, kernels, collectives = Gathered(TASKS), Gathered(_COUNTED_KERNELS), []
     # In parts: with all that is known of them, tasks take ten times the room of their tables.
-    for part in _ran_parts(host, devices):
+    for part in _ran_parts(devices):
         known = _classify(_describe(part, host, copies))
         tasks.append(known.select(pl.col(name).cast(dtype) for name, dtype in TASKS.items()))
         kernels.append(_kernels(known))
@@ -74,16 +76,22 @@ _RAN = pl.Schema(
 )
 
 
-def _ran_parts(host: HostSide, devices: Sequence[DeviceWork]) -> Iterator[pl.DataFrame]:
+def _ran_parts(devices: Sequence[DeviceWork]) -> Iterator[pl.DataFrame]:
     """Yield what ran in parts, in order of device and start; at least one."""
     if not devices:
         yield pl.DataFrame(schema=_RAN)
     for work in sorted(devices, key=lambda each: each.side.device_id):
-        yield from _ran(work, host).ordered("start_ns").slices()
+        yield from work.ran.ordered("start_ns").slices()
 
 
-def _ran(work: DeviceWork, host: HostSide) -> Stored:
-    side, tasks, counters = work.side, work.tasks, work.counters
+def device_work(side: DeviceSide, tasks: DeviceTasks, counters: Counters, launched: Launches) -> DeviceWork:
+    """Return what ran on a device, with the row of each task's launch; the arrays of tasks are not kept."""
+    ran = _ran(side, tasks, counters, launched)
+    nothing = np.zeros(0, np.int64)
+    return DeviceWork(side=side, ran=ran, counters=evolve(counters, start_tick=nothing, end_tick=nothing))
+
+
+def _ran(side: DeviceSide, tasks: DeviceTasks, counters: Counters, launched: Launches) -> Stored:
     start, end = side.clock.tick_to_unix(tasks.start_tick), side.clock.tick_to_unix(tasks.end_tick)
     op_start_tick, op_end_tick = counters.start_tick, counters.end_tick
     context = np.full(len(start), NO_CONTEXT, np.int64)
@@ -96,7 +104,7 @@ def _ran(work: DeviceWork, host: HostSide) -> Stored:
     device_id = np.full(count, side.device_id, np.int64)
     key = launch_key(device_id, tasks.stream_id, tasks.task_id)
     del device_id
-    launch = host.launches.rows(key, tasks.ordinal)
+    launch = launched.rows(key, tasks.ordinal)
     del key
     timed = op_end_tick > 0
 

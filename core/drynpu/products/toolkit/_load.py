@@ -36,7 +36,7 @@ from drynpu.tables._schemas import (
 from drynpu.tables._sides import DeviceSide, DeviceWork, HostSide
 from drynpu.tables._stored import Stored
 from drynpu.tables._task_events import task_events
-from drynpu.tables._tasks import build_tasks
+from drynpu.tables._tasks import build_tasks, device_work
 
 _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
 """Names that only sample.json uses (cann_msprof.md 1.8)."""
@@ -210,7 +210,7 @@ def _device_work(reader: ProfReader, launched: Launches, device: int, metrics: s
         why = group if facts.complete else "clock or core number is unknown"
         notes.append(f"device {device}: {count[0]} counter record(s) give no columns: {why}")
     side = DeviceSide(device_id=device, clock=reader.anchors(device), facts=facts, metrics=name if known else "")
-    return DeviceWork(side=side, tasks=tasks, counters=counters)
+    return device_work(side, tasks, counters, launched)
 
 
 def _counted(parts: Iterable[Records], count: list[int]) -> Iterator[Records]:
