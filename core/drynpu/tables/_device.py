@@ -16,10 +16,9 @@ from drynpu.tables._column_file import RowFile
 from drynpu.tables._columns import ordinals
 from drynpu.tables._stored import Filled
 from drynpu.tables._task_events import TaskEvents
+from drynpu.tables.intervals import MOST_KEYS
 
 _TASK_BITS = 32
-_MOST_KEYS = 2**62
-"""A task and a tick are one number of 64 bits."""
 AIC, AIV = 0, 1
 
 
@@ -93,7 +92,7 @@ def _event_order(key: I64, tick: I64, is_end: Bools) -> I64:
         return np.zeros(0, np.int64)
     distinct = np.sort(pl.Series(key).unique().to_numpy())
     low, span = int(tick.min()), int(tick.max()) - int(tick.min()) + 1
-    if len(distinct) * span * 2 >= _MOST_KEYS:
+    if len(distinct) * span * 2 >= MOST_KEYS:
         order: I64 = np.lexsort((is_end, tick, key))
         return order
     wide = np.searchsorted(distinct, key).astype(np.int64, copy=False)
@@ -153,7 +152,7 @@ class Counters:
 
     ``measured`` tells which tasks have any; ``start_tick``/``end_tick`` are the operator's own ticks, 0 if none.
     ``core_ticks`` is int64 ``[n, 2]``: how long each half took, where the records say so. What cores counted stays in
-    the records, which are by far the largest: `of` adds them up.
+    the records, which are by far the largest: `sums` adds them up.
     """
 
     measured: Bools
@@ -162,7 +161,7 @@ class Counters:
     counted: CountedRecords = field(repr=False)
     core_ticks: I64 | None = None
 
-    def of(self, rows: I64) -> tuple[I64, I64]:
+    def sums(self, rows: I64) -> tuple[I64, I64]:
         """
         Return cycles, int64 ``[m, 2]``, and events, int64 ``[m, 2, slots]``, of tasks by their rows.
 
@@ -188,7 +187,7 @@ class CountedRecords:
         self._halves.append(half)
 
     def sums(self, rows: I64) -> tuple[I64, I64]:
-        """Return the sums of the records of tasks; see `Counters.of`."""
+        """Return the sums of the records of tasks; see `Counters.sums`."""
         task, order, halves = self._by_task()
         slots = self._records.kind["pmu"].shape[0]
         cycles, pmu = np.zeros((len(rows), 2), np.int64), np.zeros((len(rows), 2, slots), np.int64)
@@ -218,7 +217,10 @@ def task_counters(parts: Iterable[Records], tasks: DeviceTasks) -> Counters:
     cube half; everything else is the vector half. Block records (0x29) are summed over the blocks of a core type.
     A record belongs to the last task with its stream and task id that had started when the record ended.
     """
-    owners, found = _Owners.of(task_key(tasks.stream_id, tasks.task_id), tasks.start_tick), _Found(len(tasks.task_id))
+    owners, found = (
+        _Owners.from_tasks(task_key(tasks.stream_id, tasks.task_id), tasks.start_tick),
+        _Found(len(tasks.task_id)),
+    )
     for records in parts:
         function, _, _ = unpack_stars_header(records["header"])
         context = function == PmuFunction.CONTEXT_PMU.value
@@ -245,7 +247,7 @@ def task_counters_v6(parts: Iterable[Records], tasks: DeviceTasks) -> Counters:
     operator ran. Block records are shares of the context's and are left out; the mark of an overflow changes nothing
     (Ascend/msprof chip6_pmu_calculator, whose pmu_bean_v6 compares it with a number of another type).
     """
-    owners, found = _Owners.of(tasks.task_id, tasks.start_tick), _Found(len(tasks.task_id))
+    owners, found = _Owners.from_tasks(tasks.task_id, tasks.start_tick), _Found(len(tasks.task_id))
     core_ticks = np.zeros((len(tasks.task_id), 2), np.int64)
     for records in parts:
         function, _, _ = unpack_stars_header(records["header"])
@@ -314,13 +316,13 @@ class _Owners:
     ranked: I64 | None
 
     @classmethod
-    def of(cls, task_keys: I64, start_tick: I64) -> _Owners:
+    def from_tasks(cls, task_keys: I64, start_tick: I64) -> _Owners:
         distinct = np.sort(pl.Series(np.ascontiguousarray(task_keys)).unique().to_numpy())
         if not len(task_keys):
             return cls(distinct, 0, 1, np.zeros(0, np.int64), None, None)
         low, ranked = int(start_tick.min()), None
         span = int(start_tick.max()) - low + 1
-        if len(distinct) * span >= _MOST_KEYS:
+        if len(distinct) * span >= MOST_KEYS:
             ranked = np.unique(start_tick)
             start_tick, low, span = np.searchsorted(ranked, start_tick), 0, len(ranked)
         wide = np.searchsorted(distinct, task_keys).astype(np.int64) * span + (start_tick - low)

@@ -80,7 +80,7 @@ class Calls:
             for name in ("start_ns", "end_ns", "tid"):
                 found[name].append(part[name].to_numpy()[chosen])
             begin += part.height
-        calls = intervals.OpenIntervals.of(*(found[name].values() for name in ("start_ns", "end_ns", "tid")))
+        calls = intervals.OpenIntervals.from_bounds(*(found[name].values() for name in ("start_ns", "end_ns", "tid")))
         return found["row"].values(), calls
 
     def connection_id(self, rows: I64) -> I64:

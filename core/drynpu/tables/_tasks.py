@@ -293,7 +293,7 @@ def _measured(kernels: pl.DataFrame, work: DeviceWork) -> Measured:
     vector_first = kernels["task_type"].fill_null("").is_in(["MIX_AIV", "AI_VECTOR_CORE"]).to_numpy()
     blocks = np.where(vector_first[:, None], np.stack([second, main], 1), np.stack([main, second], 1))
     core_ticks = counters.core_ticks
-    cycles, pmu = counters.of(row)
+    cycles, pmu = counters.sums(row)
     return Measured(
         cycles=cycles,
         pmu=pmu,

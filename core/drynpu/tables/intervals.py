@@ -15,8 +15,8 @@ from attrs import define, field, frozen
 from drynpu.arrays import I64, Bools
 
 _LOWEST = np.iinfo(np.int64).min
-_MOST_KEYS = 2**62
-"""Group and time of an interval are one number of 64 bits."""
+MOST_KEYS = 2**62
+"""A group and a time are one number of 64 bits."""
 
 
 def _boundaries(members: list[I64]) -> tuple[I64, list[I64]]:
@@ -220,7 +220,7 @@ def innermost(starts: I64, ends: I64, groups: I64, at: I64, at_groups: I64) -> I
     at, at_groups:
         Shape ``[q]``.
     """
-    return OpenIntervals.of(starts, ends, groups).around(at, at_groups)
+    return OpenIntervals.from_bounds(starts, ends, groups).around(at, at_groups)
 
 
 @frozen(eq=False)
@@ -239,7 +239,7 @@ class OpenIntervals:
     """Where times lie too far apart for keys: the distinct ones in order, whose places stand for them."""
 
     @classmethod
-    def of(cls, starts: I64, ends: I64, groups: I64) -> OpenIntervals:
+    def from_bounds(cls, starts: I64, ends: I64, groups: I64) -> OpenIntervals:
         """Prepare intervals, of shape ``[n]``, in any order."""
         # Finding the few distinct groups first is far faster than sorting all of them, as numpy.unique does.
         distinct = np.sort(pl.Series(np.ascontiguousarray(groups)).unique().to_numpy())
@@ -248,7 +248,7 @@ class OpenIntervals:
         low, ends = int(starts.min()), np.maximum(ends, starts)
         span = int(ends.max()) - low + 1
         times = None
-        if len(distinct) * span >= _MOST_KEYS:
+        if len(distinct) * span >= MOST_KEYS:
             times = np.unique(np.concatenate([starts, ends]))
             starts, ends = _places(times, starts), _places(times, ends)
             low, span = 0, 2 * len(times)

@@ -113,7 +113,7 @@ def test_an_order_by_the_second_key_where_the_first_is_equal() -> None:
 
 def test_times_too_far_apart_for_one_number_are_found_as_well() -> None:
     starts, ends = np.array([-(2**61), 0, 5]), np.array([2**61, 9, 7])
-    calls = OpenIntervals.of(starts, ends, np.array([1, 1, 1]))
+    calls = OpenIntervals.from_bounds(starts, ends, np.array([1, 1, 1]))
     assert calls.times is not None
     at = np.array([-(2**61) - 1, -(2**61), -3, 0, 6, 8, 10, 2**61, 2**61 + 1])
     assert calls.around(at, np.ones(9, np.int64)).tolist() == [-1, 0, 0, 1, 2, 1, 0, 0, -1]

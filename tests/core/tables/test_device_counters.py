@@ -53,9 +53,9 @@ def test_each_kind_of_core_has_a_record_of_its_own() -> None:
         tasks(),
     )
     assert found.measured.tolist() == [True, True]
-    assert found.of(ROWS)[0].tolist() == [[50, 60], [0, 70]]
-    assert found.of(ROWS)[1].shape == (2, 2, 10)
-    assert found.of(ROWS)[1][0, CUBE].tolist() == list(range(10))
+    assert found.sums(ROWS)[0].tolist() == [[50, 60], [0, 70]]
+    assert found.sums(ROWS)[1].shape == (2, 2, 10)
+    assert found.sums(ROWS)[1][0, CUBE].tolist() == list(range(10))
     assert found.core_ticks is not None
     assert found.core_ticks.tolist() == [[80, 90], [0, 90]]
     # The ticks are those of a core: the task ran when stars_soc says.
@@ -68,7 +68,7 @@ def test_an_overflow_changes_nothing() -> None:
     record = {"flags": MAIN | OVERFLOW, "total_cycles": 50, "start_tick": 100, "end_tick": 180}
     found = task_counters_v6(parts(record), tasks())
     assert found.measured.tolist() == [True, False]
-    assert found.of(ROWS)[0][0].tolist() == [50, 0]
+    assert found.sums(ROWS)[0][0].tolist() == [50, 0]
 
 
 def test_blocks_and_strangers_are_left_out() -> None:
@@ -80,7 +80,7 @@ def test_blocks_and_strangers_are_left_out() -> None:
         tasks(),
     )
     assert not found.measured.any()
-    assert not found.of(ROWS)[0].any()
+    assert not found.sums(ROWS)[0].any()
 
 
 def test_records_without_a_time_follow_the_order_of_the_tasks() -> None:
@@ -90,5 +90,5 @@ def test_records_without_a_time_follow_the_order_of_the_tasks() -> None:
     table["pmu"][2] = np.arange(8)
     found = task_counters_hwts([table], tasks())
     # The second record is of a stream without tasks.
-    assert found.of(ROWS)[0].tolist() == [[50, 0], [70, 0]]
-    assert found.of(ROWS)[1][1, CUBE].tolist() == list(range(8))
+    assert found.sums(ROWS)[0].tolist() == [[50, 0], [70, 0]]
+    assert found.sums(ROWS)[1][1, CUBE].tolist() == list(range(8))

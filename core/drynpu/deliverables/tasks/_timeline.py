@@ -63,7 +63,7 @@ class Timeline:
 
 def timeline_blocks(data: Timeline, style: JsonStyle, *, pruned: bool = False) -> Iterator[Block]:
     """Yield the events layer by layer; *pruned* leaves out what trace_view.json drops at Level0."""
-    arrows = _Arrows.of(data)
+    arrows = _Arrows.from_timeline(data)
     yield from _cann(data, arrows, style, pruned=pruned)
     yield from _ascend_hardware(data, arrows, style, pruned=pruned)
     linked = arrows.linked.have(data.communication_ops["connection_id"])
@@ -79,7 +79,7 @@ class _Ids:
     ids: I64
 
     @classmethod
-    def of(cls, parts: Iterable[pl.Series]) -> _Ids:
+    def from_parts(cls, parts: Iterable[pl.Series]) -> _Ids:
         """Return the distinct ids of all parts."""
         found = [part.unique() for part in parts]
         return cls(pl.concat(found).unique().sort().to_numpy() if found else np.zeros(0, np.int64))
@@ -105,16 +105,16 @@ class _Arrows:
     events: _Ids
 
     @classmethod
-    def of(cls, data: Timeline) -> _Arrows:
+    def from_timeline(cls, data: Timeline) -> _Arrows:
         """Find an API call for every kernel, copy, event task or collective."""
         is_event = pl.col("name").is_in(EVENT_APIS)
         calls = data.api.slices("name", "connection_id")
-        events = _Ids.of(part.filter(is_event)["connection_id"] for part in calls)
+        events = _Ids.from_parts(part.filter(is_event)["connection_id"] for part in calls)
         tasks = (
             part.filter(_is_launched(part, events))["connection_id"]
             for part in data.tasks.slices("kernel_name", "copy_bytes", "connection_id")
         )
-        ends = _Ids.of([*tasks, data.communication_ops["connection_id"]])
+        ends = _Ids.from_parts([*tasks, data.communication_ops["connection_id"]])
         called = np.zeros(len(ends.ids), bool)
         for part in data.api.slices("connection_id"):
             place, known = ends.places(part["connection_id"])
