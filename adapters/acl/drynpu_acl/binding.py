@@ -25,8 +25,8 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from drynpu.recorder import CHECK_VARIABLE
 
-P = ParamSpec("P")
-R = TypeVar("R")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 _CHECKED = {"i": (-(2**31), 2**31 - 1), "h": (-(2**15), 2**15 - 1), "b": (0, 255)}
 """The smallest and the largest number by letter."""
@@ -123,12 +123,12 @@ class Binder:
         self,
         name: str,
         letters: str,
-        implementation: Callable[P, R],
+        implementation: Callable[Arguments, Result],
         *,
         api: str | None = None,
         refused: str | None = None,
         zeros: int | None = None,
-    ) -> Callable[P, R]:
+    ) -> Callable[Arguments, Result]:
         """
         Return the function *name*, which calls *implementation* with converted arguments and returns plain numbers.
 
@@ -168,7 +168,7 @@ class Binder:
         function.__qualname__ = name
         function.__module__ = self._module
         function.__doc__ = getattr(implementation, "func", implementation).__doc__
-        bound: Callable[P, R] = _watched(whole, function) if os.environ.get(CHECK_VARIABLE) else function
+        bound: Callable[Arguments, Result] = _watched(whole, function) if os.environ.get(CHECK_VARIABLE) else function
         return bound
 
 

@@ -128,6 +128,12 @@ class RecordingBackend:
     def prepare(self) -> None:
         """Constructing a profiler is no event."""
 
+    def configured(self, request: RunRequest) -> None:
+        """What it would record is none either."""
+
+    def trained(self) -> None:
+        """A step of a training is none."""
+
     def init(self, request: RunRequest) -> Path:
         self.requests.append(request)
         self._note("init")

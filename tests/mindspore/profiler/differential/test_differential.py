@@ -151,6 +151,9 @@ class _Steps:
     def close_step(self) -> None:
         self.events.append(["close_step"])
 
+    def configured(self, request: object) -> None:
+        """The vendor's interface has no word for it."""
+
     def prepare(self) -> None:
         """The vendor's interface has no word for it."""
 
