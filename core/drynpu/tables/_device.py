@@ -68,18 +68,20 @@ def pair_tasks(events: TaskEvents) -> DeviceTasks:
     begin = tick[starts]
     by_start = np.lexsort((key[starts], begin))
     starts, ended, begin = starts[by_start], ended[by_start], begin[by_start]
+    rows = starts[ended]
+    end_tick, sqe_type = tick[rows + 1], sqe[rows].astype(np.int64)
+    del tick, sqe, is_end
     batch = _batches(key[starts])
     place = ordinals(key[starts])
-    rows = starts[ended]
     mixed_start, mixed_end = _mixed_ticks(mixed, key[rows], place[ended])
     return DeviceTasks(
         stream_id=key[rows] >> _TASK_BITS,
         task_id=key[rows] & (1 << _TASK_BITS) - 1,
         batch_id=batch[ended],
         ordinal=place[ended],
-        sqe_type=sqe[rows].astype(np.int64),
+        sqe_type=sqe_type,
         start_tick=begin[ended],
-        end_tick=tick[rows + 1],
+        end_tick=end_tick,
         notes=notes,
         mixed_start=mixed_start,
         mixed_end=mixed_end,

@@ -134,11 +134,13 @@ def _order(kernels: Stored, communication_ops: pl.DataFrame) -> pl.DataFrame:
     collectives = communication_ops.select(times).with_row_index("row", offset=kernels.height)
     ordered = pl.concat([ran, collectives]) if collectives.height else ran
     del ran
-    ordered = ordered.with_columns(pl.col("row").cast(pl.Int64))
     if not _is_ordered(ordered):
         ordered = ordered.sort("device_id", STARTS, maintain_order=True)
     end = pl.col(STARTS) + pl.col("duration_ns")
-    wait = (pl.col(STARTS) - end.shift(1).over("device_id")).clip(lower_bound=0)
+    before = end.shift(1)
+    if ordered.height and ordered["device_id"].min() != ordered["device_id"].max():
+        before = before.over("device_id")
+    wait = (pl.col(STARTS) - before).clip(lower_bound=0)
     return ordered.with_columns(wait.alias("wait_ns"))
 
 
