@@ -47,3 +47,14 @@ def test_inputs_are_shared_out_whole() -> None:
     counts = FUZZ.shares(1_000_000, list(PARSERS.CORE))
     assert sum(counts.values()) >= 1_000_000
     assert min(counts.values()) > 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        # A process of a layer without its number.
+        ("trace_view.json", b'[{"ph":"M","name":"process_name","args":{"name":"Ascend Hardware"}}]'),
+    ],
+)
+def test_what_once_crashed(name: str, data: bytes) -> None:
+    PARSERS.survives(PARSERS.CORE[name], data)

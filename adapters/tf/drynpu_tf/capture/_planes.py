@@ -198,6 +198,7 @@ def read_planes(content: bytes) -> Planes:
     ValueError
         The bytes are none.
     """
+    from google.protobuf.message import DecodeError
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
     wire, texts = Wire.from_bytes(content), _Texts()
@@ -205,7 +206,10 @@ def read_planes(content: bytes) -> Planes:
     parts = [np.empty((0, 8), np.int64)]
     for begin, end in _messages(wire, 0, len(content), _SPACE_PLANES)[0]:
         lines, rest = _messages(wire, begin, end, _PLANE_LINES)
-        plane = xplane_pb2.XPlane.FromString(rest)
+        try:
+            plane = xplane_pb2.XPlane.FromString(rest)
+        except DecodeError as error:
+            raise ValueError(f"no plane in bytes {begin} to {end}: {error}") from error
         if plane.name == _HOST_PLANE:
             meaning = _Meaning.from_plane(plane, texts)
             parts += [_read_line(wire, meaning, *line, xplane_pb2) for line in lines]

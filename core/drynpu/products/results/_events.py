@@ -69,7 +69,7 @@ class Trace:
         layers = [name for names in spellings()["layers"].values() for name in names]
         host = [*spellings()["layers"]["host"], *spellings()["layers"]["framework"]]
         named = self.processes.filter(pl.col("process").is_in([name for name in layers if name not in host]))
-        numbers = named["pid"] // PID_FACTOR
+        numbers = (named["pid"] // PID_FACTOR).drop_nulls()  # a process may lack its number
         return int(numbers[0]) if numbers.len() else 0
 
 
