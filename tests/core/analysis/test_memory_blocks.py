@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+from attrs import evolve
 
 from drynpu.analysis import component_memory, host_phases, live_blocks, memory_blocks, module_calls
 from drynpu.analysis._host_phases import is_backward
@@ -86,6 +87,17 @@ def test_lives_tell_what_blocks_are_for() -> None:
         4: ("aten::zeros", "", "optimizer state"),
         2: ("aten::zeros", "", "temporary"),
     }
+
+
+def test_the_ends_of_phases_belong_to_them() -> None:
+    """Blocks that are taken at the first or last instant of a phase, or released at one, count to it."""
+    moments = ((50, 71, "gradient"), (70, 71, "gradient"), (70, 70, "temporary"), (49, 50, "activation"))
+    moments += ((49, 49, "temporary"), (75, 91, "optimizer state"), (90, 91, "optimizer state"), (90, 90, "temporary"))
+    moments += ((91, 99, "temporary"), (100, 120, "temporary"), (101, 120, "outside of steps"), (0, 3, "temporary"))
+    for number, (taken, released, category) in enumerate(moments):
+        events = [event(8, taken, MALLOC, 64, 64), event(8, released, FREE, 64, 0)]
+        blocks = memory_blocks(evolve(training(), allocations=make_profile(allocations=events).allocations))
+        assert blocks["category"].to_list() == [category], (number, taken, released)
 
 
 def test_a_block_is_alive_from_its_allocation_until_its_release() -> None:

@@ -53,6 +53,7 @@ def test_a_device_that_waits(plain: Profile) -> None:
     assert found.cost_us == 39.0
     assert found.evidence.startswith("39% of the time is free: 3 kernels a step")
     assert "device-waits-for-host" not in named(host_findings(plain, steps((71.0, 0.0, 29.0))))
+    assert "device-waits-for-host" in named(host_findings(plain, steps((70.0, 0.0, 30.0))))
 
 
 def test_without_marked_steps_numbers_are_of_the_recording(plain: Profile) -> None:
@@ -74,12 +75,18 @@ def test_calls_that_synchronise(plain: Profile) -> None:
     found = named(host_findings(profile(6_000), steps((100.0, 0.0, 0.0))))["synchronising-calls"]
     assert (found.cost_us, found.evidence) == (6.0, "1 synchronising calls a step take 0.01 ms.")
     assert "synchronising-calls" not in named(host_findings(profile(5_000), steps((100.0, 0.0, 0.0))))
+    found = named(host_findings(profile(26_000), steps((100.0, 0.0, 0.0), (90.0, 0.0, 10.0))))["synchronising-calls"]
+    assert (found.cost_us, found.evidence) == (13.0, "0 synchronising calls a step take 0.01 ms.")
 
 
 def test_the_garbage_collector(plain: Profile) -> None:
     collected = evolve(plain, gc=pl.DataFrame({"pid": [1], "start_ns": [10], "end_ns": [3010]}, schema=GC))
     assert named(host_findings(collected, steps((100.0, 0.0, 0.0))))["garbage-collector"].cost_us == 3.0
     assert "garbage-collector" not in named(host_findings(collected, steps((400.0, 0.0, 0.0))))
+    assert "garbage-collector" not in named(host_findings(collected, steps((300.0, 0.0, 0.0))))
+    long = evolve(plain, gc=pl.DataFrame({"pid": [1], "start_ns": [10], "end_ns": [30_000_010]}, schema=GC))
+    found = named(host_findings(long, steps((100.0, 0.0, 0.0), (90.0, 0.0, 0.0))))["garbage-collector"]
+    assert (found.cost_us, found.evidence) == (15_000.0, "1 collections take 15.00 ms a step.")
 
 
 def test_the_ai_cpu_and_conversions_and_their_shares(plain: Profile) -> None:
@@ -99,6 +106,9 @@ def test_tiny_kernels(plain: Profile, count: int, is_named: bool) -> None:
     rows = [("Mul", "AI_VECTOR_CORE", 4_999)] * count + [("Big", "AI_CORE", 5_000)] * 40
     found = named(kernel_findings(evolve(plain, kernels=kernels(*rows)), steps((100.0, 0.0, 0.0))))
     assert ("tiny-kernels" in found) == is_named
+    if is_named:
+        assert found["tiny-kernels"].cost_us == 200 * 4.999
+        assert found["tiny-kernels"].evidence == "200 kernels a step last less than 5 us: Mul x200."
 
 
 def test_kernels_whose_time_is_not_known_are_neither_tiny_nor_median(plain: Profile) -> None:

@@ -273,6 +273,13 @@ def test_memory_record_adds_the_components_up(session: Any) -> None:
     assert rows[-1]["Component"] == "APP"
 
 
+@pytest.mark.parametrize(("steps", "named"), [(1, ["step3"]), (2, ["step3", "step4"])])
+def test_communication_of_few_steps_is_told_by_step(export: Any, steps: int, named: list[str]) -> None:
+    document = export(steps=steps).document("communication.json")
+    assert list(document) == named
+    assert all(len(step["collective"]) == 3 for step in document.values())  # two, and their sum
+
+
 def test_communication_is_told_by_step(session: Any) -> None:
     times, matrix = session.document("communication.json"), session.document("communication_matrix.json")
     assert list(times) == list(matrix) == ["step3", "step4", "step5"]

@@ -37,6 +37,7 @@ def test_tiling_repeats_each_dim() -> None:
     assert tiled(X.shape, (4, 1, 2, 3)) == np.tile(X, (4, 1, 2, 3)).shape == (4, 2, 6, 15)
     assert tiled(X.shape, (4, 1)) is None
     assert tiled(X.shape, (1, -1, 1)) is None
+    assert tiled(X.shape, (1, 0, 2)) == np.tile(X, (1, 0, 2)).shape == (2, 0, 10)
 
 
 def test_pads_come_in_pairs_from_the_last_dim_on() -> None:
