@@ -122,6 +122,7 @@ def seen(profile: Profile) -> Iterator[str]:
                 index, tracks, start_ns, index.end_ns, pixels=pixels, most_lanes=most_lanes, most_boxes=most_boxes
             )
             yield from describe(boxes, f"visible from {share} in {pixels}, {most_lanes} lanes")
+            yield from describe(boxes.busy_share, "busy_share")
     for number, track in enumerate(index.tracks):
         for depth, lane in enumerate(track.lanes):
             for place in sorted({0, len(lane) // 2, len(lane) - 1}):
