@@ -14,6 +14,8 @@ import attrs
 import numpy as np
 import polars as pl
 
+from drynpu.platforms import Chip
+
 _TIME_OF_EXPORT = re.compile(r"_\d{14}(?=[._])")
 """Stands in names of files that the toolkit writes: local time of the export."""
 _CHANCE = re.compile(r"(?<=PROF_\d{6}_\d{17}_)\w+")
@@ -24,7 +26,9 @@ _DIGITS, _DECIMALS = 10, 6
 
 def describe(value: object, name: str = "") -> Iterator[str]:
     """Yield a value as lines, each part under its name."""
-    if isinstance(value, pl.DataFrame):
+    if isinstance(value, Chip):
+        yield f"{name} = {value.name}"  # what a chip is stands in its YAML file
+    elif isinstance(value, pl.DataFrame):
         yield from frame_lines(value, name)
     elif isinstance(value, pl.Series):
         yield from frame_lines(value.to_frame(value.name or "value"), name)
