@@ -28,8 +28,9 @@ from drynpu.recorder import CheckCommand, CollectionCommand, ProfileCommand, Wor
 from drynpu.views.dashboard._address import read_address
 
 Parse = Callable[[bytes], object]
-FOLDER = Path(tempfile.mkdtemp(prefix="drynpu-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
-"""Where files are that a parser reads; one for each process."""
+_TEMPORARY = tempfile.TemporaryDirectory(prefix="drynpu-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
+FOLDER = Path(_TEMPORARY.name)
+"""Where files are that a parser reads; one for each process, and gone with it."""
 
 
 @frozen
