@@ -22,7 +22,7 @@ def load(name: str) -> ModuleType:
     return module
 
 
-PARSERS, FUZZ = load("parsers"), load("fuzz")
+PARSERS, FUZZ = load("fuzzed"), load("fuzz")
 
 
 @pytest.mark.parametrize("name", PARSERS.CORE)

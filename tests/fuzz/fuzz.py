@@ -68,7 +68,7 @@ def mutations(seeds: Sequence[bytes], rng: random.Random) -> Iterator[bytes]:
 
 def mutate(name: str, inputs: int, seed: int = 0) -> Fuzzed:
     """Feed one parser in this process, without atheris."""
-    from parsers import all_parsers, survives
+    from fuzzed import all_parsers, survives
 
     parser, begin_s = all_parsers()[name], time.monotonic()
     made = mutations(parser.seeds, random.Random(f"{name} {seed}"))
@@ -86,7 +86,7 @@ def follow(name: str, inputs: int) -> None:
     import atheris
 
     with atheris.instrument_imports(include=list(_FOLLOWED)):
-        from parsers import all_parsers, survives
+        from fuzzed import all_parsers, survives
 
     parser = all_parsers()[name]
     corpus = Path(tempfile.mkdtemp(prefix="drynpu-corpus-"))
@@ -118,7 +118,7 @@ def fuzz(name: str, inputs: int) -> Fuzzed:
 
 def shares(inputs: int, names: Sequence[str]) -> dict[str, int]:
     """Return how many inputs each parser gets."""
-    from parsers import all_parsers
+    from fuzzed import all_parsers
 
     parsers = all_parsers()
     whole = sum(parsers[name].share for name in names)
@@ -136,7 +136,7 @@ def main() -> int:
     sys.path.insert(0, str(HERE))
     if chosen.one:
         follow(chosen.one, chosen.inputs)
-    from parsers import all_parsers
+    from fuzzed import all_parsers
 
     names = chosen.parsers or list(all_parsers())
     guided = importlib.util.find_spec("atheris") is not None
