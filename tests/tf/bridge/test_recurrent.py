@@ -74,7 +74,7 @@ def test_an_lstm_is_one_kernel_in_each_direction(scripts: Any) -> None:
     assert backward["Output Shapes"].strip('"') == "7,16;16;5,2,3;1,2,4;1,2,4"
     assert forward["Task Type"] == backward["Task Type"] == "MIX_AIC"
     assert not {"TensorArrayRead", "StackPush", "Sigmoid"} & set(kernels)
-    assert not [line for line in run.stderr.splitlines() if "deprecated" in line and "drynpu" in line]
+    assert not [line for line in run.stderr.splitlines() if "deprecated" in line and "drynpu_tf" in line]
 
 
 GRU = """
