@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -197,10 +198,12 @@ def spans(programs, models):
         models.save(models.mlp(512, (2048, 2048, 64)), folder / "large.onnx")
         # A slow chip, so that kernels last longer than a busy machine holds the program up.
         run = programs(ORDER, order, folder=folder, environment={"DRYNPU_QUIET": "1", "DRYNPU_CHIP": "Ascend310"})
-        found: dict[str, list[tuple[float, float]]] = {}
+        found: dict[str, list[tuple[Decimal, Decimal]]] = {}
         for row in rows(run, "op_summary"):
-            start_us = float(row["Task Start Time(us)"])
-            found.setdefault(row["Stream ID"], []).append((start_us, start_us + float(row["Task Duration(us)"])))
+            # A float holds such times to a quarter of a microsecond alone.
+            start_us = Decimal(row["Task Start Time(us)"].strip())
+            end_us = start_us + Decimal(row["Task Duration(us)"].strip())
+            found.setdefault(row["Stream ID"], []).append((start_us, end_us))
         return [(min(start for start, _ in found[name]), max(end for _, end in found[name])) for name in sorted(found)]
 
     return of
