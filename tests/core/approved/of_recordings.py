@@ -15,7 +15,7 @@ from unittest.mock import patch
 import polars as pl
 from attrs import frozen
 from describe import describe
-from recordings import BEGIN_NS, PID, plan, recording
+from handmade import BEGIN_NS, PID, plan, recording
 
 from drynpu.deliverables.registry import record_kinds, registered_groups
 from drynpu.options import (

@@ -152,13 +152,13 @@ def test_no_profile_in_the_directory(drynpu: Run, tmp_path: Path) -> None:
     assert ended.err.startswith(f"drynpu: No profile at {tmp_path / 'file'}: it is no result file.")
 
 
-@pytest.mark.parametrize("where", ["iterdir", "read_bytes"])
+@pytest.mark.parametrize("where", ["iterdir", "open"])
 def test_what_cannot_be_read_is_named(
     drynpu: Run, profile: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     profile(tmp_path / "out" / "a_ascend_pt")
 
-    def refuse(path: Path, *_: object) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, where, refuse)

@@ -176,7 +176,8 @@ def test_help_imports_no_verb_and_no_table_engine() -> None:
     modules = shown.splitlines()[-1].split(",")
     assert {name.partition(".")[0] for name in modules} == {"drynpu"}
     rooms = {name.split(".")[1] for name in modules}
-    assert {room for room in rooms if not room.startswith("_")} == {"cli", "exporters", "plugins"}
+    # What adapters register with names the module that compiles, which loads the standard library alone.
+    assert {room for room in rooms if not room.startswith("_")} == {"cli", "compiling", "exporters", "plugins"}
 
 
 def test_every_verb_is_the_command_of_its_module() -> None:
