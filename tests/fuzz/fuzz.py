@@ -71,9 +71,9 @@ def mutate(name: str, inputs: int, seed: int = 0) -> Fuzzed:
     from fuzzed import all_parsers, survives
 
     parser, begin_s = all_parsers()[name], time.monotonic()
-    made = mutations(parser.seeds, random.Random(f"{name} {seed}"))
+    inputs_left = mutations(parser.seeds, random.Random(f"{name} {seed}"))
     for number in range(inputs):
-        data = next(made)
+        data = next(inputs_left)
         try:
             survives(parser, data)
         except Exception:  # noqa: BLE001 - whatever a parser raises is what is looked for

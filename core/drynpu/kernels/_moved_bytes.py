@@ -65,7 +65,7 @@ def moved_bytes(op_type: str, family: str, inputs: Tensors, outputs: Tensors) ->
         return 0, written or given
     if family == "optimizer":
         kept = sorted((t.size_bytes for t in inputs), reverse=True)
-        return given, written if written >= kept[0] else sum(kept[:_STATES_OF_ADAM])
+        return given, written if written >= max(kept, default=0) else sum(kept[:_STATES_OF_ADAM])
     if (
         not written
         and family in {"elementwise", "norm", "softmax", "layout", "rotary"}

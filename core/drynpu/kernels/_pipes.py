@@ -152,15 +152,6 @@ def vector_blocks(spec: KernelSpec, cores: int, tuning: Tuning) -> int:
     return min(max(by_bytes, by_ops, 1), cores)
 
 
-def cube_blocks(spec: KernelSpec, cores: int, tuning: Tuning) -> int:
-    """Return the block number of a cube kernel: its output tiles, at most all cores (3.3)."""
-    tiles = spec.cube_tiles
-    if tiles <= 0:
-        elements = max((t.elements for t in spec.outputs), default=0)
-        tiles = math.ceil(elements / (tuning.tile_m * tuning.tile_n)) if elements else cores
-    return min(max(tiles, 1), cores)
-
-
 def cube_dtype(spec: KernelSpec) -> str:
     """Return the operand type of the cube: the first input that a cube can multiply, ``FLOAT16`` if unknown."""
     return next((t.dtype for t in spec.inputs if t.dtype in _CUBE_OPERANDS), "FLOAT16")
@@ -220,12 +211,6 @@ def _is_taken_apart(tensor: TensorDesc) -> bool:
         return False
     row = tensor.shape[-1]
     return row > _LONGEST_STRIDE or row * DTYPES[tensor.dtype].size_bytes % _LINE_OF_L2_BYTES != 0
-
-
-def refetch_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int) -> float:
-    """Return the time to bring both operands of every output tile from L2 into the cores."""
-    rate = chip.l2_read_gbs * blocks / chip.cube_cores * tuning.refetch_efficiency
-    return refetch_bytes(spec, tuning) / rate
 
 
 def refetch_bytes(spec: KernelSpec, tuning: Tuning) -> float:

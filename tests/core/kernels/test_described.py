@@ -237,3 +237,12 @@ def test_the_gradient_of_an_image_with_strides_multiplies_zeros(area: int, posit
 def test_gradients_are_cleared_whole_and_of_images_their_sums(cleared: TensorDesc, size_bytes: int) -> None:
     spec = described_kernel("AtomicAddrClean", VECTOR, [cleared], [])
     assert (spec.bytes_read, spec.bytes_written) == (0, size_bytes)
+
+
+@pytest.mark.parametrize(
+    "op_type", ["ApplyAdamWV2", "ReshapeAndCache", "MatMulV3", "FlashAttentionScore", "ViewCopy", "Sort"]
+)
+def test_a_kernel_of_which_no_tensor_is_known_has_a_time(op_type: str) -> None:
+    spec = described_kernel(op_type, None, [], [])
+    assert (spec.bytes_read, spec.bytes_written) == (0, 0)
+    assert cost(spec, load_chip("Ascend910B2")).duration_ns > 0

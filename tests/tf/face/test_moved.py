@@ -92,9 +92,9 @@ def test_scripts_for_tensorflow_1_find_their_names(scripts: Any) -> None:
 
 def test_no_deprecation_names_a_call_of_drynpu(scripts: Any) -> None:
     run = scripts(V1, program=(sys.executable, "-W", "ignore", "-m", "drynpu", "run", "--quiet", "--tf1"))
-    told = [line for line in run.stderr.splitlines() if "is deprecated" in line]
-    assert told, "the script itself calls what is deprecated"
-    assert not [line for line in told if "v2_compat" in line or "drynpu_tf" in line]
+    deprecations = [line for line in run.stderr.splitlines() if "is deprecated" in line]
+    assert deprecations, "the script itself calls what is deprecated"
+    assert not [line for line in deprecations if "v2_compat" in line or "drynpu_tf" in line]
 
 
 def test_scripts_for_npu_device_find_names_of_keras(scripts: Any) -> None:
