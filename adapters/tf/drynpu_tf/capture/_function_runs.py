@@ -116,13 +116,14 @@ class FunctionRuns:
             if key not in known:
                 known[key] = self._placed(function, calls, distinct)
             variant, place = known[key]
-            operators = _operators(planes, runs.node[nodes], place[calls.number[nodes]], variant, thread)
+            end_ns = int(planes.end_ns[call])
+            operators = _operators(planes, runs.node[nodes], place[calls.number[nodes]], variant, thread, end_ns)
             data = runs.data[data_bounds[number] : data_bounds[number + 1]]
             found.append(
                 FunctionRun(
                     function=function,
                     start_ns=int(planes.start_ns[call]),
-                    end_ns=int(planes.end_ns[call]),
+                    end_ns=end_ns,
                     thread=thread,
                     step=int(steps[number]),
                     operators=operators,
@@ -188,9 +189,13 @@ class FunctionRuns:
         )
 
 
-def _operators(planes: Planes, rows: I64, position: I32, variant: _Variant, thread: int) -> Operators:
+def _operators(
+    planes: Planes, rows: I64, position: I32, variant: _Variant, thread: int, call_end_ns: int
+) -> Operators:
     """Return the table of one run, whose nodes are at *rows* and make the calls at *position* of the variant."""
-    start, end = planes.start_ns[rows], planes.end_ns[rows]
+    # A thread that started a node without waiting for it (While, IteratorGetNext) ends its event when it gets on a
+    # processor again. By then other threads may have ended the node and the whole call.
+    start, end = planes.start_ns[rows], np.minimum(planes.end_ns[rows], call_end_ns)
     order = np.lexsort((-end, start))
     position = position[order]
     return Operators(
