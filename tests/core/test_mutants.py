@@ -52,23 +52,24 @@ def test_logic_mutants_turn_operators_comparisons_and_rounding(tmp_path: Path) -
     path_text = "import numpy as np\n\n\ndef ticks(a, b):\n    return np.ceil(a / b) if a < b else a + b\n"
     path.write_text(path_text)
     found = list(mutants.logic_mutants(path))
-    assert {mutant.function for mutant in found} == {(4, 5)}
     notes = {mutant.note for mutant in found}
     assert {"a < b -> (a <= b)", "a / b -> (a * b)", "a + b -> (a - b)", "np.ceil(a / b) -> (np.floor(a / b))"} <= notes
 
 
-def test_logic_is_judged_by_the_tests_that_call_it_the_own_first_then_the_quickest(
+def test_logic_is_judged_by_the_tests_that_run_its_lines_the_own_first_then_the_quickest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
-    mutants, path = tool("mutants"), Path("/core/simulate/_order.py")
+    mutants = tool("mutants")
+    path = mutants.CORE / "simulate" / "_order.py"
+    file = "core/drynpu/simulate/_order.py"
     tests = [
-        mutants.Traced(Path("test_stages.py"), True, 9.0, {str(path): [12]}),
-        mutants.Traced(Path("test_lower.py"), True, 2.0, {str(path): [3, 14]}),
-        mutants.Traced(Path("test_order.py"), True, 20.0, {str(path): [10]}),
-        mutants.Traced(Path("test_pieces.py"), True, 1.0, {str(path): [9, 15], "/core/simulate/_meet.py": [12]}),
+        mutants.Traced(Path("test_stages.py"), True, 9.0, {file: [12, 13]}),
+        mutants.Traced(Path("test_lower.py"), True, 2.0, {file: [3, 14]}),
+        mutants.Traced(Path("test_order.py"), True, 20.0, {file: [10, 13]}),
+        mutants.Traced(Path("test_pieces.py"), True, 1.0, {file: [12, 15], "core/drynpu/simulate/_meet.py": [13]}),
     ]
-    mutant = mutants.Mutant(path, 13, "a + b -> (a - b)", "", (10, 14))
+    mutant = mutants.Mutant(path, 13, "a + b -> (a - b)", "", 14)
     assert [test.name for test in mutants.nearest(mutant, tests)] == [
         "test_order.py",
         "test_lower.py",

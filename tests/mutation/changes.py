@@ -28,16 +28,14 @@ LOGIC_ROOMS = ("simulate", "device", "tables", "analysis", "kernels", "deliverab
 @frozen
 class Mutant:
     """
-    One change: *source* of the file at *path* with the change in *line*, *note* for people.
-
-    *function* has the first and the last line of the outermost function that the change is in, 0 outside of functions.
+    One change: *source* of the file at *path* with the change in the lines *line* to *last*, *note* for people.
     """
 
     path: Path
     line: int
     note: str
     source: str
-    function: tuple[int, int] = (0, 0)
+    last: int = 0
 
     @property
     def place(self) -> str:
@@ -129,11 +127,10 @@ def logic_mutants(path: Path) -> Iterator[Mutant]:
     """Yield mutants of the operators, comparisons and roundings inside the functions of a file."""
     text = path.read_text()
     for function in _outermost(ast.parse(text)):
-        first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
         for node in ast.walk(function):
             new = _turned(node)
             if new is not None and isinstance(node, ast.expr):
-                yield _replaced(path, text, node, f"({ast.unparse(new)})", (first, function.end_lineno or first))
+                yield _replaced(path, text, node, f"({ast.unparse(new)})")
 
 
 def _outermost(tree: ast.AST) -> Iterator[ast.FunctionDef]:
@@ -161,7 +158,7 @@ def _is_type(node: ast.BinOp) -> bool:
     return isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
 
 
-def _replaced(path: Path, text: str, node: ast.expr, new: str, function: tuple[int, int] = (0, 0)) -> Mutant:
+def _replaced(path: Path, text: str, node: ast.expr, new: str) -> Mutant:
     lines = text.encode().splitlines(keepends=True)
     assert node.end_lineno is not None
     assert node.end_col_offset is not None
@@ -170,4 +167,4 @@ def _replaced(path: Path, text: str, node: ast.expr, new: str, function: tuple[i
     raw = text.encode()
     old = raw[start:end].decode()
     source = (raw[:start] + new.encode() + raw[end:]).decode()
-    return Mutant(path, node.lineno, f"{old} -> {new}"[:100], source, function)
+    return Mutant(path, node.lineno, f"{old} -> {new}"[:100], source, node.end_lineno)

@@ -6,37 +6,22 @@ Change one fact or one piece of logic at a time, run the tests that should notic
 
 Each mutant runs in a forked child that compiles the changed source in place of the file, so that nothing on disk
 changes and libraries are imported once. A fact has to be caught by the tests of facts beside it. Logic has to be caught
-by a test file of its room that calls the changed function, the module's own file first, then the quickest; what the
-room's own tests miss may be caught by those that compare whole results with approved ones, and by those that export
-whole profiles. The first failure ends a mutant. The exit status is 1 if a fact survives, or less than 90 % of the logic
-mutants are caught.
+by a test file that runs the changed line: one of its room, one that compares whole results with approved ones, or one
+that exports whole profiles; the module's own file is run first, then the quickest. The first failure ends a mutant.
+Changes that provably change no result are named with the reason in equivalent.yaml and counted apart. The exit status
+is 1 if a fact survives, or less than 90 % of the logic mutants are caught.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import functools
-import gc
-import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
-import io
-import json
-import os
 import random
-import resource
-import signal
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import CodeType, ModuleType
-from typing import Any
 
-from attrs import frozen
+import yaml
 
 sys.path.insert(0, str(Path(__file__).parent))
 from changes import (
@@ -51,11 +36,10 @@ from changes import (
     logic_files,
     logic_mutants,
 )
+from running import Traced, is_caught, traced, warm
 
-LIMIT_CPU_S = 120
-"""Processor time after which a mutant counts as caught because its tests hang; none of them takes half of this."""
-LIMIT_S = 1800
-"""The same of the clock on the wall, for tests that sleep for ever; other work may share this machine."""
+EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
+"""Changes of logic that change no result, each with the reason, by file."""
 NEEDED = 0.9
 """Share of the logic mutants that tests have to catch."""
 TESTED_IN = dict.fromkeys(LOGIC_ROOMS, ("approved",)) | dict.fromkeys(
@@ -64,150 +48,11 @@ TESTED_IN = dict.fromkeys(LOGIC_ROOMS, ("approved",)) | dict.fromkeys(
 """Folders of tests that count for a room besides its own: whole results are compared there with approved ones."""
 
 
-@frozen
-class Traced:
-    """One test file: the first lines of the functions that it calls, by file of the core, and its processor time."""
-
-    test: Path
-    passed: bool
-    seconds: float
-    called: Mapping[str, Sequence[int]]
-
-    def calls(self, mutant: Mutant) -> bool:
-        """Say whether a test of the file calls the function that a mutant changes."""
-        first, last = mutant.function
-        return any(first <= line <= last for line in self.called.get(str(mutant.path), ()))
-
-
-# ------------------------------------------------------------------------------------------------------ children
-
-
-class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Import one module from a changed source."""
-
-    def __init__(self, name: str, mutant: Mutant) -> None:
-        self.name, self.mutant = name, mutant
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        if name != self.name:
-            return None
-        return importlib.util.spec_from_file_location(name, self.mutant.path, loader=self)
-
-    def exec_module(self, module: ModuleType) -> None:
-        exec(compile(self.mutant.source, str(self.mutant.path), "exec"), module.__dict__)
-
-
-def in_child(work: Callable[[], int]) -> int:
-    """Return the exit status of a function in a forked child; a child that hangs is killed and returns 1."""
-    child = os.fork()
-    if child == 0:
-        os.setsid()
-        resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_CPU_S, LIMIT_CPU_S))
-        with Path(os.devnull).open("w") as nothing:
-            os.dup2(nothing.fileno(), 1)
-            os.dup2(nothing.fileno(), 2)
-        os._exit(work())
-    deadline = time.monotonic() + LIMIT_S
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return int(status != 0)
-        time.sleep(0.02)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return 1
-
-
-def is_caught(mutant: Mutant, tests: Sequence[Path]) -> bool:
-    """Return whether one of the test files fails with a mutant."""
-    return bool(tests) and in_child(lambda: _judge(mutant, tests)) != 0
-
-
-def _judge(mutant: Mutant, tests: Sequence[Path]) -> int:
-    if mutant.path.suffix == ".yaml":
-        original = Path.read_text
-
-        def read_text(path: Path, *arguments: Any, **keywords: Any) -> str:
-            return mutant.source if path == mutant.path else original(path, *arguments, **keywords)
-
-        Path.read_text = read_text  # type: ignore[method-assign]
-    else:
-        name = ".".join(mutant.path.relative_to(CORE.parent).with_suffix("").parts)
-        if name in sys.modules:
-            _forget("drynpu")
-        sys.meta_path.insert(0, _Changed(name, mutant))
-    for test in tests:
-        if not _passes(test, facts=mutant.path in fact_files()):
-            return 1
-        _forget("tests", "conftest")
-    return 0
-
-
-def _passes(test: Path, *, facts: bool, more: Sequence[str] = ()) -> bool:
-    """Run one test file. Tests of facts do without the recordings that conftest.py of the core makes."""
-    import pytest
-
-    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--hypothesis-seed=0", *more]
-    if facts:
-        options.append(f"--confcutdir={TESTS / test.relative_to(TESTS).parts[0]}")
-    return pytest.main([*options, str(test)]) in (0, 5)
-
-
-def _forget(*prefixes: str) -> None:
-    for name in [name for name in sys.modules if name.startswith(prefixes)]:
-        del sys.modules[name]
-
-
-def _warm() -> None:
-    """Import what all children need, pytest's plugins too; what a mutant changes is imported anew in its child."""
-    for name in ("attrs", "cattrs", "numpy", "polars", "pytest", "yaml", "drynpu.platforms", "drynpu.raw"):
-        importlib.import_module(name)
-    with contextlib.redirect_stdout(io.StringIO()):
-        _passes(TESTS / "raw" / "test_ids.py", facts=True, more=["--collect-only"])
-    _forget("tests", "conftest")
-    gc.freeze()
-
-
-# ------------------------------------------------------------------------------------------------------- tracing
-
-
-def traced(test: Path) -> Traced:
-    """Run a test file unchanged in a child and return what it calls."""
-    with tempfile.TemporaryDirectory() as folder:
-        answer = Path(folder) / "called.json"
-        status = in_child(lambda: _trace(test, answer))
-        document = json.loads(answer.read_text()) if answer.exists() else {}
-    return Traced(test, status == 0, document.get("seconds", 0.0), document.get("called", {}))
-
-
-def _trace(test: Path, answer: Path) -> int:
-    seen: dict[int, CodeType] = {}
-
-    def note(frame: Any, event: str, argument: object) -> None:
-        if event == "call":
-            seen[id(frame.f_code)] = frame.f_code
-
-    begin = time.process_time()
-    sys.setprofile(note)
-    passed = _passes(test, facts=False)
-    sys.setprofile(None)
-    called: dict[str, list[int]] = {}
-    for code in seen.values():
-        if code.co_filename.startswith(str(CORE)):
-            called.setdefault(code.co_filename, []).append(code.co_firstlineno)
-    answer.write_text(json.dumps({"seconds": time.process_time() - begin, "called": called}))
-    return int(not passed)
-
-
 def nearest(mutant: Mutant, all_traced: Sequence[Traced]) -> list[Path]:
-    """Return the test files that call the changed function: the module's own first, then the quickest."""
+    """Return the test files that run the changed lines: the module's own first, then the quickest."""
     nearest = f"test_{mutant.path.stem.lstrip('_')}.py"
-    calling = [each for each in all_traced if each.calls(mutant)]
-    return [each.test for each in sorted(calling, key=lambda each: (each.test.name != nearest, each.seconds))]
-
-
-# ------------------------------------------------------------------------------------------------------- running
+    running = [each for each in all_traced if each.runs(mutant)]
+    return [each.test for each in sorted(running, key=lambda each: (each.test.name != nearest, each.seconds))]
 
 
 def fact_survivors(mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool]]:
@@ -220,16 +65,33 @@ def fact_survivors(mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool]]:
 
 
 def logic_survivors(mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool]]:
-    """Yield each mutant of logic and whether it survived the tests that call it, those of its room before others."""
-    left: list[Mutant] = []
+    """Yield each mutant of logic and whether it survived the tests that run its lines."""
     for mutant in mutants:
-        if is_caught(mutant, nearest(mutant, traced_folder(TESTS / _room(mutant)))):
-            yield mutant, False
-        else:
-            left.append(mutant)
-    for mutant in left:
-        others = [each for folder in TESTED_IN.get(_room(mutant), ()) for each in traced_folder(TESTS / folder)]
-        yield mutant, not is_caught(mutant, nearest(mutant, others))
+        folders = (_room(mutant), *TESTED_IN.get(_room(mutant), ()))
+        tests = [each for folder in folders for each in traced_folder(TESTS / folder, mutant.path)]
+        yield mutant, not is_caught(mutant, nearest(mutant, tests))
+
+
+def sampled(mutants: Sequence[Mutant], count: int, seed: int) -> tuple[list[Mutant], list[Mutant]]:
+    """Draw mutants by chance until there are *count* that can be caught; return these and those that cannot."""
+    chosen: list[Mutant] = []
+    equal: list[Mutant] = []
+    for mutant in random.Random(seed).sample(mutants, len(mutants)):
+        if len(chosen) < count:
+            (equal if is_equivalent(mutant) else chosen).append(mutant)
+    return sorted(chosen, key=lambda each: each.place), sorted(equal, key=lambda each: each.place)
+
+
+def is_equivalent(mutant: Mutant) -> bool:
+    """Say whether a change stands among those that change no result."""
+    return mutant.note in equivalent().get(str(mutant.path.relative_to(ROOT)), {})
+
+
+@functools.cache
+def equivalent() -> dict[str, dict[str, str]]:
+    """Return the reason why each change changes no result, by the note of the change, by file."""
+    document: dict[str, dict[str, str]] = yaml.safe_load(EQUIVALENT.read_text()) or {}
+    return document
 
 
 def _room(mutant: Mutant) -> str:
@@ -237,13 +99,12 @@ def _room(mutant: Mutant) -> str:
 
 
 @functools.cache
-def traced_folder(folder: Path) -> list[Traced]:
-    """Trace the test files of a folder, which have to pass without any change."""
-    found = [traced(test) for test in sorted(folder.rglob("test_*.py"))]
+def traced_folder(folder: Path, path: Path) -> list[Traced]:
+    """Return what the test files of a folder run, those of a file of the core for sure; all of them have to pass."""
+    found = [traced(test, path) for test in sorted(folder.rglob("test_*.py"))]
     failing = [str(each.test.relative_to(ROOT)) for each in found if not each.passed]
     if failing:
         raise SystemExit(f"tests fail without any change: {', '.join(failing)}")
-    print(f"... {folder.name}: {len(found)} test files take {sum(each.seconds for each in found):.0f} s", flush=True)
     return found
 
 
@@ -258,9 +119,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     change = fact_mutants if options.kind == "facts" else logic_mutants
     mutants = [mutant for path in files if options.only in str(path) for mutant in change(path)]
     total = len(mutants)
-    if options.sample is not None and options.sample < total:
-        mutants = sorted(random.Random(options.seed).sample(mutants, options.sample), key=lambda each: each.place)
-    _warm()
+    mutants, equal = sampled(mutants, min(options.sample or total, total), options.seed)
+    for mutant in equal:
+        print(f"changes no result, not counted  {mutant.place}")
+    warm()
     survivors = []
     judged = fact_survivors(mutants) if options.kind == "facts" else logic_survivors(mutants)
     for number, (mutant, survived) in enumerate(judged, 1):
