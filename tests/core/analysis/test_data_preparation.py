@@ -113,6 +113,13 @@ def test_usage_of_the_pipeline_is_that_of_the_file() -> None:
     assert [row["cpu_pct"] for row in rows] == [0.0, 3.0, 6.0]
 
 
+def test_a_queue_without_room_or_samples_has_no_usage() -> None:
+    rows = pipeline_queues(pipeline(None, [0, 0], [], length=0)).to_dicts()
+    assert [row["usage"] for row in rows] == [None] * 3
+    assert [row["average_size"] for row in rows] == [None, 0.0, None]
+    assert [row["empty"] for row in rows] == [None, 1.0, None]
+
+
 @pytest.mark.parametrize(
     ("queues", "suspects"),
     [
@@ -120,6 +127,8 @@ def test_usage_of_the_pipeline_is_that_of_the_file() -> None:
         ((None, [1, 3], [9, 9]), [1]),  # filled before and not behind
         ((None, [1, 1], [2, 2]), [2]),  # what reads is slow; 0.1 more is not too much
         ((None, [5, 5], [7, 7]), [1]),
+        ((None, [6, 6], [6, 6]), []),  # the leaf is used as much as it has to be
+        ((None, [8, 8], [8, 8]), [0]),  # every queue just full enough
         ((None, None), []),
     ],
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.analysis import KERNEL_OP, OPERATOR_DETAILS, link_operators, operator_details
-from drynpu.analysis._links import first_rows
+from drynpu.analysis._links import _with_calls, first_rows
 
 from .conftest import host_op, make_profile
 
@@ -70,6 +71,17 @@ def test_task_queue() -> None:
         (1, 7, 1, MAIN, 10),
         (2, 8, 2, BACKWARD, 200),
     ]
+
+
+@pytest.mark.parametrize("numbers", [(4, 5, 6), (2, 5, 9), (6, 5, 4), (5, 4, 9), (7,), (4, 4, 5)])
+def test_work_belongs_to_the_call_of_its_number_however_calls_are_numbered(numbers: tuple[int, ...]) -> None:
+    calls = pl.DataFrame({"connection_id": numbers, "api_ns": range(len(numbers)), "api_tid": [3] * len(numbers)})
+    work = pl.DataFrame({"connection_id": [9, 4, 8, 6, 5, 7, 2, 3, 10]})
+    expected = [
+        (number, place, 3) for number in work["connection_id"] for place, own in enumerate(numbers) if number == own
+    ]
+    assert _with_calls(work, calls).rows() == expected
+    assert _with_calls(work, calls.clear()).is_empty()
 
 
 def test_an_enqueue_hangs_on_its_own_thread() -> None:

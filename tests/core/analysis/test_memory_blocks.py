@@ -100,6 +100,14 @@ def test_the_ends_of_phases_belong_to_them() -> None:
         assert blocks["category"].to_list() == [category], (number, taken, released)
 
 
+def test_a_step_without_backward_has_no_activations() -> None:
+    """Evaluation after a step of training: what it never releases is not kept for any gradient."""
+    evaluation = [host_op("ProfilerStep#4", 200, 300), host_op("aten::mm", 210, 220, sequence=-1)]
+    both = make_profile(host_ops=[*training().host_ops.drop("op_id").to_dicts(), *evaluation],
+                        allocations=[event(1, 14, MALLOC, 64, 64), event(2, 215, MALLOC, 32, 96)])  # fmt: skip
+    assert dict(memory_blocks(both).select("size_bytes", "category").rows()) == {64: "activation", 32: "temporary"}
+
+
 def test_a_block_is_alive_from_its_allocation_until_its_release() -> None:
     blocks = memory_blocks(training())
     assert sorted(live_blocks(blocks, 56)["size_bytes"]) == [16, 1000]

@@ -10,7 +10,7 @@ from .conftest import host_op, make_profile
 def test_busy_time_is_a_union() -> None:
     profile = make_profile(
         host_ops=[
-            host_op("ProfilerStep#1", 0, 1000, tid=1, scope=7),
+            host_op("ProfilerStep#1", 50, 1000, tid=1, scope=7),
             host_op("my range", 100, 900, tid=1, scope=7),
             host_op("aten::linear", 100, 200, tid=1),
             host_op("aten::mm", 120, 180, tid=1),
@@ -24,9 +24,9 @@ def test_busy_time_is_a_union() -> None:
         ],
     )
     assert thread_load(profile).rows() == [
-        (2, 1, 10, 2, 300, 1130),
-        (1, 3, 160, 0, 0, 1130),
-        (9, 0, 0, 1, 30, 1130),
+        (2, 1, 10, 2, 300, 1080),
+        (1, 3, 160, 0, 0, 1080),
+        (9, 0, 0, 1, 30, 1080),
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from drynpu.analysis.timeline import Spot, TimelineIndex, TrackKind, find_events, launches_of, timeline_index
 from drynpu.tables import NO_CONTEXT, Profile
 
@@ -139,6 +141,74 @@ def test_the_task_queue_stands_between() -> None:
     assert [index.tracks[each.track].source for each in before] == ["host_ops", "queue", "queue", "api"]
     entry = launches_of(queued, index, before[2])
     assert [index.name(each) for each in entry.after] == ["MatMulV2"]
+
+
+def test_an_event_of_mindspore_stands_between_what_it_launched_and_the_call() -> None:
+    """Two events have one name, two one thread and two one start; one alone has all three."""
+    launch = "PynativeFramework::KernelLaunch::Mul"
+    events = [(launch, 7, 90, 120), (launch, 8, 150, 400), (launch, 7, 200, 400), ("Other", 7, 200, 210)]
+    events += [(launch, 9, 200, 400)]
+    whole = make_profile(
+        framework_events=[
+            {"name": name, "tid": tid, "start_ns": start, "end_ns": end} for name, tid, start, end in events
+        ],
+        api=[{**call(1, "Mul", 220), "tid": 7}, {**call(2, "hcom", 230), "tid": 8}],
+        tasks=[kernel("Mul", 500, 10, 2, 1), kernel("Mul", 520, 10, 3, 1)],
+        communication_ops=[{"name": "hcom_allReduce__1", "connection_id": 2, "start_ns": 500, "duration_ns": 30}],
+    )
+    index = timeline_index(whole)
+
+    def times(spots: Any) -> list[tuple[str, int]]:
+        return [(index.name(each), index.times(each)[0]) for each in spots]
+
+    tasks = [number for number, track in enumerate(index.tracks) if track.kind is TrackKind.STREAMS]
+    task = find_events(index, tasks[:1], "Mul").spot(0)
+    before = launches_of(whole, index, task).before
+    assert [index.tracks[each.track].source for each in before] == ["framework_events", "api"]
+    assert times(before)[0] == (launch, 200)
+    assert [(name, start) for name, start in times(launches_of(whole, index, before[0]).after)] == [
+        ("Mul", 500), ("Mul", 520),
+    ]  # fmt: skip
+    collective = spot(index, "hcom_allReduce__1", TrackKind.COMMUNICATION)
+    assert times(launches_of(whole, index, collective).before)[0] == (launch, 150)
+    entry = launches_of(whole, index, launches_of(whole, index, collective).before[0])
+    assert (times(entry.after), entry.count) == ([("hcom_allReduce__1", 500)], 1)
+
+
+def test_groups_and_planes_of_communication_are_tracks() -> None:
+    """Operators of no group stand under a plain title; each device has those of its own."""
+    operation = {"start_ns": 10, "duration_ns": 50, "connection_id": 1}
+    part = {"start_ns": 12, "duration_ns": 5, "connection_id": 1}
+    operations = [("g", 0, "one"), ("", 0, "two"), ("g", 1, "three"), ("h", 1, "four")]
+    parts = [("g", 0, 3), ("g", 0, 4), ("g", 0, 4), ("", 0, 0), ("only parts", 0, 1)]
+    whole = make_profile(
+        device_ids=(0, 1),
+        communication_ops=[
+            {**operation, "group": group, "device_id": device, "name": name} for group, device, name in operations
+        ],
+        communication_tasks=[
+            {**part, "group": group, "device_id": device, "plane_id": plane, "name": "Memcpy"}
+            for group, device, plane in parts
+        ],
+    )
+    index = timeline_index(whole)
+    found = [
+        (track.title, track.source, track.events, track.device_id)
+        for track in index.tracks
+        if track.kind is TrackKind.COMMUNICATION
+    ]
+    assert found == [
+        ("device 0, communication", "communication_ops", 1, 0),
+        ("device 0, plane 0", "communication_tasks", 1, 0),
+        ("device 0, group g", "communication_ops", 1, 0),
+        ("device 0, plane 3", "communication_tasks", 1, 0),
+        ("device 0, plane 4", "communication_tasks", 2, 0),
+        ("device 0, plane 1", "communication_tasks", 1, 0),
+        ("device 1, group g", "communication_ops", 1, 1),
+        ("device 1, group h", "communication_ops", 1, 1),
+    ]
+    two = spot(index, "two", TrackKind.COMMUNICATION)
+    assert index.times(two) == (10, 60)
 
 
 def test_devices_have_tracks_of_their_own() -> None:

@@ -56,6 +56,32 @@ def test_a_copy_into_a_view_reads_its_source_once() -> None:
     assert spec.bytes_written == spec.bytes_read
 
 
+# --------------------------------------------------------------------------------------------------- operations
+
+
+def test_vector_work_is_that_of_the_largest_tensor() -> None:
+    spec = described_kernel("Add", None, [tensor(7), tensor(100, 7)], [tensor(100, 7)])
+    assert (spec.task_type, spec.vector_ops, spec.cube_flops) == (VECTOR, 700, 0)
+    assert described_kernel("Add", None, [], []).vector_ops == 0
+    assert described_kernel("LayerNormV3", None, [tensor(100, 7), tensor(7)], [tensor(100, 7)]).vector_ops == 9 * 700
+
+
+def test_a_product_has_cube_work_alone_unless_something_is_fused_behind_it() -> None:
+    x, w, out = tensor(30, 50), tensor(50, 20), tensor(30, 20)
+    spec = described_kernel("MatMulV2", None, [x, w], [out])
+    assert (spec.task_type, spec.cube_flops, spec.vector_ops) == (TaskType.AI_CORE, 2 * 30 * 50 * 20, 0)
+    assert described_kernel("FusionOp_MatMul_Relu", None, [x, w], [out, tensor(20)]).vector_ops == 600
+    small = [tensor(30, 50, dtype="INT8"), tensor(50, 20, dtype="INT8")]
+    assert described_kernel("QuantBatchMatmulV3", MIX, small, [out]).vector_ops == 4 * 600
+    assert described_kernel("QuantBatchMatmulV3", TaskType.AI_CORE, small, [out]).vector_ops == 0
+    assert described_kernel("MatMulV2", TaskType.AI_CPU, [x, w], [out]).cube_flops == 0
+
+
+def test_a_gather_works_on_what_it_writes() -> None:
+    spec = described_kernel("GatherV2", None, [tensor(5000, 7), tensor(3, dtype="INT64")], [tensor(3, 7)])
+    assert spec.vector_ops == spec.bytes_written == 3 * 7 * 2
+
+
 # ---------------------------------------------------------------------------------------------------- attention
 
 HEADS, KEY_HEADS, WIDTH = 32, 8, 128

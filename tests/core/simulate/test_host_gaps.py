@@ -135,6 +135,14 @@ def test_views_in_a_gap_cost_more_than_an_empty_one(tools: Any) -> None:
     assert start[3] - start[0] == LAUNCH_NS + 3 * COSTS.call_ns + 2 * COSTS.nested_ns
 
 
+@pytest.mark.parametrize("later", [0, 1, 900])
+def test_what_begins_as_an_operator_ends_lies_in_the_gap_behind_it(tools: Any, later: int) -> None:
+    row = tools.Row
+    rows = [row("add", 0, 1000), row("view", 1000 + later, 2500), row("mm", 5000, 6000)]
+    start = modelled(tools, tools.operators(rows)).op_start_ns
+    assert start[2] - start[0] == LAUNCH_NS + 2 * COSTS.call_ns + COSTS.nested_ns
+
+
 def test_operators_by_which_the_cpu_computes_cost_nothing(tools: Any) -> None:
     row = tools.Row
     alone = tools.operators([row("mm", 0, 9000), row("add", 10_000, 11_000)])

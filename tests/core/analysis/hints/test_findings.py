@@ -19,6 +19,7 @@ from drynpu.analysis.hints import (
     kernel_findings,
     memory_findings,
 )
+from drynpu.analysis.hints._communication import _small, _waiting
 from drynpu.products import load_profile
 from drynpu.tables import API, GC, KERNELS, Profile
 
@@ -126,6 +127,57 @@ def test_matrix_kernels_are_weighed_by_their_time(plain: Profile) -> None:
     found = named(kernel_findings(evolve(plain, kernels=counted), steps((100.0, 0.0, 0.0))))["cube-use"]
     assert found.evidence == "40.0% of the kernel time at 15 % cube use: MatMulV2 x1, Conv2D x1."
     assert found.cost_us == pytest.approx(34.0)
+
+
+def test_costs_and_numbers_are_of_one_step(plain: Profile) -> None:
+    two = steps((60.0, 30.0, 10.0), (50.0, 20.0, 30.0))
+    rows = [("Mul", "AI_VECTOR_CORE", 4_000)] * 400 + [("MatMulV2", "AI_CORE", 400_000)]
+    use = pl.Series("cube_utilization(%)", [None] * 400 + [25.0])
+    found = named(kernel_findings(evolve(plain, kernels=kernels(*rows).with_columns(use)), two))
+    assert found["tiny-kernels"].cost_us == 800.0
+    assert found["tiny-kernels"].evidence == "200 kernels a step last less than 5 us: Mul x400."
+    assert found["cube-use"].cost_us == pytest.approx(150.0)
+    exposed = named(communication_findings(plain, two))["exposed-communication"]
+    assert (exposed.cost_us, exposed.evidence) == (25.0, "31% of busy time, 0.03 ms a step.")
+
+
+def test_shares_have_to_be_exceeded(plain: Profile) -> None:
+    """Just the share is not more than it: tiny 30 %, matrix kernels 10 % at less than 40 % use."""
+    tiny = [("Mul", "AI_VECTOR_CORE", 3_000)] * 200
+    for rest, is_named in ((1_400_000, False), (1_399_000, True)):
+        profile = evolve(plain, kernels=kernels(*tiny, ("Big", "AI_VECTOR_CORE", rest)))
+        assert ("tiny-kernels" in named(kernel_findings(profile, steps((1.0, 0.0, 0.0))))) == is_named
+    for took, use, is_named in ((10_000, 39.0, False), (10_010, 39.0, True), (10_010, 40.0, False)):
+        rows = kernels(("MatMulV2", "AI_CORE", took), ("Add", "AI_VECTOR_CORE", 100_000 - took))
+        profile = evolve(plain, kernels=rows.with_columns(pl.Series("cube_utilization(%)", [use, 1.0])))
+        assert ("cube-use" in named(kernel_findings(profile, steps((1.0, 0.0, 0.0))))) == is_named
+
+
+@pytest.mark.parametrize(("small", "large", "local", "is_named"), [
+    (100, 99, 0, True), (100, 100, 0, False), (99, 0, 0, False), (100, 0, 300, True),
+])  # fmt: skip
+def test_small_transfers_are_named_where_they_are_many_and_most(
+    small: int, large: int, local: int, is_named: bool
+) -> None:
+    mib = 1 << 20
+    moved = [(mib - 1, "SDMA")] * small + [(mib, "SDMA")] * large + [(5, "LOCAL")] * local
+    rows = pl.DataFrame({"size_bytes": [size for size, _ in moved], "transport": [link for _, link in moved]})
+    found = named(_small(rows, 2, "a step"))
+    assert ("small-transfers" in found) == is_named
+    if is_named:
+        expected = f"50 of {(small + large) / 2:.0f} transfers a step move less than 1 MiB."
+        assert found["small-transfers"].evidence == expected
+
+
+def test_ranks_wait_where_more_than_half_of_the_time_is_waiting() -> None:
+    for waited, is_named in ((5_000, False), (5_002, True)):
+        times = pl.DataFrame({"elapse_ns": [4_000, 6_000], "wait_ns": [1_000, waited - 1_000]})
+        found = named(_waiting(times, 2, "a step"))
+        assert ("waiting-ranks" in found) == is_named
+        if is_named:
+            assert (found["waiting-ranks"].cost_us, found["waiting-ranks"].evidence) == (
+                2.501, "50% of their time is waiting.",
+            )  # fmt: skip
 
 
 def test_exposed_communication(plain: Profile) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from drynpu.deliverables.tasks import facts as facts_of_tasks
 from drynpu.deliverables.tasks import facts_schedulers as facts
@@ -234,6 +235,9 @@ def test_flips_lie_between_the_tasks_around_them() -> None:
     flips = flip_records(pair.take(np.array([True, True, False])), find_platform("5"))
     assert flips["tick"].tolist() == [1050]
     assert flip_records(pair, find_platform("5"))["tick"].tolist() == [1050, 1089]
+    later = evolve(pair, stream=np.full(3, 3), task_id=np.array([65_534, 65_535, 1], np.uint16), batch_id=pair.batch_id)
+    later = evolve(later, batch_id=np.array([0, 0, 1]), start=np.array([700, 1000, 1100]))
+    assert flip_records(later, find_platform("5"))["tick"].tolist() == [1050], "the task right before it counts"
 
 
 def test_a_flip_takes_the_zero_of_its_batch() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import define
 
-from drynpu.kernels import TensorDesc, node_signature
+from drynpu.kernels import NodeCall, TensorDesc, node_signature
 from drynpu.kernels.ops import FormatPass, Fusion, GraphOperator, Place, fuse, takers_of
 
 IMAGE, BLOCKED = TensorDesc((2, 3, 5, 7), "FLOAT"), TensorDesc((2, 1, 5, 7, 8), "FLOAT", "NC1HWC0")
@@ -20,6 +20,18 @@ def operator(number: int, op_type: str, *inputs: str, out: str = "") -> GraphOpe
 
 def behind(first: str, second: str):
     return lambda one, other: (one.op_type, other.op_type) == (first, second)
+
+
+def test_a_signature_is_described_anew_with_notes_and_with_other_tensors_where_there_are_any() -> None:
+    whole = node_signature("Conv", [IMAGE, BLOCKED], [IMAGE], {"stride": (2, 3)}, node="net/Conv")
+    conv = GraphOperator((("x", 0), ("w", 0)), (("Conv", 0),), whole, (0,))
+    noted = NodeCall(conv.describe({"_tail": "net/Relu"}))
+    assert (noted.tensors(), noted.outputs, noted.node) == ([IMAGE, BLOCKED], (IMAGE,), "net/Conv")
+    assert (noted.integers("stride"), noted.text("_tail")) == ((2, 3), "net/Relu")
+    changed = NodeCall(conv.describe({"stride": (1,)}, inputs=[BLOCKED, None], outputs=[BLOCKED, IMAGE]))
+    assert (changed.tensors(), changed.outputs, changed.integers("stride")) == ([BLOCKED], (BLOCKED, IMAGE), (1,))
+    emptied = NodeCall(conv.describe({}, inputs=[], outputs=[]))
+    assert (emptied.tensors(), emptied.outputs) == ([], ())
 
 
 def test_takers_count_every_input() -> None:
