@@ -189,9 +189,7 @@ class FunctionRuns:
         )
 
 
-def _operators(
-    planes: Planes, rows: I64, position: I32, variant: _Variant, thread: int, call_end_ns: int
-) -> Operators:
+def _operators(planes: Planes, rows: I64, position: I32, variant: _Variant, thread: int, call_end_ns: int) -> Operators:
     """Return the table of one run, whose nodes are at *rows* and make the calls at *position* of the variant."""
     # A thread that started a node without waiting for it (While, IteratorGetNext) ends its event when it gets on a
     # processor again. By then other threads may have ended the node and the whole call.
