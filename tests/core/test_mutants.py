@@ -77,6 +77,31 @@ def test_logic_is_judged_by_the_tests_that_run_its_lines_the_own_first_then_the_
     ]
 
 
+def test_what_changes_no_result_is_drawn_and_counted_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    mutants = tool("mutants")
+    path = mutants.ROOT / "core" / "made_up.py"
+    drawn = [mutants.Mutant(path, number, f"a < {number} -> (a <= {number})", "") for number in range(20)]
+    even = {each.note: "for a reason" for each in drawn[::2]}
+    monkeypatch.setattr(mutants, "equivalent", lambda: {"core/made_up.py": even})
+    chosen, equal = mutants.sampled(drawn, 6, 5)
+    assert len({each.line for each in chosen}) == 6
+    assert all(each.line % 2 for each in chosen)
+    assert equal
+    assert not any(each.line % 2 for each in equal)
+    assert [each.line for each in mutants.sampled(drawn, 6, 5)[0]] == [each.line for each in chosen]
+    assert [each.line for each in mutants.sampled(drawn, 6, 6)[0]] != [each.line for each in chosen]
+
+
+def test_every_change_without_a_result_is_one_that_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    mutants = tool("mutants")
+    for file, reasons in mutants.equivalent().items():
+        made = {each.note for each in mutants.logic_mutants(mutants.ROOT / file)}
+        assert set(reasons) <= made, file
+        assert all(len(reason) > 20 for reason in reasons.values())
+
+
 @pytest.mark.parametrize(("files", "count"), [("platforms/", 7), ("deliverables/tasks", 2), ("raw/_ids.py", 1)])
 def test_changed_facts_are_caught(files: str, count: int) -> None:
     """The same ten in every run; ``make mutants`` tries all of them."""

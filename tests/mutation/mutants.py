@@ -6,8 +6,8 @@ Change one fact or one piece of logic at a time, run the tests that should notic
 
 Each mutant runs in a forked child that compiles the changed source in place of the file, so that nothing on disk
 changes and libraries are imported once. A fact has to be caught by the tests of facts beside it. Logic has to be caught
-by a test file that runs the changed line: one of its room, one that compares whole results with approved ones, or one
-that exports whole profiles; the module's own file is run first, then the quickest. The first failure ends a mutant.
+by a test file that runs the changed line: one of its room, or one that compares whole results with approved ones; the
+module's own file is run first, then the quickest. The first failure ends a mutant.
 Changes that provably change no result are named with the reason in equivalent.yaml and counted apart. The exit status
 is 1 if a fact survives, or less than 90 % of the logic mutants are caught.
 """
@@ -26,7 +26,6 @@ import yaml
 sys.path.insert(0, str(Path(__file__).parent))
 from changes import (
     CORE,
-    LOGIC_ROOMS,
     ROOT,
     TESTS,
     Mutant,
@@ -42,10 +41,8 @@ EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
 """Changes of logic that change no result, each with the reason, by file."""
 NEEDED = 0.9
 """Share of the logic mutants that tests have to catch."""
-TESTED_IN = dict.fromkeys(LOGIC_ROOMS, ("approved",)) | dict.fromkeys(
-    ("analysis", "deliverables", "tables"), ("approved", "export")
-)
-"""Folders of tests that count for a room besides its own: whole results are compared there with approved ones."""
+TESTED_IN = ("approved",)
+"""Folders of tests that count for every room besides its own: whole results are compared there with approved ones."""
 
 
 def nearest(mutant: Mutant, all_traced: Sequence[Traced]) -> list[Path]:
@@ -67,19 +64,23 @@ def fact_survivors(mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool]]:
 def logic_survivors(mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool]]:
     """Yield each mutant of logic and whether it survived the tests that run its lines."""
     for mutant in mutants:
-        folders = (_room(mutant), *TESTED_IN.get(_room(mutant), ()))
+        folders = (_room(mutant), *TESTED_IN)
         tests = [each for folder in folders for each in traced_folder(TESTS / folder, mutant.path)]
         yield mutant, not is_caught(mutant, nearest(mutant, tests))
 
 
 def sampled(mutants: Sequence[Mutant], count: int, seed: int) -> tuple[list[Mutant], list[Mutant]]:
-    """Draw mutants by chance until there are *count* that can be caught; return these and those that cannot."""
+    """
+    Draw mutants by chance until there are *count* that can be caught; return these and those that cannot.
+
+    They stay in the order in which they were drawn: what is known of the first of them is a sample as well.
+    """
     chosen: list[Mutant] = []
     equal: list[Mutant] = []
     for mutant in random.Random(seed).sample(mutants, len(mutants)):
         if len(chosen) < count:
             (equal if is_equivalent(mutant) else chosen).append(mutant)
-    return sorted(chosen, key=lambda each: each.place), sorted(equal, key=lambda each: each.place)
+    return chosen, equal
 
 
 def is_equivalent(mutant: Mutant) -> bool:
@@ -129,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if survived:
             survivors.append(mutant)
             print(f"survived  {mutant.place}", flush=True)
-        if number % 25 == 0:
+        if number % 10 == 0:
             print(f"... {number} of {len(mutants)}, {len(survivors)} survived", flush=True)
     share = 1 - len(survivors) / max(len(mutants), 1)
     print(f"{options.kind}: {len(mutants)} of {total} mutants, {len(mutants) - len(survivors)} caught ({share:.0%})")
