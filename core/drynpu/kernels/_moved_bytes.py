@@ -97,11 +97,11 @@ def _picked(op_type: str, family: str, inputs: Tensors, outputs: Tensors) -> tup
         # The target comes first, then its view, then the source: nothing of the target is read.
         moved = min(largest, given - written)
         return (moved, moved) if moved > 0 else (given, written)
+    if op_type == "Assign":  # the variable and its new value, of which the value alone is read
+        return written or given // 2, written or given // 2
     if family == "gather" or op_type.lower().startswith(("slice", "strided", "split", "as")):
         # Of the table only what is returned, and the index.
         return (written + given - largest if written and given > written else given), written
-    if op_type == "Assign":
-        return written or given // 2, written or given // 2
     return given, written or given
 
 
