@@ -30,10 +30,11 @@ def test_waits_belong_to_the_step_in_which_they_begin() -> None:
             host_op("ProfilerStep#5", 210, 260),
             host_op("ProfilerStep#6", 300, 400),
             host_op(LOADER, 390, 399),
-            host_op(LOADER, 420, 470),  # after the last step
+            host_op(LOADER, 400, 403),  # at the last instant
+            host_op(LOADER, 401, 470),  # after the last step
         ]
     )
-    assert loader_waits(profile).rows() == [("4", 2, 35, 100), ("5", 0, 0, 50), ("6", 1, 9, 100)]
+    assert loader_waits(profile).rows() == [("4", 2, 35, 100), ("5", 0, 0, 50), ("6", 2, 12, 100)]
 
 
 def test_waits_without_steps_count_for_the_whole() -> None:
