@@ -42,7 +42,7 @@ inline void stop_recording(int64_t* sizes) {
     at::removeCallback(observer);
     observer = at::INVALID_CALLBACK_HANDLE;
     for (auto* buffer : recorder->buffers) {
-      std::lock_guard<std::mutex> lock(buffer->mutex);
+      std::lock_guard lock(buffer->mutex);
       ++buffer->period;
       buffer->last = nullptr;
       if (!buffer->recorded.rows.count() && !buffer->recorded.allocations.count()) continue;
