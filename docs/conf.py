@@ -22,6 +22,7 @@ project = "drynpu"
 author = "the drynpu authors"
 release = VERSION.findall((DOCS.parent / "core" / "drynpu" / "__init__.py").read_text(encoding="utf-8"))[0]
 extensions = ["myst_parser"]
+project_copyright = "the drynpu authors; Apache-2.0"
 root_doc = "docs/index"
 include_patterns = [
     "README.md",
@@ -36,9 +37,10 @@ exclude_patterns = ["**/.venv*/**", "**/site-packages/**", "**/demo_out/**"]
 myst_heading_anchors = 4
 html_theme = "furo"
 html_title = f"drynpu {release}"
+_SIDEBAR = {"color-sidebar-link-text--top-level": "var(--color-foreground-primary)"}  # the page one is on stands out
 html_theme_options = {
-    "light_css_variables": {"color-brand-primary": "#b3261e", "color-brand-content": "#b3261e"},
-    "dark_css_variables": {"color-brand-primary": "#ff8a80", "color-brand-content": "#ff8a80"},
+    "light_css_variables": {"color-brand-primary": "#b3261e", "color-brand-content": "#b3261e", **_SIDEBAR},
+    "dark_css_variables": {"color-brand-primary": "#ff8a80", "color-brand-content": "#ff8a80", **_SIDEBAR},
 }
 html_static_path = ["static"]
 html_css_files = ["site.css"]
@@ -64,11 +66,17 @@ def _from_root(path: str) -> str:
     return path.removeprefix("../") if path.startswith("../") else f"docs/{path}"
 
 
+def titled(text: str) -> str:
+    """Let links that name a file (``[start.md](start.md)``) show the title of its page: a site has no files."""
+    return re.sub(r"\[[\w./-]+\.md\]\(([\w./-]+\.md(?:#[\w-]+)?)\)", r"*[](\1)*", text)
+
+
 def _read(_: Any, name: str, content: list[str]) -> None:
     if name == root_doc:
         generated = "- [Commands in full](generated/cli.md), [chips](generated/chips.md), [Python](generated/api.md)\n"
         before, after = content[0].split("**Extend and change**")
         content[0] = navigation(f"{before.rstrip()}\n{generated}\n**Extend and change**{after}")
+    content[0] = titled(content[0])
 
 
 def _generate(*_: Any) -> None:

@@ -24,13 +24,15 @@ from drynpu.plugins import build_manager
 ROOMS = ("drynpu", "drynpu.plugins", "drynpu.platforms", "drynpu.kernels", "drynpu.options", "drynpu.simulate")
 ROOMS += ("drynpu.recorder", "drynpu.raw", "drynpu.tables", "drynpu.analysis", "drynpu.products")
 """What scripts and plugins import."""
+_COLUMNS = 90
+"""Of a command's help: as many characters as a code block of the site has beside the navigation."""
 
 
 def commands_page() -> str:
     """Return the help of every command, as the command prints it."""
     group = build_cli(build_manager(names=["torch"]))
     parts = ["# Commands in full", "What `--help` prints. [Commands](../commands.md) has an example of each."]
-    root = click.Context(group, info_name="drynpu", max_content_width=100, **group.context_settings)
+    root = click.Context(group, info_name="drynpu", terminal_width=_COLUMNS, **group.context_settings)
     for context in _contexts(root):
         help_text = context.command.get_help(context)
         parts.append(f"## {context.command_path}\n\n```text\n{help_text}\n```")
@@ -53,8 +55,8 @@ def _contexts(parent: click.Context) -> Iterator[click.Context]:
 def chips_page() -> str:
     """Return a table of the bundled chips; ``drynpu chips NAME`` prints the source of each figure."""
     lines = ["# Chips", "", "`drynpu chips NAME` prints every figure of a chip with its source.", ""]
-    names = ("chip", "cores, cube", "cores, vector", "MHz", "memory, GiB", "memory, GB/s", "L2, MiB")
-    lines += [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
+    names = ("chip", "cube cores", "vector cores", "MHz", "memory, GiB", "memory, GB/s", "L2, MiB")
+    lines += [f"| {' | '.join(names)} |", f"| --- |{' ---: |' * (len(names) - 1)}"]
     for chip in known_chips():
         sizes = (chip.memory_bytes // 2**30, f"{chip.memory_gbs:g}", f"{chip.l2_bytes / 2**20:g}")
         cells = (f"`{chip.name}`", chip.cube_cores, chip.vector_cores, chip.aic_mhz, *sizes)
@@ -69,7 +71,7 @@ def api_page() -> str:
         module = importlib.import_module(room)
         rows = [f"| `{name}` | {_summary(getattr(module, name))} |" for name in sorted(module.__all__)]
         head = _first_sentence(module.__doc__ or "")
-        parts.append("\n".join([f"## {room}", "", head, "", "| name | |", "| --- | --- |", *rows]))
+        parts.append("\n".join([f"## {room}", "", head, "", "| name | what it is |", "| --- | --- |", *rows]))
     return "\n\n".join(parts) + "\n"
 
 

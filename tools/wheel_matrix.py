@@ -1,9 +1,11 @@
 """
-Install the wheel into fresh environments, for each Python that is here and each extra, and use it there.
+Install the wheel and the source distribution into fresh environments, for each Python that is here and each extra.
 
     python tools/wheel_matrix.py [--extras core,onnx,dashboard,torch] [--pythons 3.10,3.13]
 
-Prints a row for each; the status is 1 if one fails. Frameworks without a wheel for a Python are told, not failed.
+What is installed is used there. The wheel is built twice, from the checkout and from the source distribution, and both
+have to be the same bytes. Prints a row for each; the status is 1 if one fails. Frameworks without a wheel for a Python,
+and Pythons of the range that are not on this machine, are told, not failed.
 """
 
 from __future__ import annotations
@@ -21,11 +23,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 OLDEST, NEWEST = (3, 10), (3, 13)
-EXTRAS = ("core", "onnx", "dashboard", "cluster", "torch", "tf", "mindspore")
+EXTRAS = ("core", "sdist", "onnx", "dashboard", "cluster", "torch", "tf", "mindspore")
 LIMITS: Mapping[str, tuple[int, int]] = {"tf": (3, 11), "mindspore": (3, 11)}
 """The newest Python that a framework has wheels for: tensorflow-cpu 2.15, mindspore 2.7.2."""
 USES: Mapping[str, str] = {
     "core": "import drynpu.products, drynpu.simulate",
+    "sdist": "import drynpu.products, drynpu.simulate",
     "onnx": "import acl; acl.init(); assert acl.rt.set_device(0) == 0; acl.finalize()",
     "dashboard": "from drynpu.views.dashboard import serve",
     "cluster": "import distributed, drynpu.cluster",
@@ -55,19 +58,25 @@ def interpreters() -> dict[str, Path]:
     return found
 
 
-def build(folder: Path) -> Path:
-    """Build the wheel, and return it."""
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    subprocess.run(command, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
+def build(folder: Path) -> tuple[Path, Path]:
+    """Build the wheel in two ways and the source distribution, and return both; the wheels have to be equal."""
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir"]
+    # Without a target, build makes the source distribution and the wheel of what it holds.
+    subprocess.run([*command, str(folder), str(ROOT)], check=True, capture_output=True)
+    again = folder / "again"
+    subprocess.run([*command, str(again), "--wheel", str(ROOT)], check=True, capture_output=True)
+    (wheel,), (other,), (source,) = folder.glob("*.whl"), again.glob("*.whl"), folder.glob("*.tar.gz")
+    if wheel.read_bytes() != other.read_bytes():
+        raise SystemExit("the wheel of the checkout and that of the source distribution differ")
+    print(f"{wheel.name}: {wheel.stat().st_size} bytes, the same from the checkout and from {source.name}", flush=True)
+    return wheel, source
 
 
-def install(python: Path, wheel: Path, extra: str, folder: Path) -> str:
-    """Install and use the wheel in a new environment; return what went wrong, "" for nothing."""
+def install(python: Path, package: Path, extra: str, folder: Path) -> str:
+    """Install and use a package in a new environment; return what went wrong, "" for nothing."""
     subprocess.run([str(python), "-m", "venv", str(folder)], check=True)
     bin_folder = folder / "bin"
-    named = str(wheel) if extra == "core" else f"{wheel}[{extra}]"
+    named = str(package) if extra in ("core", "sdist") else f"{package}[{extra}]"
     clean = {name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "DRYNPU", "VIRTUAL"))}
     clean |= {"KINETO_LOG_LEVEL": "99", "TF_CPP_MIN_LOG_LEVEL": "3", "GLOG_v": "3"}
     script = folder / "use.py"
@@ -101,8 +110,11 @@ def main() -> int:
     wanted = [each for each in chosen.pythons.split(",") if each] or list(pythons)
     failed = 0
     print(f"Pythons here: {', '.join(pythons)}", flush=True)
+    for minor in range(OLDEST[1], NEWEST[1] + 1):
+        if not chosen.pythons and f"3.{minor}" not in pythons:
+            print(f"3.{minor:<3} LEFT OUT: no such Python on this machine", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        wheel = build(Path(folder))
+        wheel, source = build(Path(folder))
         for version in wanted:
             for extra in chosen.extras.split(","):
                 newest = LIMITS.get(extra)
@@ -111,7 +123,10 @@ def main() -> int:
                     continue
                 begin_s = time.monotonic()
                 place = Path(folder) / f"{version}-{extra}"
-                wrong = install(pythons[version], wheel, extra, place) if version in pythons else "no such Python here"
+                package = source if extra == "sdist" else wheel
+                wrong = (
+                    install(pythons[version], package, extra, place) if version in pythons else "no such Python here"
+                )
                 shutil.rmtree(place, ignore_errors=True)
                 failed += bool(wrong)
                 print(f"{version:5} {extra:10} {wrong or 'works'} ({time.monotonic() - begin_s:.0f} s)", flush=True)

@@ -56,6 +56,29 @@ ELSEWHERE = {
     )
 }
 """Complaints whose test needs more than a short run, and stands with the feature."""
+CLAIMS = {
+    "Ask before the run: `drynpu check config.json --steps 100`": (
+        "tests/core/cli/test_check.py",
+        "test_a_schedule_that_never_records_within_the_run",
+    ),
+    "The sink cannot find it, and the summary says that it served": (
+        "tests/torch/native/test_choice.py",
+        "test_the_summary_names_the_device_once",
+    ),
+    "without the framework and the script: `drynpu analyze DIR`": (
+        "tests/core/cli/damage/test_damaged_profiles.py",
+        "test_a_profile_without_the_framework_is_exported_whole",
+    ),
+    "A damaged profile is named, and the others of the folder are done": (
+        "tests/core/cli/test_analyze.py",
+        "test_one_bad_profile_does_not_hide_the_others",
+    ),
+    "the timeline of `drynpu dashboard DIR`, read all digits": (
+        "tests/core/views/timeline/test_look.py",
+        "test_zooming_keeps_the_middle_to_the_nanosecond",
+    ),
+}
+"""What else the page promises, word for word, and the test that shows it."""
 TESTED = {
     "The profiler ran, and there is no result": "never",
     "The last steps are missing": "cut",
@@ -106,6 +129,27 @@ def test_every_complaint_has_its_test() -> None:
     assert set(SECTIONS) == {*TESTED, *ELSEWHERE}
     for file, name in ELSEWHERE.values():
         assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_every_promise_of_the_page_has_its_test() -> None:
+    page = " ".join(PAGE.split())
+    for claim, (file, name) in CLAIMS.items():
+        assert claim in page
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_check_names_all_bad_values_at_once() -> None:
+    assert "`drynpu check` names all such values of a configuration at once, before a run." in " ".join(PAGE.split())
+    document = '{"export_type": "txt", "profiler_level": "Level9", "aic_metrics": "PipeUtilisation"}'
+    command = [sys.executable, "-m", "drynpu", "check", document]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, "the vendor goes on with its defaults"
+    for option, default in (
+        ("profiler_level", "ProfilerLevel.Level0"),
+        ("aic_metrics", "default"),
+        ("export_type", "text"),
+    ):
+        assert f"Invalid parameter {option}, reset it to {default}." in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize("complaint", [name for name, case in TESTED.items() if case])

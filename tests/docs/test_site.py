@@ -53,6 +53,11 @@ def test_the_build_reads_all_of_these(entries: list[str]) -> None:
     assert set(load("conf").include_patterns) >= {"docs/**.md", "examples/**.md", "SECURITY.md"}
 
 
+def test_links_that_name_files_show_titles() -> None:
+    text = load("conf").titled("[start.md](start.md), [docs/faq.md](docs/faq.md#a-b_c): [the device](torch-device.md)")
+    assert text == "*[](start.md)*, *[](docs/faq.md#a-b_c)*: [the device](torch-device.md)"
+
+
 def test_headings_go_down_one_by_one() -> None:
     """Sphinx takes a step over a level for an error."""
     for page in (page for page in DOCS.rglob("*.md") if "generated" not in page.parts):

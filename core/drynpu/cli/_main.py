@@ -13,29 +13,40 @@ from click.formatting import HelpFormatter
 from drynpu import CommandError, DrynpuError, PluginError, __version__
 from drynpu.plugins import Plugins, build_manager
 
-VERBS: Mapping[str, str] = MappingProxyType(
+SECTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        "run": "Run a script as if this machine had NPUs.",
-        "analyze": "Summarise profiles and rebuild their deliverables.",
-        "msprof": "The vendor's msprof: record an application; export, query and analyze PROF directories.",
-        "dashboard": "Look at profiles in a browser.",
-        "advise": "Say what costs time in a run, and what to do about it.",
-        "cluster": "Analyse the ranks of a run together, as msprof-analyze cluster does.",
-        "synth": "Make a synthetic cluster of many ranks from a few recorded ones.",
-        "sweep": "Compare steps, memory and communication of a script over values of its options.",
-        "compare": "Say what changed from one run to another.",
-        "export": "Write a run as other tools read it: Chrome trace, MindInsight, Parquet.",
-        "report": "Write the pages of a run to one HTML file.",
-        "check": "Lint and explain profiling options, or find the mistakes of a script in its first steps.",
-        "predict": "Say how long kernels and transfers of a table take.",
-        "validate": "Say how far off predicted kernel times are for a genuine profile.",
-        "calibrate": "Fit the model of kernel times to genuine profiles.",
-        "chips": "List the chips that can be simulated.",
-        "doctor": "Say what this installation resolves to.",
-        "completion": "Print the completion script of a shell.",
+        "Run scripts": {
+            "run": "Run a script as if this machine had NPUs.",
+            "check": "Find the mistakes of a script, or of profiling options.",
+            "sweep": "Run a script with several values of its options, and compare.",
+            "msprof": "The vendor's msprof: record, export, query and analyze.",
+        },
+        "Look at runs": {
+            "advise": "Say what costs time in a run, and what to do about it.",
+            "analyze": "Summarise profiles, and rebuild their files from raw data.",
+            "cluster": "Analyse the ranks of a run together: who waits for whom.",
+            "compare": "Say what changed from one run to another.",
+            "dashboard": "Serve runs as pages for a browser, with the timeline.",
+            "export": "Write a run for other tools: Chrome trace, MindInsight, Parquet.",
+            "report": "Write the pages of a run to one HTML file, or as a picture.",
+            "synth": "Make a cluster of many ranks from a few, as test data.",
+        },
+        "Kernel times": {
+            "chips": "List the chips that can be simulated, or every figure of one.",
+            "predict": "Say how long the kernels or transfers in a table take.",
+            "validate": "Say how far off these times are for a profile of a real device.",
+            "calibrate": "Fit these times to profiles of a real device.",
+        },
+        "This installation": {
+            "doctor": "Say what is installed, what vendor imports get, what is wrong.",
+            "completion": "Print a script that completes commands in your shell.",
+        },
     }
 )
-"""Bundled verbs with their line in the help; the module of that name in this room holds the command."""
+"""Bundled verbs by what they are for, with their line in the help; the module of that name holds the command."""
+VERBS: Mapping[str, str] = MappingProxyType({verb: line for verbs in SECTIONS.values() for verb, line in verbs.items()})
+_WIDTH = 100
+"""Of the help on a terminal that is as wide: click stops at 80, which wraps most lines of options."""
 
 
 class _Unloaded(click.Command):
@@ -53,19 +64,22 @@ class _Verbs(click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: HelpFormatter) -> None:
-        """List the verbs with their lines, without importing them."""
+        """List the verbs with their lines by what they are for, without importing them; then those of plugins."""
         names = self.list_commands(ctx)
-        limit = formatter.width - 6 - max(map(len, names))  # click indents names by two and parts columns by two
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, VERBS.get(name) or self.commands[name].get_short_help_str(limit)) for name in names]
-            )
+        widest = max(map(len, names))
+        limit = formatter.width - 4 - widest  # click indents names by two and parts columns by two
+        others = {name: self.commands[name].get_short_help_str(limit) for name in names if name not in VERBS}
+        for title, lines in {**SECTIONS, "Of frameworks and plugins": others}.items():
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl([(f"{name:{widest}}", line) for name, line in lines.items()])
 
 
 def build_cli(plugins: Plugins) -> click.Group:
     """Return a fresh command group: the bundled verbs, which find *plugins* in their context, and those of plugins."""
+    settings = {"help_option_names": ["-h", "--help"], "max_content_width": _WIDTH, "obj": plugins}
 
-    @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "obj": plugins})
+    @click.group(cls=_Verbs, context_settings=settings)
     @click.version_option(__version__, prog_name="drynpu")
     def cli() -> None:
         """Run Ascend profiling code where there is no NPU, and look at what it leaves."""

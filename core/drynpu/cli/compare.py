@@ -29,10 +29,10 @@ def compare(first: Path, second: Path, rank: str, json_output: bool) -> None:
     Both are result directories, folders with the ranks of one run, or single result files. Times are those of a mean
     step; what changed most stands first.
     """
-    sides = [Run.from_path(path).rank(rank) for path in (first, second)]
+    one, other = (Run.from_path(path).rank(rank) for path in (first, second))
     if json_output:
-        found = compare_profiles(*((side.profile, side.summary) for side in sides))
+        found = compare_profiles(*((side.profile, side.summary) for side in (one, other)))
         tables: dict[str, pl.DataFrame] = attrs.asdict(found, recurse=False)
         echo_json({name: table.to_dicts() for name, table in tables.items()})
         return
-    console().print(render_blocks(comparison_blocks(*sides)))
+    console().print(render_blocks(comparison_blocks(one, other, ("first", "second"))))

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 from attrs import asdict, frozen
 from rich.table import Table
+from rich.text import Text
 
 from _drynpu_finder import served_folders
 from drynpu import CommandError, __version__, find_genuine
@@ -127,10 +128,9 @@ def _show(plugins: Plugins, names: list[Resolution], versions: dict[str, str], p
     table = Table(title="Vendor names")
     table.add_column("import", no_wrap=True)
     table.add_column("resolves to", no_wrap=True)
-    for heading in ("from", "note"):
-        table.add_column(heading, overflow="fold")
+    table.add_column("note, and where it is", overflow="fold")
     for found in names:
-        table.add_row(found.module, found.kind, found.origin, found.note)
+        table.add_row(found.module, found.kind, Text.assemble(found.note, "\n", (found.origin, "dim")))
     out.print(table)
     packages = Table(title="Packages")
     packages.add_column("name")
@@ -138,7 +138,11 @@ def _show(plugins: Plugins, names: list[Resolution], versions: dict[str, str], p
     for package, version in versions.items():
         packages.add_row(package, version)
     out.print(packages)
+    loaded = Table(title="Plugins")
+    loaded.add_column("name", no_wrap=True)
+    loaded.add_column("entry point (package)", overflow="fold")
     for name in plugins.names:
-        out.print(f"plugin {name}: {plugins.place(name)}", soft_wrap=True)
+        loaded.add_row(name, plugins.place(name).removeprefix("drynpu.adapters: "))
+    out.print(loaded)
     for problem in problems:
         out.print(f"problem: {problem}", style="red", soft_wrap=True)

@@ -36,7 +36,7 @@ _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 @click.option(
     "--clock",
     type=click.Choice([clock.value for clock in Clock]),
-    help="Host timeline: beside an NPU, beside one also between operators, or as measured.",
+    help="Times of the host: modelled (the default), modelled with gaps as measured, or all as measured (wall).",
 )
 @click.option("--seed", type=int, help="Seed of the simulated jitter; the same seed gives the same device times.")
 @click.option("--devices", type=int, help="Number of NPUs the script sees.")

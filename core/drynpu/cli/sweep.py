@@ -22,13 +22,17 @@ from drynpu.cli._sweep_cells import Cell, run_cell, stage_ranks
 from drynpu.cli._world import read_ranks, read_straggler, topology_option
 from drynpu.writers._files import new_file
 
-_HEADINGS = {"step_ms": "step ms", "interval": "80 %, ms", "computing_ms": "computing"}
+_HEADINGS = {"step_ms": "step", "interval": "80 %", "computing_ms": "computing"}
 _HEADINGS |= {
-    "communication_ms": "communication",
-    "exposed_ms": "not hidden",
+    "communication_ms": "communi-\ncation",
+    "exposed_ms": "not\nhidden",
     "free_ms": "free",
-    "peak_gib": "peak GiB",
+    "peak_gib": "peak\nGiB",
 }
+_LEGEND = (
+    "Times in ms, modelled, of the slowest rank that ran: means over the steps of its profile.",
+    "80 %: 8 of 10 such steps last so long. not hidden: communication while nothing computes. free: the device waits.",
+)
 
 
 @frozen
@@ -175,7 +179,7 @@ def _show(cells: Sequence[Cell], csv_file: Path | None, json_output: bool) -> No
         texts = list(cell.values.values())
         if cell.measures is not None:
             low, high = row["low_ms"], row["high_ms"]
-            row["interval"] = "N/A" if low is None else f"{low:.4g} to {high:.4g}"
+            row["interval"] = "N/A" if low is None else f"{low:.3f} to {high:.3f}"
             texts += [_text(row[name]) for name in _HEADINGS]
         table.add_row(*texts)
     out = console()
@@ -183,8 +187,9 @@ def _show(cells: Sequence[Cell], csv_file: Path | None, json_output: bool) -> No
     for cell in cells:
         if cell.error:
             out.print(f"Failed: {' '.join(f'{k}={v}' for k, v in cell.values.items())}: {cell.error}", soft_wrap=True)
-    out.print("Modelled, of the slowest rank that ran; means over the steps of its profile.", style="dim")
+    for line in _LEGEND:
+        out.print(line, style="dim")
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else "N/A" if value is None else f"{value:.4g}"
+    return value if isinstance(value, str) else "N/A" if value is None else f"{value:.3f}"

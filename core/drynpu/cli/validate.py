@@ -16,7 +16,9 @@ from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.kernels import bundled_calibration, load_calibration
 from drynpu.plugins import Plugins
 
-_HEADINGS = ("kernels", "launches", "ms", "predicted", "total", "median", "in 25 %", "in 80 %")
+_HEADINGS = ("kernels", "launches", "real\nms", "model\nms")
+_ERRORS = ("total\nerror", "median\nerror", "within\n25 %", "in\nrange")
+"""Short, so that the table fits 100 characters."""
 
 
 @click.command()
@@ -34,9 +36,9 @@ def validate(
     """
     Say how far off the model of kernel times is for the kernels of the genuine profile in DIRECTORY.
 
-    "ms" and "predicted" are the time of all launches, and "total" is how far off it is. Each different kernel counts
-    once for the rest: its median error, the share with at most 25 %, and the share between low and high of its
-    prediction ("in 80 %": 80 % when the intervals are right).
+    "real" and "model" are the time of all launches as measured and as predicted, and the total error compares them.
+    Each different kernel counts once for the rest: the median error, the share with an error of at most 25 %, and the
+    share that lies in the range of its prediction (80 % when the ranges are right).
 
     Where the profile has PyTorch's operators with their shapes, a second table has those that launched other types of
     kernels than drynpu would launch for the same call. A profile has no values (strides, axes), on which some depend.
@@ -49,7 +51,7 @@ def validate(
         echo_json({"groups": found.to_dicts(), "left_out": kernels.left_out, "launches": _counted(launches)})
         return
     out = console()
-    out.print(_shown(found, (("type", "support") if types else ("family", "types")) + _HEADINGS))
+    out.print(_shown(found, (("type", "support") if types else ("family", "types")) + _HEADINGS + _ERRORS))
     for text, count in kernels.left_out.items():
         out.print(f"{count} launches are not part of this: {text}")
     if launches is not None:
@@ -66,12 +68,12 @@ def _counted(launches: LaunchComparison | None) -> dict[str, object] | None:
 def _differing(launches: LaunchComparison) -> Table:
     """Return the operators that launch other kernels here, with what is on one side alone."""
     title = (
-        f"{launches.equal} of {launches.operators} operators launch the same kernels here. "
-        f"Of {launches.kernels} kernels drynpu launches {launches.missing} not, and {launches.added} others"
+        f"{launches.equal} of {launches.operators} operators launch the same kernels here.\n"
+        f"Of {launches.kernels} kernels {launches.missing} are not launched here, and {launches.added} others are"
     )
     shown = Table(title=title)
     for heading in ("operator", "calls", "only in the profile", "only here"):
-        shown.add_column(heading, justify="right" if heading == "calls" else "left")
+        shown.add_column(heading, justify="right" if heading == "calls" else "left", overflow="fold")
     for operator, calls, genuine, predicted in launches.table.iter_rows():
         there, here = Counter(genuine), Counter(predicted)
         shown.add_row(operator, str(calls), _listed(there - here), _listed(here - there))

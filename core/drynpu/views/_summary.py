@@ -21,6 +21,7 @@ from drynpu.writers._numbers import UNKNOWN
 _TOP = 8
 _COLUMNS = 80
 _INTERVAL = "80 %"
+_SHARE = "share"
 _BAR = range(4, 13)
 """Lengths that the bar of a step may have; it is left out where its row would not fit the width above."""
 _SIGNS = (("█", "green"), ("▓", "yellow"), ("░", "dim"))
@@ -47,7 +48,9 @@ def _parts(summary: Summary, others: Sequence[Path]) -> Iterator[RenderableType]
         yield _text(f"Clock: {summary.clock}. Kernel times are modelled, not measured.{served}", style="dim")
     if summary.steps.height:
         yield _text("Where the step time went, ms (communication: what computing does not hide)", style="italic")
-        yield _step_table(summary)
+        table = _step_table(summary)
+        yield table
+        yield _legend([str(column.header) for column in table.columns])
     if summary.iterations:
         yield _text("Iterations of graphs, ms (medians; wait: since the end of the one before)", style="italic")
         yield _iteration_table(summary)
@@ -89,10 +92,22 @@ def _step_table(summary: Summary) -> Table:
         justify: JustifyMethod = "left" if heading in ("device", "step") else "right"
         table.add_column(heading, justify=justify, no_wrap=True)
     if left in _BAR:
-        table.add_column("share", no_wrap=True)
+        table.add_column(_SHARE, no_wrap=True)
     for cells, share in zip(rows, shares, strict=True):
         table.add_row(*map(_text, cells), *([_bar(share, left)] if left in _BAR else []))
     return table
+
+
+def _legend(headings: Sequence[str]) -> Text:
+    """Return what the headings of the table of steps do not say by themselves."""
+    parts = ["free: the device waits for work"]
+    if _INTERVAL in headings:
+        parts.append(f"{_INTERVAL}: 8 of 10 such steps last so long")
+    if _SHARE in headings:
+        begin = headings.index("computing")
+        names = headings[begin : begin + len(_SIGNS)]
+        parts.append(f"share: {', '.join(f'{sign} {name}' for (sign, _), name in zip(_SIGNS, names, strict=True))}")
+    return _text("; ".join(parts), style="dim")
 
 
 def _left(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> int:

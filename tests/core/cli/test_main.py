@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from drynpu import CommandError, PluginError, __version__
 from drynpu.cli import build_cli
-from drynpu.cli._main import VERBS
+from drynpu.cli._main import SECTIONS, VERBS
 from drynpu.plugins import Facade, build_manager, hookimpl
 
 
@@ -27,7 +27,18 @@ def test_help_lists_every_verb_and_cuts_no_line(drynpu: Callable[..., Any]) -> N
     ended = drynpu("--help")
     assert ended.code == 0
     assert all(f"\n  {verb} " in ended.out for verb in VERBS)
-    assert "..." not in ended.out.split("Commands:")[1]
+    assert "..." not in ended.out.split("Options:")[1]
+    assert all(f"\n{section}:\n" in ended.out for section in SECTIONS)
+    titles = [title for title in re.findall(r"^(\S.*):$", ended.out, re.MULTILINE) if title != "Options"]
+    assert titles == [*SECTIONS, "Of frameworks and plugins"]
+
+
+def test_help_uses_wide_terminals_up_to_100_characters(process: Callable[..., Any]) -> None:
+    widths = {}
+    for columns in ("80", "100", "200"):
+        shown = process("run", "--help", environment={"COLUMNS": columns}).out
+        widths[columns] = max(map(len, shown.splitlines()))
+    assert widths["80"] <= 80 < widths["100"] == widths["200"] <= 100
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -127,7 +138,8 @@ def test_doctor(drynpu: Callable[..., Any]) -> None:
     text = drynpu("doctor")
     assert text.code == 0
     assert "torch_npu" in text.out
-    assert "plugin torch:" in text.out
+    assert re.search(r"│ torch +│ torch = drynpu_torch\.plugin \(drynpu\) ", text.out)
+    assert re.search(r"│ torch_npu +│ (drynpu|genuine) ", text.out)
 
 
 def test_doctor_says_what_to_install_where_the_framework_is_missing(

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from drynpu.cli._sweep_cells import stage_ranks
+from drynpu.cli._sweep_cells import Cell, Measures, stage_ranks
+from drynpu.cli.sweep import _show
 
 SCRIPT = """
 import os, sys
@@ -69,3 +70,16 @@ def test_one_rank_of_every_stage_runs_where_the_stages_divide_the_world() -> Non
     assert stage_ranks({"pp": "4"}, 8) == (0, 2, 4, 6)
     assert stage_ranks({"pp": "3"}, 8) == (0,)
     assert stage_ranks({"tp": "4"}, 8) == (0,)
+
+
+def test_times_of_the_table_line_up_and_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    shared = {"communication_ms": 0.0, "exposed_ms": 0.0, "free_ms": 1.25, "peak_gib": 0.001658}
+    small = Measures(step_ms=1.41, low_ms=0.9767, high_ms=1.826, computing_ms=0.1736, steps=3, **shared)
+    large = Measures(step_ms=1450.5, low_ms=None, high_ms=None, computing_ms=1449.25, steps=3, **shared)
+    cells = [Cell(values={"tp": tp}, ranks=(0,), measures=each) for tp, each in (("1", small), ("8", large))]
+    _show(cells, None, json_output=False)
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert lines[1].split() == ["1", "1.410", "0.977", "to", "1.826", "0.174", "0.000", "0.000", "1.250", "0.002"]
+    assert lines[2].split() == ["8", "1450.500", "N/A", "1449.250", "0.000", "0.000", "1.250", "0.002"]
+    assert lines[1].index(".410") == lines[2].index(".500")
+    assert "Times in ms" in lines[3]

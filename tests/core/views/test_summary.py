@@ -218,6 +218,8 @@ def test_modelled_steps_have_an_interval() -> None:
     sure = summary(step_intervals_us=((14_100.0, 27_000.0), (1700.0, 2415.0)))
     assert "│ 20.415 │  14.1 to 27 │" in shown(sure)
     assert "│  1.987 │ 1.7 to 2.42 │" in shown(sure)
+    assert "\nfree: the device waits for work; 80 %: 8 of 10 such steps last so long\n" in shown(sure)
+    assert "share: █ computing, ▓ communication, ░ free" in " ".join(shown(summary()).split())
     assert "80 %" not in shown(summary())
     long = evolve(sure, steps=steps((0, "3", 1e9, 2e9, 3e9), (1, "3", 1e9, 2e9, 3e9)))
     assert "80 %" not in shown(long)

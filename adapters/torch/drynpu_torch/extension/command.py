@@ -14,7 +14,7 @@ def native() -> None:
     """Compile the native npu device of PyTorch."""
 
 
-@native.command("build")
+@native.command("build", short_help="Compile the device for the installed PyTorch.")
 @click.option("--again", is_flag=True, help="Compile even if that was done before.")
 def build_device(again: bool) -> None:
     """Compile the device for the installed PyTorch, into the user's cache; takes half a minute."""
@@ -24,7 +24,7 @@ def build_device(again: bool) -> None:
     click.echo(f"torch {done.torch_version}: {done.path}")
 
 
-@native.command()
+@native.command(short_help="Say which device serves the npu, and why.")
 def status() -> None:
     """Say which device serves the npu, why, and how to get the other; status 1 if the native one is not built."""
     # Imported late: this module is loaded for every command.

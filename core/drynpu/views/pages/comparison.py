@@ -19,29 +19,33 @@ _BARS = {
     "communication": "communication, not overlapped",
     "free": "free",
 }
-_TYPES = (
-    Column("name", "name", wide=True),
-    Column("change", "change (us)", 3),
-    Column("first", "this (us)", 3),
-    Column("second", "other (us)", 3),
-    Column("factor", "factor", 3),
-    Column("first_count", "count, this", 1),
-    Column("second_count", "count, other", 1),
-)
+_SIDES = ("this", "other")
+"""The runs of a page: that which it shows, and that which was chosen beside it."""
 
 
-def comparison_blocks(first: Rank, second: Rank) -> list[Block]:
-    """Return what changed from the first rank to the second."""
+def comparison_blocks(first: Rank, second: Rank, sides: tuple[str, str] = _SIDES) -> list[Block]:
+    """Return what changed from the first rank to the second; *sides* are what the two are called."""
     found = compare_profiles((first.profile, first.summary), (second.profile, second.summary))
     modelled = first.modelled or second.modelled
-    span = _span(first, second)
-    return [*_facts(found, span, modelled), _bars(found, span, modelled), *_tables(found, span, modelled)]
+    span = _span(first, second, sides)
+    blocks = [*_facts(found, span, modelled), _bars(found, span, modelled, sides)]
+    return [*blocks, *_tables(found, span, modelled, _columns(sides))]
 
 
-def _span(first: Rank, second: Rank) -> str:
+def _columns(sides: tuple[str, str]) -> list[Column]:
+    return [
+        Column("name", "name", wide=True),
+        Column("change", "change (us)", 3),
+        *(Column(name, f"{side} (us)", 3) for name, side in zip(("first", "second"), sides, strict=True)),
+        Column("factor", "factor", 3),
+        *(Column(f"{name}_count", f"count, {side}", 1) for name, side in zip(("first", "second"), sides, strict=True)),
+    ]
+
+
+def _span(first: Rank, second: Rank, sides: tuple[str, str]) -> str:
     """Return what the numbers of the two sides are of."""
-    sides = ["a mean step" if rank.step_names else "the whole recording" for rank in (first, second)]
-    return sides[0] if sides[0] == sides[1] else f"{sides[0]} of this, {sides[1]} of the other"
+    spans = ["a mean step" if rank.step_names else "the whole recording" for rank in (first, second)]
+    return spans[0] if spans[0] == spans[1] else f"{spans[0]} of {sides[0]}, {spans[1]} of {sides[1]}"
 
 
 def _facts(found: Comparison, span: str, modelled: bool) -> Iterator[Block]:
@@ -74,7 +78,7 @@ def _sides(row: dict[str, float | None], text: object) -> str:
     return f"{text(row['first'])} → {text(row['second'])}" if callable(text) else ""
 
 
-def _bars(found: Comparison, span: str, modelled: bool) -> Block:
+def _bars(found: Comparison, span: str, modelled: bool, sides: tuple[str, str]) -> Block:
     rows = {row["name"]: row for row in found.steps.iter_rows(named=True)}
     parts = {
         key: (name.capitalize(), [(rows[name][side] or 0.0) / 1000 for side in ("first", "second")])
@@ -84,14 +88,14 @@ def _bars(found: Comparison, span: str, modelled: bool) -> Block:
     return Chart(
         "compared-steps",
         "Where the time goes",
-        lambda: stacked_bars(["this", "other"], parts, axis_title="ms", unit="ms", horizontal=True, height_px=200),
-        f"This and the other run, {span}: {', '.join(texts)}.",
+        lambda: stacked_bars(sides, parts, axis_title="ms", unit="ms", horizontal=True, height_px=200),
+        f"{sides[0].capitalize()} and {sides[1]}, {span}: {', '.join(texts)}.",
         modelled=modelled,
         height_px=200,
     )
 
 
-def _tables(found: Comparison, span: str, modelled: bool) -> Iterator[Block]:
+def _tables(found: Comparison, span: str, modelled: bool, columns: Sequence[Column]) -> Iterator[Block]:
     for name, title, frame, is_modelled in (
         ("compared-kernels", "Kernels by type", found.kernels, modelled),
         ("compared-collectives", "Collectives by type", found.collectives, modelled),
@@ -99,7 +103,8 @@ def _tables(found: Comparison, span: str, modelled: bool) -> Iterator[Block]:
     ):
         if frame.height:
             detail = f"{span}; what changed most stands first"
-            yield Table(name, title, frame.filter(pl.col("change").is_not_null()), _TYPES, detail, modelled=is_modelled)
+            rows = frame.filter(pl.col("change").is_not_null())
+            yield Table(name, title, rows, columns, detail, modelled=is_modelled)
 
 
 def _build(view: View) -> Sequence[Block]:

@@ -133,6 +133,17 @@ def test_without_marked_steps_the_recording_is_meant(view: View) -> None:
     )
 
 
+def test_compared_runs_have_the_names_that_the_reader_knows_them_by(view: View) -> None:
+    for sides, headings in (((), ("this (us)", "other (us)")), ((("first", "second"),), ("first (us)", "second (us)"))):
+        blocks = flat(comparison_blocks(view.rank, view.rank, *sides))
+        columns = [column.heading for column in find_block(blocks, "compared-kernels", Table).columns]
+        assert tuple(columns[2:4]) == headings
+        assert [word in find_block(blocks, "compared-steps", Chart).alternative for word in ("First", "This")] == [
+            bool(sides),
+            not sides,
+        ]
+
+
 @pytest.mark.parametrize(("counted", "is_modelled"), [(True, True), (False, False)])
 def test_operations_are_modelled_where_simulated_counters_count_them(
     view: View, counted: bool, is_modelled: bool
