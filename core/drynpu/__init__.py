@@ -10,6 +10,7 @@ Importing this package imports no room and no framework.
 
 from __future__ import annotations
 
+from drynpu._collections import without_collections
 from drynpu._errors import (
     CaptureError,
     ChipError,
@@ -49,4 +50,5 @@ __all__ = [
     "say",
     "say_once",
     "toolkit_folder",
+    "without_collections",
 ]

@@ -14,12 +14,12 @@ from typing import Final
 
 from attrs import define, field
 
-from drynpu import CaptureError, say_once
+from drynpu import CaptureError, say_once, without_collections
 from drynpu.options import Settings
 from drynpu.platforms import Chip
 from drynpu.recorder import framework_plan, load_chosen_chip
 from drynpu.simulate import Planner, Recording, event_times, simulate
-from drynpu_torch.capture import Capture, CapturedTorch, ColumnTracer, without_collections
+from drynpu_torch.capture import Capture, CapturedTorch, ColumnTracer
 from drynpu_torch.device import launch_mode, state
 from drynpu_torch.rules import FALLBACKS
 

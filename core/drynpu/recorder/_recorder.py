@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
+from drynpu._collections import without_collections
 from drynpu._errors import OptionError
 from drynpu._say import say_once
 from drynpu.kernels import Rule, build_rule_book
@@ -218,6 +219,7 @@ class Recorder:
         if journal is not None:
             journal.discard()
 
+    @without_collections()
     def write(self, recordings: Mapping[int, Recording], plan: Planner, directory: Path, **fields: Any) -> Outcome:
         """
         Simulate *recordings*, which are by device id, and write them below *directory*.
@@ -257,6 +259,7 @@ class Recorder:
             )
         return self.outcome
 
+    @without_collections()
     def deliver(self) -> Path | None:
         """
         Write the metadata beside the records, and the deliverables if they are asked for; return the PROF directory.

@@ -12,7 +12,7 @@ import time
 
 from attrs import define, field, frozen
 
-from drynpu import CaptureError
+from drynpu import CaptureError, without_collections
 from drynpu.kernels import Operators
 from drynpu_tf.capture._eager import EagerOperators
 from drynpu_tf.capture._function_runs import FunctionRun, FunctionRuns
@@ -120,6 +120,7 @@ class TraceCapture:
         self.eager.leave()
         return found
 
+    @without_collections()
     def _take(self) -> Stretch:
         if not self._tracer.active:
             return Stretch(functions=(), eager=self.eager.take(None, {}))

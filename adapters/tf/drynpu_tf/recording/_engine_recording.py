@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from drynpu import say
+from drynpu import say, without_collections
 from drynpu.kernels import Operators, usual_calibration
 from drynpu.options import ProfilingRequest
 from drynpu.recorder import SAVE_INTERVAL_NS, Planner, Recorder, framework_plan
@@ -136,6 +136,7 @@ class EngineRecording:
         """Have *source* called when the recording ends: it adds what it still holds."""
         self._sources.append(source)
 
+    @without_collections()
     def close(self) -> Path | None:
         """
         Write the PROF directory with its results and return it; ``None``, and nothing is left, if nothing was added.

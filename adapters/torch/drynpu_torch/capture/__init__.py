@@ -6,7 +6,6 @@ from drynpu_torch.capture._capture import Capture, CapturedTorch
 from drynpu_torch.capture._chunk import Chunk
 from drynpu_torch.capture._columns import ColumnTracer, new_tracer
 from drynpu_torch.capture._flops import DEFAULT_FORMULAS, FlopFormula
-from drynpu_torch.capture._garbage import without_collections
 from drynpu_torch.capture._host_calls import HostCallRecorder
 from drynpu_torch.capture._kineto import KinetoTracer
 from drynpu_torch.capture._threads import RecordedThreads
@@ -24,5 +23,4 @@ __all__ = [
     "RecordedThreads",
     "Tracer",
     "new_tracer",
-    "without_collections",
 ]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from drynpu import without_collections
 from drynpu.arrays import I32, I64, Bools
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature, used_entries
@@ -19,7 +20,7 @@ from drynpu.simulate import HostCall, PythonFrames
 from drynpu_torch.capture._chunk import USER_SCOPE, Chunk, rows_named
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges
-from drynpu_torch.capture._garbage import garbage_collections, without_collections
+from drynpu_torch.capture._garbage import garbage_collections
 from drynpu_torch.capture._graphs import place_graphs
 from drynpu_torch.capture._host_calls import HostCallRecorder
 from drynpu_torch.capture._native import COPY_RANGES, Marks, place_native

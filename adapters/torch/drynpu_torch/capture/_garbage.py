@@ -1,4 +1,4 @@
-"""Python's garbage collector: its collections in a recording, and none while drynpu works on a recording."""
+"""Collections of Python's garbage in a recording."""
 
 from __future__ import annotations
 
@@ -30,21 +30,3 @@ def garbage_collections(threshold_ms: float) -> Iterator[list[tuple[int, int]]]:
         yield found
     finally:
         gc.callbacks.remove(notice)
-
-
-@contextlib.contextmanager
-def without_collections() -> Iterator[None]:
-    """
-    Switch garbage collections off.
-
-    Work on a recording creates many objects and no garbage that needs a collector. The objects would start collections
-    of everything. Those take longer the more objects the script has, and longer than the work on a small recording.
-    """
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()

@@ -14,10 +14,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from drynpu import DrynpuError, OutputError
+from drynpu import DrynpuError, OutputError, without_collections
 from drynpu.options import ExportType
 from drynpu.options.experimental_config import EXPORTS, normalise_handler
-from drynpu_torch.capture import without_collections
 from drynpu_torch.profiler._messages import never_raises, print_error, print_info, print_warning, show
 from drynpu_torch.profiler._process import PROCESS
 

@@ -13,14 +13,14 @@ from typing import Any
 import torch
 from attrs import define, evolve, field
 
-from drynpu import CaptureError, OutputError, __version__
+from drynpu import CaptureError, OutputError, __version__, without_collections
 from drynpu.kernels import Operators, Placement
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder import METADATA_FILE, Outcome, RankRendezvous, Recorder, framework_plan, rank_number, with_end_info
 from drynpu.simulate import Mark, Recording
 from drynpu_torch import device
-from drynpu_torch.capture import Capture, CapturedTorch, RecordedThreads, new_tracer, without_collections
+from drynpu_torch.capture import Capture, CapturedTorch, RecordedThreads, new_tracer
 from drynpu_torch.distributed import lone_notes, rendezvous
 from drynpu_torch.profiler._flops import flop_formulas
 from drynpu_torch.profiler._messages import print_warning

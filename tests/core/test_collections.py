@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from drynpu_torch.capture import without_collections
+from drynpu import without_collections
 
 
 def _fail() -> None:
