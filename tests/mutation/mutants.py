@@ -6,8 +6,8 @@ Change one fact or one piece of logic at a time, run the tests that should notic
 
 Each mutant runs in a forked child that compiles the changed source in place of the file, so that nothing on disk
 changes and libraries are imported once. A fact has to be caught by the tests of facts beside it. Logic has to be caught
-by a test file that runs the changed line: one of its room, or one that compares whole results with approved ones; the
-module's own file is run first, then the quickest. The first failure ends a mutant.
+by a test file that runs the changed line: one in the folders that mirror those of the module, or one that compares
+whole results with approved ones; the module's own file is run first, then the quickest. The first failure ends it.
 Changes that provably change no result are named with the reason in equivalent.yaml and counted apart. The exit status
 is 1 if a fact survives, or less than 90 % of the logic mutants are caught.
 """
@@ -42,7 +42,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
 NEEDED = 0.9
 """Share of the logic mutants that tests have to catch."""
 TESTED_IN = ("approved",)
-"""Folders of tests that count for every room besides its own: whole results are compared there with approved ones."""
+"""Folders of tests that count for every file besides its own: whole results are compared there with approved ones."""
 
 
 def nearest(mutant: Mutant, all_traced: Sequence[Traced]) -> list[Path]:
@@ -64,9 +64,15 @@ def fact_survivors(mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool]]:
 def logic_survivors(mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool]]:
     """Yield each mutant of logic and whether it survived the tests that run its lines."""
     for mutant in mutants:
-        folders = (_room(mutant), *TESTED_IN)
-        tests = [each for folder in folders for each in traced_folder(TESTS / folder, mutant.path)]
+        tests = [test for folder in test_folders(mutant.path) for test in traced_folder(folder, mutant.path)]
         yield mutant, not is_caught(mutant, nearest(mutant, tests))
+
+
+def test_folders(path: Path) -> list[Path]:
+    """Return the folders whose tests count for a file: those that mirror its own ones, and approved results."""
+    parts = path.relative_to(CORE).parts[:-1]
+    mirrored = [TESTS.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)]
+    return [*(folder for folder in mirrored if folder.is_dir()), *(TESTS / name for name in TESTED_IN)]
 
 
 def sampled(mutants: Sequence[Mutant], count: int, seed: int) -> tuple[list[Mutant], list[Mutant]]:
@@ -95,14 +101,10 @@ def equivalent() -> dict[str, dict[str, str]]:
     return document
 
 
-def _room(mutant: Mutant) -> str:
-    return mutant.path.relative_to(CORE).parts[0]
-
-
 @functools.cache
 def traced_folder(folder: Path, path: Path) -> list[Traced]:
     """Return what the test files of a folder run, those of a file of the core for sure; all of them have to pass."""
-    found = [traced(test, path) for test in sorted(folder.rglob("test_*.py"))]
+    found = [traced(test, path) for test in sorted(folder.glob("test_*.py"))]
     failing = [str(each.test.relative_to(ROOT)) for each in found if not each.passed]
     if failing:
         raise SystemExit(f"tests fail without any change: {', '.join(failing)}")
