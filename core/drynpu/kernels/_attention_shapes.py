@@ -82,9 +82,10 @@ def attention_pairs(inputs: Tensors, outputs: Tensors) -> Pairs:
     side = _queries(query, key, table, (*inputs, *outputs))
     keys = _keys(query, key, side, table, latent=bool(rotary))
     pairs = float(side.sequences) * side.heads * side.length * keys.length
-    if side.length > 1 and side.length == keys.length and _masked(inputs, side.length):
+    values = [t for t in large[2:3] if t.shape[:-1] == key.shape[:-1]]
+    if side.length > 1 and side.length == keys.length and _masked(large[2 + len(values) :], side.length):
         pairs *= (side.length + 1) / (2 * side.length)
-    value = next((t.shape[-1] for t in large[2:3] if t.shape[:-1] == key.shape[:-1]), key.shape[-1])
+    value = next((t.shape[-1] for t in values), key.shape[-1])
     narrower = side.width * value // key.shape[-1] if value < key.shape[-1] else side.width
     width = side.width + (_ROTARY_WIDTH if rotary else 0)
     cached = keys.paged or side.length < keys.length

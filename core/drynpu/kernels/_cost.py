@@ -211,7 +211,10 @@ def _unified(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
         def engine(way: Cut) -> float:
             return _unified_engine_ns(tuning.cube, way.blocks, busy(way), moved, tuning, factors)
 
-        cut = min(_cut_all(spec, chip, tuning), key=engine)
+        # Blocks of an attention are the queries' or the cache's, as beside vector cores: tiles of a few queries would leave
+        # most of its vector work to one core.
+        mixed = family_of(spec.op_type).name == "attention"
+        cut = min(_mixed_cuts(spec, chip, tuning, cores) if mixed else _cut_all(spec, chip, tuning), key=engine)
         return _unified_account(spec, chip, tuning.cube, cut.blocks, busy(cut), moved, tuning)
     used, blocks = min(cores, dealt_rows(spec) or cores), pipes.vector_blocks(spec, cores, tuning)
     vec = pipes.vec_ns(spec, chip, tuning, cores=used, block_ops=tuning.vector_block_ops)
