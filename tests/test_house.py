@@ -237,10 +237,13 @@ def test_facades_begin_with_the_guard(facade: Path) -> None:
 
 
 def public_names(path: Path) -> tuple[list[str], set[str]]:
-    """What ``__all__`` of a file says, and the public names that the file binds."""
+    """What ``__all__`` of a file says, and the public names that the file binds, or imports when they are used."""
     listed: list[str] = []
     bound: set[str] = set()
-    for node in ast.parse(path.read_text()).body:
+    body = ast.parse(path.read_text()).body
+    late = [node for node in body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    helpers = {"TYPE_CHECKING", "lazy_room"} if late else set()
+    for node in (*body, *(inner for block in late for inner in block.body)):
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             bound.update(alias.asname or alias.name for alias in node.names)
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -253,7 +256,7 @@ def public_names(path: Path) -> tuple[list[str], set[str]]:
                 bound.update(names)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             bound.add(node.target.id)
-    return listed, {name for name in bound if not name.startswith("_") or name == "__version__"}
+    return listed, {name for name in bound - helpers if not name.startswith("_") or name == "__version__"}
 
 
 INITS = [CORE / "__init__.py", *sorted(CORE.glob("*/__init__.py")), *sorted(ADAPTERS.glob("*/drynpu_*/__init__.py"))]

@@ -7,91 +7,104 @@ how they are printed is for ``export`` and ``views``.
 
 from __future__ import annotations
 
-from drynpu.analysis._absent_files import AbsentFile
-from drynpu.analysis._bandwidth import llc_averages, memory_averages
-from drynpu.analysis._called_kernels import LaunchComparison, compare_launches
-from drynpu.analysis._cluster import (
-    CLUSTER_LINKS,
-    CLUSTER_RANKS,
-    CLUSTER_STEPS,
-    cluster_links,
-    cluster_ranks,
-    cluster_steps,
-    slow_links,
-    slow_ranks,
-)
-from drynpu.analysis._communication import (
-    COMMUNICATION_STATISTIC,
-    COMMUNICATION_TIME,
-    COMMUNICATION_TRANSFERS,
-    communication_statistic,
-    communication_steps,
-    communication_time,
-    communication_transfers,
-    launched_communication_steps,
-)
-from drynpu.analysis._comparison import COMPARED, COMPARED_TYPES, Comparison, compare_profiles
-from drynpu.analysis._data_preparation import (
-    DEVICE_QUEUE,
-    HOST_QUEUE,
-    LOADER_WAITS,
-    PIPELINE_QUEUES,
-    QUEUE_RECORDS,
-    loader_waits,
-    pipeline_queues,
-    queue_records,
-    queue_status,
-    suspect_operators,
-)
-from drynpu.analysis._graph import (
-    ITERATION_TRACE,
-    GraphIterations,
-    graph_iterations,
-    graph_names,
-    infer_ids,
-    iteration_trace,
-    select_iteration,
-)
-from drynpu.analysis._host_phases import HOST_PHASES, host_phases
-from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
-from drynpu.analysis._intervals import step_intervals_us, total_interval_us
-from drynpu.analysis._launched_steps import launched_step_trace
-from drynpu.analysis._launches import (
-    EVENT_APIS,
-    MINDSPORE_LAUNCHES,
-    MINDSPORE_STEP_TRACE,
-    MINDSPORE_STEPS,
-    mindspore_launches,
-    mindspore_step_at,
-    mindspore_step_trace,
-    mindspore_steps,
-    select_mindspore_steps,
-)
-from drynpu.analysis._links import KERNEL_OP, Links, link_operators
-from drynpu.analysis._measured import Errors, Kernels, Recalibration, measured_kernels, recalibrate, validate_kernels
-from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
-from drynpu.analysis._memory_blocks import (
-    CATEGORIES,
-    MEMORY_BLOCKS,
-    component_memory,
-    framework_lives,
-    live_blocks,
-    memory_blocks,
-)
-from drynpu.analysis._modules import MODULE_CALLS, module_calls, modules_at
-from drynpu.analysis._named_tables import NamedTables
-from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
-from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
-from drynpu.analysis._phases import STEP_PHASES, step_phases
-from drynpu.analysis._predictions import chip_like, predict_kernels, predict_transfers
-from drynpu.analysis._query import QUERY_COLUMNS, query_profile
-from drynpu.analysis._scopes import SCOPE_BARS, scope_bars
-from drynpu.analysis._stacks import STACK_METRICS, stack_times
-from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
-from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, launched_ranges, step_ranges, steps_at
-from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
-from drynpu.analysis._threads import THREAD_LOAD, thread_load
-from drynpu.analysis._toolkit_memory import TOOLKIT_MEMORY, toolkit_memory
+from typing import TYPE_CHECKING
+
+from drynpu._lazy import lazy_room
+
+if TYPE_CHECKING:
+    from drynpu.analysis._absent_files import AbsentFile
+    from drynpu.analysis._bandwidth import llc_averages, memory_averages
+    from drynpu.analysis._called_kernels import LaunchComparison, compare_launches
+    from drynpu.analysis._cluster import (
+        CLUSTER_LINKS,
+        CLUSTER_RANKS,
+        CLUSTER_STEPS,
+        cluster_links,
+        cluster_ranks,
+        cluster_steps,
+    )
+    from drynpu.analysis._communication import (
+        COMMUNICATION_STATISTIC,
+        COMMUNICATION_TIME,
+        COMMUNICATION_TRANSFERS,
+        communication_statistic,
+        communication_steps,
+        communication_time,
+        communication_transfers,
+        launched_communication_steps,
+    )
+    from drynpu.analysis._comparison import COMPARED, COMPARED_TYPES, Comparison, compare_profiles
+    from drynpu.analysis._data_preparation import (
+        DEVICE_QUEUE,
+        HOST_QUEUE,
+        LOADER_WAITS,
+        PIPELINE_QUEUES,
+        QUEUE_RECORDS,
+        loader_waits,
+        pipeline_queues,
+        queue_records,
+        queue_status,
+        suspect_operators,
+    )
+    from drynpu.analysis._graph import (
+        ITERATION_TRACE,
+        GraphIterations,
+        graph_iterations,
+        graph_names,
+        infer_ids,
+        iteration_trace,
+        select_iteration,
+    )
+    from drynpu.analysis._host_phases import HOST_PHASES, host_phases
+    from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
+    from drynpu.analysis._intervals import step_intervals_us, total_interval_us
+    from drynpu.analysis._launched_steps import launched_step_trace
+    from drynpu.analysis._launches import (
+        EVENT_APIS,
+        MINDSPORE_LAUNCHES,
+        MINDSPORE_STEP_TRACE,
+        MINDSPORE_STEPS,
+        mindspore_launches,
+        mindspore_step_at,
+        mindspore_step_trace,
+        mindspore_steps,
+        select_mindspore_steps,
+    )
+    from drynpu.analysis._links import KERNEL_OP, Links, link_operators
+    from drynpu.analysis._measured import (
+        Errors,
+        Kernels,
+        Recalibration,
+        measured_kernels,
+        recalibrate,
+        validate_kernels,
+    )
+    from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
+    from drynpu.analysis._memory_blocks import (
+        CATEGORIES,
+        MEMORY_BLOCKS,
+        component_memory,
+        framework_lives,
+        live_blocks,
+        memory_blocks,
+    )
+    from drynpu.analysis._modules import MODULE_CALLS, module_calls, modules_at
+    from drynpu.analysis._named_tables import NamedTables
+    from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
+    from drynpu.analysis._outliers import slow_links, slow_ranks
+    from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
+    from drynpu.analysis._phases import STEP_PHASES, step_phases
+    from drynpu.analysis._predictions import chip_like, predict_kernels, predict_transfers
+    from drynpu.analysis._query import QUERY_COLUMNS, query_profile
+    from drynpu.analysis._scopes import SCOPE_BARS, scope_bars
+    from drynpu.analysis._stacks import STACK_METRICS, stack_times
+    from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
+    from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, launched_ranges, step_ranges, steps_at
+    from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
+    from drynpu.analysis._threads import THREAD_LOAD, thread_load
+    from drynpu.analysis._toolkit_memory import TOOLKIT_MEMORY, toolkit_memory
+else:
+    __getattr__ = lazy_room(__name__)
 
 __all__ = [
     "API_STATISTIC",

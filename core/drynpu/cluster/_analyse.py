@@ -16,7 +16,7 @@ from drynpu.cluster import _db_output, _text_output
 from drynpu.cluster._find import ClusterSource, Form
 from drynpu.cluster._groups import Group, find_groups
 from drynpu.cluster._overview import Overview, db_overview, text_overview
-from drynpu.cluster._rank import RankRead, read_rank, stacked
+from drynpu.cluster._rank import RankRead, read_rank, stacked, without_collections
 from drynpu.cluster._spread import spread
 from drynpu.writers._files import make_directory
 from drynpu.writers.db import new_database
@@ -68,16 +68,20 @@ def analyse_cluster(
     workers, scheduler:
         Who does the work, as in `spread`. By default little is done here, more on all cores.
     work:
-        Folder for the tables of the ranks, which stay there; a temporary one otherwise. All workers of a
-        *scheduler* have to see it.
+        Folder for the tables of the ranks, which stay there; otherwise a temporary one, or none where all is read here.
+        All workers of a *scheduler* have to see it.
 
     Raises
     ------
     OutputError
         A rank cannot be read, or a file not be written.
     """
+    is_small = not scheduler and sum(rank.size_bytes for rank in source.ranks) < SMALL_BYTES
+    workers = 1 if workers is None and is_small else workers
     if work is not None:
         return _analyse(source, output, make_directory(work), workers, scheduler)
+    if workers == 1 and is_small:
+        return _analyse(source, output, None, workers, scheduler)
     # Workers elsewhere see the folder of the results rather than the temporary folder of this machine.
     shared = make_directory(output) if scheduler and output is not None else _memory_folder(source)
     with tempfile.TemporaryDirectory(prefix=".drynpu-cluster-", dir=shared) as folder:
@@ -92,15 +96,14 @@ def _memory_folder(source: ClusterSource) -> Path | None:
 
 
 def _analyse(
-    source: ClusterSource, output: Path | None, work: Path, workers: int | None, scheduler: str
+    source: ClusterSource, output: Path | None, work: Path | None, workers: int | None, scheduler: str
 ) -> ClusterResult:
     read = functools.partial(read_rank, folder=work)
-    if workers is None and sum(rank.size_bytes for rank in source.ranks) < SMALL_BYTES:
-        workers = 1
     reads = tuple(spread(read, source.ranks, workers=workers, scheduler=scheduler))
     folder = None if output is None else make_directory(output / FOLDER)
     reduce = _reduce_db if source.form is Form.DB else _reduce_text
-    result = reduce(reads, folder)
+    with without_collections():
+        result = reduce(reads, folder)
     notes = (*source.notes, *(note for each in reads for note in each.notes), *result[2])
     return ClusterResult(source, evolve(result[0], form=source.form.value), tuple(result[1]), notes)
 

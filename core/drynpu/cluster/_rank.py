@@ -1,14 +1,16 @@
-"""One rank, read into tables and kept as Parquet files, so that no later stage reads its events again."""
+"""One rank, read into tables, which it leaves as Parquet files: no later stage reads its events again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import gc
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import orjson
 import polars as pl
-from attrs import frozen
+from attrs import field, frozen
 
 from drynpu._errors import OutputError
 from drynpu.cluster._db_rank import read_db_rank
@@ -25,7 +27,7 @@ class RankRead:
     Attributes
     ----------
     folder:
-        Holds a Parquet file per table.
+        Holds a Parquet file per table; None where the tables stayed in memory.
     groups:
         ``parallel_group_info``: name of a group -> ``group_name``, ``global_ranks``.
     arguments:
@@ -37,21 +39,24 @@ class RankRead:
     """
 
     source: RankSource
-    folder: Path
+    folder: Path | None
     groups: Mapping[str, Mapping[str, object]]
     arguments: Mapping[str, object]
     host: tuple[str, str] = ("", "")
     devices: tuple[tuple[int, int], ...] = ()
     notes: tuple[str, ...] = ()
+    tables: Mapping[str, pl.DataFrame] = field(factory=dict, eq=False, repr=False)
+    """Those that have rows, where there is no folder."""
 
-    def file(self, name: str) -> Path:
-        """Return where a table of the rank lies; there is no file of a table without rows."""
-        return self.folder / f"{name}.parquet"
+    def file(self, name: str) -> Path | None:
+        """Return where a table of the rank lies, if it has rows."""
+        file = None if self.folder is None else self.folder / f"{name}.parquet"
+        return file if file is not None and file.is_file() else None
 
 
-def read_rank(source: RankSource, folder: Path) -> RankRead:
+def read_rank(source: RankSource, folder: Path | None) -> RankRead:
     """
-    Read a rank and write its tables to a folder of its own below *folder*.
+    Read a rank and write its tables to a folder of its own below *folder*; without one they stay in memory.
 
     It may be called again for the same rank, also by another process: files appear whole.
 
@@ -61,15 +66,18 @@ def read_rank(source: RankSource, folder: Path) -> RankRead:
         A file of the rank cannot be read; the message names the rank.
     """
     try:
-        place = make_directory(folder / f"rank_{source.rank}")
+        place = None if folder is None else make_directory(folder / f"rank_{source.rank}")
         if source.form is Form.DB:
             tables, facts = read_db_rank(source)
             groups, host, devices = facts.groups, facts.host, facts.devices
         else:
-            tables, groups, host, devices = read_text_rank(source), {}, ("", ""), ()
+            with without_collections():
+                tables, groups, host, devices = read_text_rank(source), {}, ("", ""), ()
         metadata = _metadata(source.path)
         notes = [f"rank {source.rank} has no {what}" for what in _missing(tables)]
-        write_tables(tables, place, source.rank)
+        ranked = ranked_tables(tables, source.rank)
+        if place is not None:
+            write_tables(ranked, place)
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise OutputError(f"rank {source.rank} in {source.path} cannot be read: {error}") from error
     named = groups if source.form is Form.DB else metadata.get("parallel_group_info")
@@ -82,21 +90,45 @@ def read_rank(source: RankSource, folder: Path) -> RankRead:
         host,
         devices,
         tuple(notes),
+        {} if place is not None else ranked,
     )
 
 
-def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, rank: int) -> None:
-    """Write the tables of a rank that have rows, each to a file, with a first column ``rank``."""
+@contextlib.contextmanager
+def without_collections() -> Iterator[None]:
+    """Switch garbage collections off: documents of many small objects would start them, and nothing is in circles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def ranked_tables(tables: Mapping[str, pl.DataFrame], rank: int) -> Mapping[str, pl.DataFrame]:
+    """Return the tables of a rank that have rows, with a first column ``rank``."""
+    return {
+        name: table.insert_column(0, pl.Series("rank", np.full(table.height, rank, np.int64)))
+        for name, table in tables.items()
+        if table.height
+    }
+
+
+def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
+    """Write tables, each to a file."""
     for name, table in tables.items():
-        if table.height:
-            ranked = table.insert_column(0, pl.Series("rank", np.full(table.height, rank, np.int64)))
-            with new_path(folder / f"{name}.parquet") as partial:
-                ranked.write_parquet(partial, compression="lz4")
+        with new_path(folder / f"{name}.parquet") as partial:
+            table.write_parquet(partial, compression="lz4")
 
 
 def stacked(reads: Sequence[RankRead], name: str) -> pl.DataFrame:
     """Return a table of all ranks with their ``rank``; without columns where no rank has it."""
-    files = [file for read in reads if (file := read.file(name)).is_file()]
+    if kept := [read.tables[name] for read in reads if name in read.tables]:
+        return pl.concat(
+            kept, how="vertical" if len({tuple(table.schema.items()) for table in kept}) == 1 else "diagonal"
+        )
+    files = [file for read in reads if (file := read.file(name)) is not None]
     if not files:
         return pl.DataFrame()
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from drynpu.cluster import _facts as f
 from drynpu.cluster._find import RankSource
-from drynpu.deliverables.communication.facts import START_TIME
+from drynpu.deliverables.communication.facts_files import START_TIME
 from drynpu.writers._folders import FRAMEWORK_OUTPUT
 
 OPERATIONS = pl.Schema(
@@ -49,6 +49,7 @@ MATRIX = pl.Schema(
 )
 """One row per entry and link of the communication matrix; ranks are numbers within the group."""
 
+_MOVED = (f.TRANSIT, f.SIZE, f.SIZES)
 _LEFT_OUT = ("Step", "Device_id")
 _TIMES = (f.ELAPSE, f.TRANSIT, f.WAIT, f.SYNCHRONIZATION)
 _RATIOS = (f.WAIT_RATIO, f.SYNCHRONIZATION_RATIO, START_TIME)
@@ -103,14 +104,14 @@ def _operations(document: Document) -> tuple[pl.DataFrame, pl.DataFrame]:
     rows: list[tuple[object, ...]] = []
     sums: dict[tuple[str, str, str], Document] = {}
     for step, kind, name, info in _entries(document):
-        group = name.split("@")[-1]
+        group = name.rpartition("@")[2]
         times = info.get(f.TIME_INFO, {})
         rows.append((step, kind, name, group, *map(times.get, _TIMES), orjson.dumps(info).decode()))
         total = sums.setdefault((step, kind, group), {f.TIME_INFO: {}, f.BANDWIDTH_INFO: {}})
         add_info(total, info)
     totals = [(*key, orjson.dumps(total).decode()) for key, total in sums.items()]
     return (
-        pl.DataFrame(rows, schema=OPERATIONS, orient="row", strict=False),
+        _frame(rows, OPERATIONS),
         pl.DataFrame(totals, schema=TOTALS, orient="row"),
     )
 
@@ -119,19 +120,23 @@ def add_info(total: Document, info: Document) -> None:
     """Add times, bytes and sizes of packages of an operator, or of another sum, to a sum without ratios."""
     times = total[f.TIME_INFO]
     for key, value in info.get(f.TIME_INFO, {}).items():
-        if key not in _RATIOS:
-            times[key] = times.get(key, 0.0) + value
-    transports = total[f.BANDWIDTH_INFO]
+        if key in times:
+            times[key] += value
+        elif key not in _RATIOS:
+            times[key] = 0.0 + value
+    transports, (transit, amount, sizes) = total[f.BANDWIDTH_INFO], _MOVED
     for transport, moved in info.get(f.BANDWIDTH_INFO, {}).items():
-        known = transports.get(transport)
-        if known is None:
-            known = transports[transport] = {f.TRANSIT: 0, f.SIZE: 0, f.SIZES: {}}
-        if time_ms := moved.get(f.TRANSIT):
-            known[f.TRANSIT] += time_ms
-        if size := moved.get(f.SIZE):
-            known[f.SIZE] += size
-        for package, (count, time_ms) in moved[f.SIZES].items() if moved.get(f.SIZES) else ():
-            counted = known[f.SIZES].setdefault(package, [0, 0])
+        if transport not in transports:
+            transports[transport] = {transit: 0, amount: 0, sizes: {}}
+        elif not any(moved.values()):  # of an operator's six transports one or two move anything
+            continue
+        known = transports[transport]
+        if time_ms := moved.get(transit):
+            known[transit] += time_ms
+        if size := moved.get(amount):
+            known[amount] += size
+        for package, (count, time_ms) in moved[sizes].items() if moved.get(sizes) else ():
+            counted = known[sizes].setdefault(package, [0, 0])
             counted[0] += count
             counted[1] += time_ms
 
@@ -163,4 +168,15 @@ def _matrix(document: Document) -> pl.DataFrame:
                     *(moved.get(f.SIZE, 0), moved.get(f.TRANSIT, 0), moved.get(f.OPERATOR_NAME, "")),
                 )
             )
-    return pl.DataFrame(rows, schema=MATRIX, orient="row", strict=False)
+    return _frame(rows, MATRIX)
+
+
+def _frame(rows: Sequence[tuple[object, ...]], schema: pl.Schema) -> pl.DataFrame:
+    """Return a table of rows; by columns, which takes a fifth of the time."""
+    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    return pl.DataFrame(
+        [
+            pl.Series(name, values, dtype, strict=False)
+            for (name, dtype), values in zip(schema.items(), columns, strict=True)
+        ]
+    )

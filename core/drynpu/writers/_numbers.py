@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import enum
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from drynpu.platforms import Platform
+if TYPE_CHECKING:
+    from drynpu.platforms import Platform
 
 # Outside these bounds Python's repr switches to an exponent and spells it differently from polars.
 UNKNOWN = "N/A"

@@ -35,7 +35,7 @@ def tables(profile: Profile) -> Iterator[str]:
 
 def derived(profile: Profile) -> Iterator[str]:
     """Yield what the functions of the analysis give for a profile."""
-    for name, function in sorted(vars(analysis).items()):
+    for name, function in ((name, getattr(analysis, name)) for name in sorted(analysis.__all__)):
         if inspect.isfunction(function) and list(inspect.signature(function).parameters) == ["profile"]:
             yield from describe(function(profile), name)
     yield from _steps(profile)

@@ -18,7 +18,7 @@ from drynpu.cluster._analyse import FOLDER, reduce_databases
 from drynpu.cluster._db_output import DATABASE
 from drynpu.cluster._db_rank import database_path, open_read_only
 from drynpu.cluster._find import ClusterSource, Form, RankSource
-from drynpu.cluster._rank import RankRead, read_rank, stacked, write_tables
+from drynpu.cluster._rank import RankRead, ranked_tables, read_rank, stacked, write_tables
 from drynpu.cluster._spread import spread
 from drynpu.cluster.recipes._recipe import Recipe
 from drynpu.cluster.recipes._slow import EP_LOAD_BALANCE, FREQ_ANALYSIS, SLOW_LINK, SLOW_RANK
@@ -126,7 +126,7 @@ def _read(source: RankSource, folder: Path, name: str) -> RankRead:
     except sqlite3.Error as error:
         raise OutputError(f"{path.name} of rank {source.rank} cannot be read: {error}") from error
     place = make_directory(folder / f"rank_{source.rank}")
-    write_tables(tables, place, source.rank)
+    write_tables(ranked_tables(tables, source.rank), place)
     return RankRead(source, place, {}, {}, notes=tuple(notes))
 
 

@@ -18,7 +18,7 @@ from drynpu.cluster._find import ANALYSIS_DB, RankSource
 from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._plan import DB_TITLES, RankPlan, changed_step, changed_times, step_key
 from drynpu.cluster.synth._warp import Span, Warp, build_warp
-from drynpu.deliverables.communication.facts import START_TIME
+from drynpu.deliverables.communication.facts_files import START_TIME
 from drynpu.writers._files import new_path
 from drynpu.writers._folders import FRAMEWORK_OUTPUT
 

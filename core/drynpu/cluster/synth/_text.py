@@ -15,7 +15,7 @@ from drynpu.cluster import _facts as f
 from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._plan import TEXT_TITLES, RankPlan, changed_step, changed_times, step_key
 from drynpu.cluster.synth._warp import Span, build_warp
-from drynpu.deliverables.communication.facts import START_TIME
+from drynpu.deliverables.communication.facts_files import START_TIME
 from drynpu.writers._files import new_file
 from drynpu.writers._folders import FRAMEWORK_OUTPUT
 from drynpu.writers._numbers import us_text

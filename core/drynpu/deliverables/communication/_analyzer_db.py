@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from drynpu._errors import OutputError
-from drynpu.deliverables.communication.facts import START_TIME
+from drynpu.deliverables.communication.facts_files import START_TIME
 from drynpu.deliverables.communication.files import json_files
 from drynpu.tables import Profile
 from drynpu.writers._files import make_directory, new_path

@@ -6,9 +6,6 @@ from drynpu.deliverables.tasks.facts import NodeType
 from drynpu.raw import HostLevel, RecordKind, additional_info, compact_info
 from drynpu.writers.db import db_table
 
-START_TIME = "Start Timestamp(us)"
-"""When an operator began, in communication.json and its kin."""
-
 HCCL_OP_INFO = compact_info(
     "hccl_op_info",
     HostLevel.NODE,

@@ -1,0 +1,59 @@
+"""Rooms whose modules are imported when a name of theirs is first used: who wants one name starts sooner."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Callable
+from importlib.abc import InspectLoader
+from typing import Any
+
+CONDITION = "TYPE_CHECKING"
+"""Under it stand the imports of such a room, so that type checkers and tests read them as those of every room."""
+
+
+def lazy_room(package: str) -> Callable[[str], Any]:
+    """
+    Return ``__getattr__`` of a package whose imports stand under ``if TYPE_CHECKING:``.
+
+    Each is made when its name is asked for.
+
+    Parameters
+    ----------
+    package:
+        ``__name__`` of the package.
+    """
+    places: dict[str, str] = {}
+
+    def find(name: str) -> Any:
+        if not places and not name.startswith("__"):
+            places.update(_places(_source(package)))
+        if name not in places:
+            message = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        value = getattr(importlib.import_module(places[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return find
+
+
+def _source(package: str) -> str:
+    spec = sys.modules[package].__spec__
+    source = spec.loader.get_source(package) if spec is not None and isinstance(spec.loader, InspectLoader) else None
+    if source is None:
+        message = f"{package} was installed without its sources, which say where its names are"
+        raise ImportError(message)
+    return source
+
+
+def _places(source: str) -> dict[str, str]:
+    """Return which module each name comes from that the source of a package imports under the condition."""
+    blocks = [node for node in ast.parse(source).body if isinstance(node, ast.If) and _is_condition(node.test)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module for node in imports for alias in node.names if node.module is not None}
+
+
+def _is_condition(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name) and test.id == CONDITION
