@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,11 @@ def slowly(number: int) -> int:
     return number * number
 
 
+def ranks_begun(output: Path) -> int:
+    """How many ranks have a folder for their tables below the output of an analysis that runs."""
+    return len(list(output.glob(".drynpu-cluster-*/rank_*")))
+
+
 def pids(address: str) -> list[int]:
     with distributed.Client(address, set_as_default=False) as client:
         return list(client.run(os.getpid).values())
@@ -58,6 +64,37 @@ def test_work_of_a_killed_worker_is_done_by_another(scheduler: str) -> None:
         results = list(spread(slowly, list(range(40)), scheduler=scheduler))
     assert results == [number * number for number in range(40)]
     assert before[0] not in pids(scheduler)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_analysis_of_which_a_worker_is_killed_half_way_writes_the_same_bytes(
+    scheduler: str, text_run: Path, tmp_path: Path
+) -> None:
+    synthesise(find_cluster(text_run), tmp_path / "many", SynthOptions(RANKS))
+    many = find_cluster(tmp_path / "many")
+    here = analyse_cluster(many, tmp_path / "here")
+    killed, other = pids(scheduler)
+    done_at_kill: list[int] = []
+
+    def kill() -> None:
+        # Stopped first: it keeps its part of the ranks, however fast the other worker is, until it is gone.
+        while not ranks_begun(tmp_path / "there"):
+            time.sleep(0.001)
+        os.kill(killed, signal.SIGSTOP)
+        time.sleep(1)
+        done_at_kill.append(ranks_begun(tmp_path / "there"))
+        os.kill(killed, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    there = analyse_cluster(many, tmp_path / "there", scheduler=scheduler)
+    killer.join()
+    assert 0 < done_at_kill[0] < RANKS
+    assert killed not in pids(scheduler)
+    assert other in pids(scheduler)
+    for first, second in zip(here.files, there.files, strict=True):
+        assert first.read_bytes() == second.read_bytes()
+    assert there.notes == here.notes
 
 
 @pytest.mark.filterwarnings("ignore")
