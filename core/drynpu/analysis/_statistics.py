@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from drynpu.analysis._call_sums import sum_calls
 from drynpu.analysis._kept import stated_first
-from drynpu.tables import Profile, call_name
+from drynpu.tables import Profile
 
 OP_STATISTIC = pl.Schema(
     {
@@ -71,20 +72,14 @@ def op_statistic(profile: Profile) -> pl.DataFrame:
 def api_statistic(profile: Profile) -> pl.DataFrame:
     """Return table :data:`API_STATISTIC`: host API calls by level and name, sorted by name, then level."""
     # Summed in whole nanoseconds: the mean of squares of long calls would lose the variance of short ones.
-    duration = pl.col("end_ns") - pl.col("start_ns")
+    rows = [
+        (*key, sums.total_ns, sums.count, sums.total_ns / sums.count, sums.least_ns, sums.most_ns, sums.variance)
+        for key, sums in sum_calls(profile.table("api")).items()
+    ]
+    columns = ("level", "name", "time_us", "count", "avg_us", "min_us", "max_us", "variance")
+    kinds = (*[pl.String] * 2, *[pl.Int64] * 2, pl.Float64, *[pl.Int64] * 2, pl.Float64)
     return (
-        profile.compact("api", "level", "name", "item", "start_ns", "end_ns")
-        .select("level", call_name(), duration.alias("ns"))
-        .group_by("level", "name")
-        .agg(
-            (pl.col("ns").sum() / 1000).alias("time_us"),
-            pl.len().alias("count"),
-            (pl.col("ns").mean() / 1000).alias("avg_us"),
-            (pl.col("ns").min() / 1000).alias("min_us"),
-            (pl.col("ns").max() / 1000).alias("max_us"),
-            (pl.col("ns").var(ddof=0) / 1e6).alias("variance"),
-        )
-        .with_columns(pl.col("level", "name").cast(pl.String))
+        pl.DataFrame(rows, schema=dict(zip(columns, kinds, strict=True)), orient="row")
+        .with_columns(*(pl.col(name) / 1000 for name in columns if name.endswith("_us")), pl.col("variance") / 1e6)
         .sort("name", "level")
-        .select(pl.col(name).cast(dtype) for name, dtype in API_STATISTIC.items())
     )

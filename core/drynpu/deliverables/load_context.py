@@ -37,6 +37,10 @@ class LoadContext(ToolkitTables):
         """What the chips of the run record."""
         return find_platform(self.reader.host_info.platform_version)
 
+    def calls(self, level: str) -> pl.DataFrame:
+        """Return the calls of one level (``API``); those of the others are not made."""
+        return pl.concat(part.filter(pl.col("level") == level) for part in self._api.slices())
+
     def settings(self, device_id: int | None = None) -> Mapping[str, Any]:
         """Return sample.json of a device or of the host, empty if it cannot be read."""
         try:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from drynpu.arrays import I64, Array
-from drynpu.tables._stored import coded
+from drynpu.tables._stored import PART_ROWS, coded
 
 
 def i64(values: npt.ArrayLike) -> I64:
@@ -68,6 +68,15 @@ def order_by(first: I64, *others: Callable[[I64], Array]) -> I64 | None:
     order = np.arange(len(first)) if order is None else order
     order[together] = sorted_rows
     return order
+
+
+def in_parts(make: Callable[[slice], I64], count: int) -> I64:
+    """Return a column of *count* rows of which *make* gives stretches: what it needs besides is never there for all."""
+    column = np.empty(count, np.int64)
+    for begin in range(0, count, PART_ROWS):
+        rows = slice(begin, min(begin + PART_ROWS, count))
+        column[rows] = make(rows)
+    return column
 
 
 def ordinals(keys: I64) -> I64:

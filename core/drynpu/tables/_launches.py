@@ -12,7 +12,7 @@ from attrs import field, frozen
 from drynpu.arrays import I64, Array, Records
 from drynpu.deliverables.tasks.facts import FLIP_TASK, MAINTENANCE, RUNTIME_TASK_TYPES
 from drynpu.raw import ClockAnchors, HostLevel, join_task_id
-from drynpu.tables._columns import ordinals
+from drynpu.tables._columns import in_parts, ordinals
 from drynpu.tables._host import Calls, Codes, Dictionaries
 from drynpu.tables._stored import Filled, Stored, Texts
 from drynpu.tables._task_events import UNKNOWN_STREAM
@@ -66,14 +66,23 @@ class Launches:
             return np.full(len(key), -1, np.int64)
         distinct = np.sort(pl.Series(self.key).unique().to_numpy())
         turns = int(self.ordinal.max()) + 1
-        launch_keys = np.searchsorted(distinct, self.key) * turns + self.ordinal
-        order = np.argsort(launch_keys, kind="stable")
-        code = np.minimum(np.searchsorted(distinct, key), len(distinct) - 1)
-        known = (distinct[code] == key) & (ordinal < turns)
-        task_keys = code * turns + ordinal
-        place = np.minimum(np.searchsorted(launch_keys[order], task_keys), len(launch_keys) - 1)
-        found = order[place]
-        return np.where(known & (launch_keys[found] == task_keys), found, -1)
+        launch_keys = np.searchsorted(distinct, self.key)
+        launch_keys *= turns
+        launch_keys += self.ordinal
+        order = None
+        if not (launch_keys[1:] >= launch_keys[:-1]).all():
+            order = np.argsort(launch_keys, kind="stable")
+            launch_keys = launch_keys[order]
+
+        def find(rows: slice) -> I64:
+            code = np.minimum(np.searchsorted(distinct, key[rows]), len(distinct) - 1)
+            known = (distinct[code] == key[rows]) & (ordinal[rows] < turns)
+            task_keys = code * turns + ordinal[rows]
+            place = np.minimum(np.searchsorted(launch_keys, task_keys), len(launch_keys) - 1)
+            found = place if order is None else order[place]
+            return np.where(known & (launch_keys[place] == task_keys), found, -1)
+
+        return in_parts(find, len(key))
 
 
 def launch_records(track: Records) -> Records:

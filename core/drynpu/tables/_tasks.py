@@ -14,6 +14,7 @@ from drynpu.arrays import I64, Bools
 from drynpu.deliverables.tasks.facts_schedulers import MIXED_CONTEXT, SqeType
 from drynpu.raw import HostLevel
 from drynpu.tables._column_file import Spool
+from drynpu.tables._columns import in_parts
 from drynpu.tables._communication import COLLECTIVE_COLUMNS, communication_ops
 from drynpu.tables._device import Counters, DeviceTasks
 from drynpu.tables._launches import Launches, launch_key
@@ -92,7 +93,10 @@ def device_work(side: DeviceSide, tasks: DeviceTasks, counters: Counters, launch
 
 
 def _ran(side: DeviceSide, tasks: DeviceTasks, counters: Counters, launched: Launches) -> Stored:
-    start, end = side.clock.tick_to_unix(tasks.start_tick), side.clock.tick_to_unix(tasks.end_tick)
+    count = len(tasks.start_tick)
+    to_unix = side.clock.tick_to_unix
+    start = in_parts(lambda rows: to_unix(tasks.start_tick[rows]), count)
+    end = in_parts(lambda rows: to_unix(tasks.end_tick[rows]), count)
     op_start_tick, op_end_tick = counters.start_tick, counters.end_tick
     context = np.full(len(start), NO_CONTEXT, np.int64)
     if tasks.mixed_start is not None and tasks.mixed_end is not None:
@@ -100,19 +104,23 @@ def _ran(side: DeviceSide, tasks: DeviceTasks, counters: Counters, launched: Lau
         context[mixed] = MIXED_CONTEXT
         op_start_tick = np.where(mixed, tasks.mixed_start, op_start_tick)
         op_end_tick = np.where(mixed, tasks.mixed_end, op_end_tick)
-    count = len(start)
     device_id = np.full(count, side.device_id, np.int64)
     key = launch_key(device_id, tasks.stream_id, tasks.task_id)
     del device_id
     launch = launched.rows(key, tasks.ordinal)
     del key
-    timed = op_end_tick > 0
 
-    def op(ticks: I64, otherwise_tick: I64, otherwise_ns: I64) -> I64:
-        return np.where(timed, side.clock.tick_to_unix(np.where(timed, ticks, otherwise_tick)), otherwise_ns)
+    def op(ticks: I64, otherwise_ns: I64, rows: slice) -> I64:
+        timed = op_end_tick[rows] > 0
+        at = otherwise_ns[rows].copy()
+        at[timed] = to_unix(ticks[rows][timed])
+        return at
 
-    def op_duration() -> I64:
-        return op(op_end_tick, tasks.end_tick, end) - op(op_start_tick, tasks.start_tick, start)
+    def op_start(rows: slice) -> I64:
+        return op(op_start_tick, start, rows)
+
+    def op_duration(rows: slice) -> I64:
+        return op(op_end_tick, end, rows) - op_start(rows)
 
     makers: dict[str, Callable[[], object]] = {
         "device_id": lambda: side.device_id,
@@ -124,8 +132,8 @@ def _ran(side: DeviceSide, tasks: DeviceTasks, counters: Counters, launched: Lau
         "start_ns": lambda: start,
         "duration_ns": lambda: end - start,
         "launch": lambda: launch,
-        "op_start_ns": lambda: op(op_start_tick, tasks.start_tick, start),
-        "op_duration_ns": op_duration,
+        "op_start_ns": lambda: in_parts(op_start, count),
+        "op_duration_ns": lambda: in_parts(op_duration, count),
         "counters": lambda: np.where(counters.measured, np.arange(count, dtype=np.int64), -1),
     }
     return Stored.from_makers(_RAN, makers, count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -83,3 +84,35 @@ def test_api_statistic_equals_the_textbook(calls: list[tuple[str, int]]) -> None
         assert row["time_us"] == pytest.approx(sum(times))
         assert row["avg_us"] == pytest.approx(statistics.fmean(times))
         assert row["variance"] == pytest.approx(statistics.pvariance(times), abs=1e-6)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["node", "communication", "acl"]),
+            st.sampled_from(["launch", "wait"]),
+            st.sampled_from(["", "hcom_send_"]),
+            st.integers(0, 3_000_000) | st.integers(2**41, 2**44),
+        ),
+        min_size=1,
+        max_size=30,
+    ),
+    st.integers(1, 9),
+)
+def test_calls_are_summed_in_parts_of_any_size(calls: list[tuple[str, str, str, int]], part_rows: int) -> None:
+    rows = [
+        {"level": level, "name": name, "item": item, "start_ns": 7, "end_ns": 7 + ns} for level, name, item, ns in calls
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("drynpu.tables._stored.PART_ROWS", part_rows)
+        result = {(row["level"], row["name"]): row for row in api_statistic(make_profile(api=rows)).to_dicts()}
+    groups: dict[tuple[str, str], list[int]] = {}
+    for level, name, item, ns in calls:
+        groups.setdefault((level, item if level == "communication" and item else name), []).append(ns)
+    assert set(result) == set(groups)
+    for key, durations in groups.items():
+        row, exact = result[key], [Fraction(ns) for ns in durations]
+        assert row["count"] == len(durations)
+        us = [sum(durations) / 1000, min(durations) / 1000, max(durations) / 1000]
+        assert [row["time_us"], row["min_us"], row["max_us"]] == pytest.approx(us, rel=1e-15)
+        assert row["variance"] == pytest.approx(float(statistics.pvariance(exact)) / 1e6, rel=1e-15)

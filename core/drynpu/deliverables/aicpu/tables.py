@@ -109,6 +109,8 @@ def _names(context: LoadContext, device_id: int, key: I64, end_ns: I64) -> pl.Se
 
     As in the parser, the operator's own information names it: at level0 nothing does.
     """
+    if not len(key):
+        return pl.Series(dtype=pl.String)
     tasks = context.tasks.filter(pl.col("device_id") == device_id)
     start = tasks["start_ns"].to_numpy()
     task_keys = (tasks["stream_id"].to_numpy() << _TASK_BITS) | tasks["task_id"].to_numpy()

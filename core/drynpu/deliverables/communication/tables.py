@@ -61,7 +61,7 @@ def load(context: LoadContext) -> Mapping[str, pl.DataFrame]:
     records = context.reader.read("hccl_info")
     if not len(records):
         return {}
-    calls = context.api.filter(pl.col("level") == "communication")
+    calls = context.calls("communication")
     described = _described(context, records).with_columns(pl.Series("call", _call(context, calls, records)))
     launched = _launched(context, calls)
     found = described.filter(pl.col("call") >= 0).join(launched, on="call", how="inner", maintain_order="left")

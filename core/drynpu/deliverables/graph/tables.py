@@ -128,7 +128,7 @@ def _joined_names(context: LoadContext, records: Records) -> pl.Series:
 
 def _models(context: LoadContext, records: Records) -> I64:
     """Return the model whose call (loading, executing) was open on the thread when each record was made."""
-    calls = context.api.filter(pl.col("level") == "model")
+    calls = context.calls("model")
     time = context.clock.host_to_unix(records["timestamp"].astype(np.int64))
     start, end, tid = (calls[name].to_numpy() for name in ("start_ns", "end_ns", "tid"))
     found = intervals.innermost(start, end, tid, time, records["thread_id"].astype(np.int64))
