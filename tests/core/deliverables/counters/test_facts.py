@@ -49,8 +49,13 @@ def test_counters_of_the_310(pack: Callable[..., bytes]) -> None:
     # create_runtime_db.py.
     text = "<BBHIHHHHQ8QQQH3H"
     assert struct.calcsize(text) == 112
-    values = {"stream_id": 3, "task_id": 9, "pmu": np.arange(10, 18), "total_cycles": 6000, "tick": 77, "block_num": 2}
-    expected = struct.pack(text, 0, 4, 112, 0, 0, 3, 9, 0, 0, *range(10, 18), 6000, 77, 2, 0, 0, 0)
+    # Numbers of eight bytes use their upper half.
+    pmu, cycles, tick = [2**40 + number for number in range(10, 18)], 2**41 + 6000, 2**42 + 77
+    values = {
+        "task_type": 6, "stream_id": 3, "task_id": 9, "overflow": 5, "overflow_cycles": 2**39 + 1, "pmu": pmu,
+        "total_cycles": cycles, "tick": tick, "block_num": 2,
+    }  # fmt: skip
+    expected = struct.pack(text, 0, 4, 112, 0, 6, 3, 9, 5, 2**39 + 1, *pmu, cycles, tick, 2, 0, 0, 0)
     assert pack(facts.AICORE_TS, **values) == expected
 
 
@@ -68,3 +73,4 @@ def test_places_and_sizes(fits: Callable[..., bool]) -> None:
     assert fits(facts.FFTS_PROFILE.dtype, "<4HQ4HIHHQQ8QQQ")
     assert fits(facts.FFTS_PROFILE_V6.dtype, "<2HIQ2BH2B3HI10Q2Q")
     assert fits(facts.AICORE.dtype, "<BBHHHQQQ8QI28s")
+    assert fits(facts.AICORE_TS.dtype, "<BBHIHHHHQ8QQQH3H")

@@ -61,6 +61,7 @@ def test_places_and_sizes(fits: Callable[..., bool]) -> None:
     assert fits(facts.HWTS.dtype, HWTS_FMT)
     # Its task id covers the two numbers that were stream and task: "4 u32 task id" (cann_msprof.md 7.4).
     assert fits(facts.STARS_SOC_V6.dtype, "<HHIQHH3I")
+    assert fits(facts.TS_TRACK_STATE.dtype, STATE_FMT)
 
 
 def test_a_tag_of_hwts_is_three_bits_and_a_number_of_four() -> None:
