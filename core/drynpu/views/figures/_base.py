@@ -126,7 +126,7 @@ def donut(labels: Sequence[str], values: Sequence[float], *, unit: str, height_p
         sort=False,
         direction="clockwise",
         marker={"colors": _with_other(labels)},
-        textinfo="percent",
+        texttemplate="%{percent:.1%}",
         textposition="inside",
         insidetextorientation="horizontal",
         hovertemplate=f"%{{customdata}}: %{{value:.3f}} {unit} (%{{percent}})<extra></extra>",

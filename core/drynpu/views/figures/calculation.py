@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from drynpu.views.figures._base import graph_objects, new_figure
-from drynpu.views.theme import COLOURS, colour_of
+from drynpu.views.theme import COLOURS, colour_of, colours_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -33,7 +33,8 @@ def roofline(
     shown = points.sort("total_us", descending=True).head(_MOST_POINTS)
     longest = float(shown["total_us"].max() or 1.0) if shown.height else 1.0  # type: ignore[arg-type]
     traces = []
-    for name in shown["op_type"].unique(maintain_order=True):
+    names = shown["op_type"].unique(maintain_order=True).to_list()
+    for name, colour in zip(names, colours_of(names), strict=True):
         rows = shown.filter(pl.col("op_type") == name)
         sizes = [max(_SMALLEST_PX, _LARGEST_PX * math.sqrt(time / longest)) for time in rows["total_us"]]
         traces.append(
@@ -43,7 +44,7 @@ def roofline(
                 customdata=rows.select("input_shapes", "total_us").rows(),
                 name=name,
                 mode="markers",
-                marker={"size": sizes, "color": colour_of(name), "opacity": 0.8, "line": {"width": 0}},
+                marker={"size": sizes, "color": colour, "opacity": 0.8, "line": {"width": 0}},
                 hovertemplate=f"{name} %{{customdata[0]}}<br>%{{y:.1f}} GFLOPS at %{{x:.2f}} FLOP/byte"
                 "<br>%{customdata[1]:.3f} us in all<extra></extra>",
             )

@@ -55,7 +55,7 @@ def _facts(view: View) -> Iterator[Facts]:
             Fact(
                 "Ranks",
                 count_text(len(view.run.ranks)),
-                f"devices {', '.join(map(str, summary.device_ids)) or UNKNOWN}",
+                _devices_text(summary),
             ),
             Fact("Peak memory", size_text(summary.peak_allocated_bytes), "allocated"),
             Fact("Reserved", size_text(reserved), "memory, at most", rank.modelled and reserved is not None),
@@ -66,6 +66,11 @@ def _facts(view: View) -> Iterator[Facts]:
             ),
         )
     )
+
+
+def _devices_text(summary: Summary) -> str:
+    names = ", ".join(map(str, summary.device_ids)) or UNKNOWN
+    return f"device {names}" if len(summary.device_ids) == 1 else f"devices {names}"
 
 
 def _kernel_time(summary: Summary) -> str:

@@ -59,8 +59,8 @@ def framed_html(title: str, body: str) -> str:
 
 
 def report_html(run: Run, rank: Rank, plotly_script: str) -> str:
-    """Return the document of a report: all pages, each with every option of its first control."""
-    sections = [(page, list(_selections(page, rank))) for page in PAGES]
+    """Return the document of a report: all pages of one run, each with every option of its first control."""
+    sections = [(page, list(_selections(page, rank))) for page in PAGES if not page.with_other]
     return _document(run, rank, plotly_script, sections, "")
 
 

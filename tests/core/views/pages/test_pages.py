@@ -11,9 +11,11 @@ import pytest
 from attrs import evolve
 
 from drynpu.views.content import Chart, Column, Facts, Table, find_block, flat
+from drynpu.views.figures.calculation import roofline
 from drynpu.views.pages import PAGES, Page, find_page
 from drynpu.views.pages.comparison import comparison_blocks
 from drynpu.views.runs import Run, Selection, View
+from drynpu.views.theme import colour_of
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 
@@ -131,6 +133,16 @@ def test_without_marked_steps_the_recording_is_meant(view: View) -> None:
     assert not any(
         "a step" in f"{title} {getattr(block, 'detail', '')}" for title, block in zip(titles, blocks, strict=True)
     )
+
+
+def test_kinds_of_a_roofline_have_colours_of_their_own() -> None:
+    """These two share one in the cycle of colours."""
+    names = ["MatMulV2", "FlashAttentionScoreGrad"]
+    assert colour_of(names[0]) == colour_of(names[1])
+    numbers = {"intensity": [40.0, 30.0], "gflops": [7000.0, 2000.0], "total_us": [900.0, 90.0]}
+    drawn = roofline(pl.DataFrame({"op_type": names, "input_shapes": ["", ""], **numbers}), None, None)
+    assert [trace.name for trace in drawn.data] == names
+    assert len({trace.marker.color for trace in drawn.data}) == 2
 
 
 def test_compared_runs_have_the_names_that_the_reader_knows_them_by(view: View) -> None:

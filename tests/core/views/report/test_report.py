@@ -129,3 +129,10 @@ def test_a_picture_has_one_page_as_it_is_first_shown(view: View) -> None:
 
 def test_runs_of_genuine_ranks_can_be_written(genuine: Run) -> None:
     assert "<main" in report_html(genuine, genuine.rank(), "")
+
+
+def test_a_report_has_no_page_that_needs_another_run(view: View) -> None:
+    text = report_html(view.run, view.rank, "")
+    assert '<a href="#hints">' in text
+    assert "#comparison" not in text
+    assert "Choose the run" not in text
