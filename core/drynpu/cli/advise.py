@@ -8,9 +8,10 @@ import attrs
 import click
 
 from drynpu.analysis.hints import find_all
+from drynpu.cli._newest import newest_run
 from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.views.pages import find_page
-from drynpu.views.runs import Run, View
+from drynpu.views.runs import View
 from drynpu.views.terminal import render_blocks
 
 
@@ -22,9 +23,10 @@ def advise(directory: Path, rank: str, json_output: bool) -> None:
     """
     Say what costs time in the run in DIRECTORY, the numbers that show it, and what to do about it.
 
-    DIRECTORY is a result directory, a folder with the ranks of one run, or a single result file.
+    DIRECTORY is a result directory, a folder with the ranks of a run, or a single result file. Of a folder with several
+    runs the newest is meant.
     """
-    run = Run.from_path(directory)
+    run = newest_run(directory)
     chosen = run.rank(rank)
     if json_output:
         echo_json([attrs.asdict(finding) for finding in find_all(chosen.profile, chosen.summary)])

@@ -9,9 +9,9 @@ import click
 import polars as pl
 
 from drynpu.analysis import compare_profiles
+from drynpu.cli._newest import newest_run
 from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.views.pages.comparison import comparison_blocks
-from drynpu.views.runs import Run
 from drynpu.views.terminal import render_blocks
 
 _FOLDER = click.Path(exists=True, path_type=Path)
@@ -26,10 +26,10 @@ def compare(first: Path, second: Path, rank: str, json_output: bool) -> None:
     """
     Say what changed from the run in FIRST to that in SECOND: steps, kernels, collectives, operators, memory.
 
-    Both are result directories, folders with the ranks of one run, or single result files. Times are those of a mean
-    step; what changed most stands first.
+    Both are result directories, folders with the ranks of a run, or single result files; of a folder with several runs
+    the newest is meant. Times are those of a mean step; what changed most stands first.
     """
-    one, other = (Run.from_path(path).rank(rank) for path in (first, second))
+    one, other = (newest_run(path).rank(rank) for path in (first, second))
     if json_output:
         found = compare_profiles(*((side.profile, side.summary) for side in (one, other)))
         tables: dict[str, pl.DataFrame] = attrs.asdict(found, recurse=False)

@@ -10,10 +10,10 @@ import click
 from drynpu import OutputError
 from drynpu._extras import require
 from drynpu.analysis.hints import find_all
+from drynpu.cli._newest import newest_run
 from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.views import markdown_summary
 from drynpu.views.pages import find_page
-from drynpu.views.runs import Run
 
 
 @click.command()
@@ -36,7 +36,8 @@ def report(
     A picture is drawn by a browser that is installed (Chromium, Chrome or Edge). --summary adds to the file that
     GITHUB_STEP_SUMMARY names, and prints where there is none.
 
-    DIRECTORY is a result directory, a folder with the ranks of one run, or a single result file.
+    DIRECTORY is a result directory, a folder with the ranks of a run, or a single result file. Of a folder with several
+    runs the newest is meant.
     """
     if summary:
         _summarise(directory, rank, json_output=json_output)
@@ -46,7 +47,7 @@ def report(
 
     if output.exists() and not force:
         raise OutputError(f"{output} exists; --force replaces it")
-    run = Run.from_path(directory)
+    run = newest_run(directory)
     if output.suffix.lower() == ".png":
         write_picture(run, run.rank(rank), find_page(page), output, dark=dark)
     else:
@@ -65,7 +66,7 @@ def _summarise(directory: Path, rank: str, *, json_output: bool) -> None:
     OutputError
         The file of the job cannot be written.
     """
-    chosen = Run.from_path(directory).rank(rank)
+    chosen = newest_run(directory).rank(rank)
     text = markdown_summary(chosen.summary, find_all(chosen.profile, chosen.summary))
     page = os.environ.get("GITHUB_STEP_SUMMARY")
     if not page:

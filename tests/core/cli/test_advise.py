@@ -40,3 +40,17 @@ def test_a_folder_without_a_run_is_told(drynpu: Command, tmp_path: Path) -> None
     ended = drynpu("advise", tmp_path)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == f"drynpu: expected one run at {tmp_path} and found none\n"
+
+
+def test_of_several_runs_the_newest_is_meant_and_named(
+    drynpu: Command, profile: Callable[[Path], Path], run: Path, tmp_path: Path
+) -> None:
+    """As after `make demo` twice: results of one script lie beside each other."""
+    newest = profile(tmp_path / "host_78_20250109084803000_ascend_pt")
+    told = f"2 runs in {tmp_path}: this is the newest, {newest.name}; the one before it is {run}\n"
+    for arguments in (("advise", tmp_path), ("report", tmp_path, "-o", tmp_path / "report.html")):
+        ended = drynpu(*arguments)
+        assert (ended.code, ended.err) == (0, told)
+    assert newest.name in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert drynpu("compare", run, tmp_path).err == told
+    assert drynpu("export", tmp_path, "--to", "chrome", "-o", tmp_path / "out").code == 1, "what it writes needs one"

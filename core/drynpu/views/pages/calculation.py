@@ -149,7 +149,7 @@ def _memory_bound(points: pl.DataFrame, peak: _Peak) -> str:
 def _scopes(view: View) -> Iterator[Block]:
     scopes: pl.DataFrame = view.rank.keep("scope-flops", lambda: scope_flops(view.rank.profile))
     if scopes.is_empty():
-        yield Note("These kernels have no scopes (layers of the model). For PyTorch, record with with_modules=True.", EMPTY)
+        yield Note("These kernels name no layers of the model. For PyTorch, record with with_modules=True.", EMPTY)
         return
     top: Mapping[str, float] = dict(scopes.filter(pl.col("level") == 0).select("scope", "flops").iter_rows())
     text = ", ".join(f"{name} {value / 1e6:.1f}" for name, value in sorted(top.items(), key=lambda each: -each[1])[:5])

@@ -49,6 +49,21 @@ class Run:
             raise OutputError(f"expected one run at {path} and found {what}")
         return cls.from_folder(found[0])
 
+    @classmethod
+    def newest(cls, path: Path) -> tuple[Run, Sequence[str]]:
+        """
+        Return the newest run at a path, and the names of the others there, the newest first.
+
+        Raises
+        ------
+        OutputError
+            There is none.
+        """
+        found = find_runs(path)
+        if len(found) < 2:
+            return cls.from_path(path), ()
+        return cls.from_folder(found[0]), tuple(run.name for run in found[1:])
+
     @cached_property
     def labels(self) -> Sequence[str]:
         """What a selector of ranks shows, in order."""
