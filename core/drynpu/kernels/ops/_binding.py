@@ -13,12 +13,14 @@ from drynpu.kernels._binding import Binding
 from drynpu.kernels._call import Operator, OperatorCall, bind
 from drynpu.kernels._rules import Rule, join_rules
 from drynpu.kernels.ops import (
+    _fused_names,
     _names,
     _vector_names,
     attention,
     conv,
     creation,
     elementwise,
+    fused,
     matmul,
     movement,
     norm,
@@ -38,6 +40,7 @@ _TABLES: Final[tuple[tuple[ModuleType, str], ...]] = (
     (creation, _names.DROPOUT),
     (recurrent, _names.RECURRENT),
     (attention, _names.ATTENTION),
+    (fused, _fused_names.FUSED),
     (elementwise, _vector_names.ELEMENTWISE),
     (reduction, _vector_names.REDUCTION),
     (movement, _vector_names.MOVEMENT),

@@ -21,8 +21,14 @@ tf | einsum () | Einsum=BatchMatMulV2
 
 mindspore | product (a b turn_a=transpose_a turn_b=transpose_b) | MatMul=MatMulV2 Mm=MatMulV2 MatMulExt=MatMulV2
     BatchMatMul=BatchMatMulV2 BatchMatMulExt=BatchMatMulV2
+mindspore | named_product (a b . . . . turn_a turn_b) | QuantBatchMatmul=QuantBatchMatmulV3
+mindspore | named_product (a b . . . . . turn_a turn_b) | WeightQuantBatchMatmul=WeightQuantBatchMatmulV2
+mindspore | turned_product (a b) | TransposeBatchMatmulTranspose=TransposeBatchMatMul
 mindspore | product (bias a b) | Addmm=MatMulV2 Baddbmm=BatchMatMulV2
 mindspore | dense (x weight bias) | Dense=MatMulV2
+mindspore | product (bias a b) | InplaceAddmm=MatMulV2
+mindspore | turned_rows (a b) | InplaceMatmulAdd=MatMulV2
+mindspore | vector_product (a b) | Mv=MatMulV2 Dot=Dot
 
 onnx | product (a b turn_a=transA turn_b=transB) | Gemm=MatMulV2
 onnx | vector_product (a b) | MatMul=MatMulV2 MatMulInteger=MatMulV2
@@ -49,7 +55,12 @@ tf | bias_gradient (dy) | BiasAddGrad
 
 mindspore | convolution (x weight) | Conv2D Conv3D
 mindspore | convolution (x weight bias stride padding dilation groups) | Conv2DExt=Conv2D
-    Conv1DExt=Conv2D Conv3DExt=Conv3D
+    Conv1DExt=Conv2D Conv3DExt=Conv3D Conv1DPadding=Conv2D Conv2DPadding=Conv2D Conv3DPadding=Conv3D
+mindspore | convolution (x weight bias stride padding output_padding groups dilation) |
+    ConvTranspose2D=Conv2DTranspose
+mindspore | convolution (x weight bias stride padding dilation transposed output_padding groups) | Convolution=Conv2D
+    ConvolutionStr=Conv2D
+mindspore | gradients (dy x weight . . . . transposed . groups) | ConvolutionGrad=Conv2D ConvolutionStrGrad=Conv2D
 mindspore | input_gradient (dy weight sizes) | Conv2DBackpropInput Conv2DTranspose=Conv2DBackpropInput
 mindspore | weight_gradient (dy x sizes) | Conv2DBackpropFilter
 mindspore | bias_addition (x bias) | BiasAdd
@@ -80,6 +91,11 @@ tf | resample_gradient (dy) | ResizeNearestNeighborGrad=ResizeNearestNeighborV2G
 mindspore | pool (x window=kernel_size) | MaxPool AvgPool MaxPool3D AvgPool3D
 mindspore | max_pool_gradient (x y dy window=kernel_size) | MaxPoolGrad
 mindspore | average_pool_gradient (x y dy window=kernel_size) | AvgPoolGrad
+mindspore | resample (x) | UpsampleBilinear2D=UpsampleBilinear2d*8 UpsampleBicubic2D=UpsampleBicubic2d*20
+    UpsampleLinear1D=UpsampleLinear1d*4
+mindspore | resample_gradient (dy) | UpsampleBilinear2DGrad=UpsampleBilinear2dGrad*8
+    UpsampleBicubic2DGrad=UpsampleBicubic2dGrad*20 UpsampleLinear1DGrad=UpsampleLinear1dGrad*4
+mindspore | place_pooled (x index) | MaxUnpool2DExt=MaxUnpool2D
 mindspore | plain_adaptive_gradient (dy) | AdaptiveAvgPool2DGrad=AdaptiveAvgPool2dGrad
 
 onnx | pool (x window=kernel_shape) | MaxPool AveragePool=AvgPoolV2 LpPool

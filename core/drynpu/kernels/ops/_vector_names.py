@@ -73,6 +73,7 @@ mindspore | elementwise (x) | ACos=Acos Erfinv Inv Invert BesselI0e BesselI1e Ce
 mindspore | elementwise (x y) | LeftShift RightShift
 mindspore | elementwise (x y z) | Lerp Addcmul Addcdiv
 mindspore | comparison (x y) | IsClose
+mindspore | elementwise (condition x y) | SelectV2
 mindspore | accumulation (x) | AddN AccumulateNV2
 mindspore | cast (x) | Cast
 
@@ -134,7 +135,7 @@ tf | one_hot (index) | OneHot=OneHotD
 
 mindspore | move (x) | Transpose StridedSlice=StridedSliceD Slice SliceExt=Slice ReverseV2 Contiguous=AsStrided
     Copy=TensorMove TensorMove Clone=TensorMove ViewCopy InplaceCopy=TensorMove
-mindspore | gather (x index) | Gather=GatherV2 GatherNd Take=GatherV2
+mindspore | gather (x index) | Index Gather=GatherV2 GatherNd Take=GatherV2
 mindspore | gather (index x) | Embedding=GatherV2
 mindspore | gather (x . index) | GatherD=GatherElements IndexSelect=GatherV2
 mindspore | grow (x) | RepeatInterleaveInt=RepeatInterleave RepeatInterleaveTensor=RepeatInterleave ConstantPadND=PadV3
@@ -164,7 +165,10 @@ CREATION = """
 tf | fill (x) | OnesLike ZerosLike Fill
 tf | sequence () | Range=RangeD LinSpace=LinSpaceD
 
-mindspore | sequence () | LinSpace
+mindspore | sequence () | LinSpace LinSpaceExt=LinSpace Arange=Range
+mindspore | fill () | Fills=Fill NewFull=Fill FillTensor=Fill InplaceFillScalar=Fill InplaceFillTensor=Fill
+    InplaceZero=ZerosLike
+mindspore | fill () | OnesLikeExt=OnesLike ZerosLikeExt=ZerosLike
 mindspore | fill () | OnesLike ZerosLike Ones=OnesLike Zeros=ZerosLike Fill FillV2=Fill FillScalar=Fill FullLike=Fill
     Eye
 
@@ -182,6 +186,13 @@ tf | add_up (updates index) | UnsortedSegmentSum=UnsortedSegmentSumD UnsortedSeg
     UnsortedSegmentMin=UnsortedSegmentMinD UnsortedSegmentProd=UnsortedSegmentProdD SegmentSum
 tf | add_up (index updates) | ScatterNd
 
+mindspore | place_values (x) | InplaceScatterSrcReduce=ScatterElements InplaceScatterValue=ScatterElements
+    InplaceScatterValueReduce=ScatterElements InplaceIndexCopy=InplaceIndexCopy InplaceMaskedScatter=MaskedScatter
+    IndexAddExt=InplaceIndexAdd IndexFillScalar=IndexFill IndexFillTensor=IndexFill
+    InplaceIndexFillScalar=IndexFill InplaceIndexFillTensor=IndexFill
+mindspore | place_values (x) | InplacePut=ScatterNdUpdate InplaceScatterSrc=ScatterElements
+    ScatterAddExt=ScatterElements InplaceScatterAdd=ScatterElements InplaceIndexAddExt=InplaceIndexAdd
+mindspore | place_values (x) | InplaceIndexPut=IndexPutV2 InplaceFillDiagonal=FillDiagonal
 mindspore | scatter (x index updates) | ScatterNdUpdate ScatterAdd
 mindspore | scatter (x index updates) | IndexAdd=InplaceIndexAdd
 mindspore | scatter_copy (x index updates) | TensorScatterUpdate TensorScatterAdd TensorScatterSub TensorScatterMul

@@ -179,6 +179,21 @@ def weight_gradient(call: OperatorCall) -> KernelPlan | None:
     return call.plan(conv.enter(0, conv.x), conv.enter(1, conv.y), *kernels, back)
 
 
+def gradients(call: OperatorCall) -> KernelPlan | None:
+    """``dy x weight transposed groups -> dx dw dbias``: the input's by one kernel, the weight's by another one."""
+    x, dy = call.tensor("x"), call.tensor("dy")
+    image, result = (dy, x) if call.flag("transposed") else (x, dy)
+    conv = convolution_of(call, image, call.tensor("weight"), result)
+    if conv is None:
+        return None
+    kind = conv.kernel_type
+    first = conv.kernel(f"{kind}BackpropInput", [conv.fractal, conv.inside(conv.y)], conv.x)
+    second = conv.gradient_kernels(f"{kind}BackpropFilter", [conv.inside(conv.x), conv.inside(conv.y)])
+    bias = call.output(2)
+    summed = [call.kernel("BiasAddGrad", [call.image(dy)], [bias], over=dy.elements)] if bias and dy else []
+    return call.plan(first, *second, *summed)
+
+
 def bias_addition(call: OperatorCall) -> KernelPlan | None:
     """``x bias``: an addition, unless the operator before it takes the bias."""
     inputs = call.tensors("x", "bias")

@@ -96,6 +96,34 @@ def stacked_product(call: OperatorCall) -> KernelPlan | None:
     return _product(call, kernel_type=_BATCHED)
 
 
+def named_product(call: OperatorCall) -> KernelPlan | None:
+    """``a b turn_a turn_b``: as :func:`product`, of all that the call has, by the kernel of the binding."""
+    sides = matrix_sides(call)
+    if sides is None:
+        return None
+    return call.plan(product_kernel(call, sides, call.tensors(), call.output(), kernel_type=call.binding.kernel))
+
+
+def turned_rows(call: OperatorCall) -> KernelPlan | None:
+    """``a b``: rows of both, multiplied column by column and added to the result."""
+    a, b = call.tensor("a"), call.tensor("b")
+    if a is None or b is None or len(a.shape) != 2 or len(b.shape) != 2 or a.shape[0] != b.shape[0]:
+        return None
+    sides = Sides(a.shape[1], a.shape[0], b.shape[1])
+    return call.plan(product_kernel(call, sides, call.tensors(), call.output(), kernel_type=call.binding.kernel))
+
+
+def turned_product(call: OperatorCall) -> KernelPlan | None:
+    """``a b``: stacks of matrices of which the first is turned before, and the result behind the product."""
+    b, out = call.tensor("b"), call.output()
+    if b is None or out is None or len(b.shape) < 2:
+        return None
+    inner, columns = b.shape[-2:] if b.shape[-1] == out.shape[-1] else b.shape[-2:][::-1]
+    rows = out.elements // max(b.elements // max(inner, 1), 1)
+    sides = Sides(rows, inner, columns, b.shape[:-2])
+    return call.plan(product_kernel(call, sides, call.tensors(), out, kernel_type=call.binding.kernel))
+
+
 def vector_product(call: OperatorCall) -> KernelPlan | None:
     """``a b``: numpy's product; a vector counts as a matrix with one row or one column."""
     a, b, out = call.tensor("a"), call.tensor("b"), call.output()

@@ -175,6 +175,14 @@ def resample_gradient(call: OperatorCall) -> KernelPlan | None:
     return call.plan(call.kernel(call.binding.kernel, inputs, [dx], cost=cost, over=dy.elements, read=dy.size_bytes))
 
 
+def place_pooled(call: OperatorCall) -> KernelPlan | None:
+    """``x index``: elements at their places, zeros everywhere else."""
+    inputs, out = call.tensors("x", "index"), call.output()
+    if out is None or len(inputs) < 2:
+        return None
+    return call.plan(call.kernel(call.binding.kernel, inputs, [out], cost=1, over=inputs[0].elements))
+
+
 def _window(call: OperatorCall) -> tuple[int, ...] | None:
     """Return the edges of the window; one element where none is given, ``None`` where it is not known."""
     if call.place("edge") >= 0:

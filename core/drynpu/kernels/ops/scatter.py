@@ -53,6 +53,16 @@ def clear_and_add_up(call: OperatorCall) -> KernelPlan | None:
     return call.plan(clear, call.kernel(call.binding.kernel, inputs, [out], over=over, read=read, written=written))
 
 
+def place_values(call: OperatorCall) -> KernelPlan | None:
+    """``x`` and whatever says places and values: of ``x`` only the places are written."""
+    x = call.tensor("x")
+    if x is None:
+        return None
+    inputs = call.tensors()
+    size = sum(t.size_bytes for t in inputs) - x.size_bytes
+    return call.plan(call.kernel(call.binding.kernel, inputs, [x], cost=1, read=size, written=size or x.size_bytes))
+
+
 def _scatter(call: OperatorCall, copied: int = 0) -> KernelPlan | None:
     x, index, updates = (call.tensor(name) for name in ("x", "index", "updates"))
     if index is None or updates is None or (x is None and not call.outputs_optional):
