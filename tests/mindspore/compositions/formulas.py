@@ -106,6 +106,100 @@ def corners(theta: Any, height: int, width: int) -> Any:
     return np.einsum("hwk,nck->nhwc", grid, theta)
 
 
+def resampled(x: Any, size: Any, cubic: bool = False, aligned: bool = False, scales: Any = None) -> Any:
+    """Return images of another size, one place of the result after the other."""
+    for axis, count in enumerate(size, x.ndim - len(size)):
+        length, parts = x.shape[axis], []
+        for index in range(count):
+            step = length / count if scales is None else 1 / scales[axis - x.ndim + len(size)]
+            place = index * (length - 1) / (count - 1) if aligned else (index + 0.5) * step - 0.5
+            place = place if cubic else max(place, 0)
+            near = range(int(np.floor(place)) - 1, int(np.floor(place)) + 3)
+            parts.append(
+                sum(np.take(x, min(max(other, 0), length - 1), axis) * tap(abs(place - other), cubic) for other in near)
+            )
+        x = np.stack(parts, axis)
+    return x
+
+
+def tap(distance: float, cubic: bool) -> float:
+    """Return how much an element counts at a distance: the cubic kernel of Keys with -0.75, or the linear one."""
+    if not cubic:
+        return max(1 - distance, 0)
+    if distance <= 1:
+        return 1.25 * distance**3 - 2.25 * distance**2 + 1
+    return -0.75 * (distance**3 - 5 * distance**2 + 8 * distance - 4)
+
+
+def segmented(x: Any, matrices: Any, ends: Any) -> Any:
+    """Return the product of each row with the matrix of the first group that ends behind it."""
+    return np.stack([x[row] @ matrices[np.flatnonzero(ends > row)[0]] for row in range(len(x))])
+
+
+def summed(x: Any, y: Any, ends: Any) -> Any:
+    """Return, for each group, the sum of the outer products of columns of *x* and rows of *y*."""
+    group = [int(np.flatnonzero(ends > row)[0]) for row in range(len(y))]
+    return np.stack([sum(np.outer(x[:, r], y[r]) for r in range(len(y)) if group[r] == g) for g in range(len(ends))])
+
+
+def by_expert(experts: Any) -> list[tuple[int, int, int]]:
+    """Return expert, token and choice of every choice, sorted."""
+    return sorted((int(experts[place]), *place) for place in np.ndindex(experts.shape))
+
+
+def returned(rows: Any, order: Any, shares: Any) -> Any:
+    """Return the sum of each token's rows, weighted; *order* says where they stand."""
+    count, wide = shares.shape
+    return np.stack([sum(rows[order[t * wide + c]] * shares[t, c] for c in range(wide)) for t in range(count)])
+
+
+def cached(query: Any, keys: Any, values: Any, table: Any, seen: Any, scale: float) -> Any:
+    """Return attention of one query of each sequence, ``[b, 1, n * d]``, over as many rows of blocks as it has seen."""
+    results = []
+    for number, blocks in enumerate(table):
+        key, value = (np.concatenate(list(cache[blocks]))[: seen[number]] for cache in (keys, values))
+        parts = query[number, 0].reshape(key.shape[1], 1, -1)
+        found = weighted(parts, key.transpose(1, 0, 2), value.transpose(1, 0, 2), scale)
+        results.append(found.reshape(1, -1))
+    return np.stack(results)
+
+
+def sampled(values: Any, images: Any, starts: Any, points: Any, weighs: Any) -> Any:
+    """Return deformable attention, one point after the other; what is outside of an image counts 0."""
+    batch, queries, count, levels, spots = weighs.shape
+    result = np.zeros((batch, queries, count, values.shape[-1]), values.dtype)
+    for b, q, n, level, spot in np.ndindex(batch, queries, count, levels, spots):
+        height, width = images[level]
+        x, y = points[b, q, n, level, spot] * (width, height) - 0.5
+        for row, column in np.ndindex(height, width):
+            share = max(1 - abs(x - column), 0) * max(1 - abs(y - row), 0)
+            found = values[b, starts[level] + row * width + column, n]
+            result[b, q, n] += share * weighs[b, q, n, level, spot] * found
+    return result.reshape(batch, queries, -1)
+
+
+def margins(x: Any, labels: Any) -> Any:
+    """Return the margin loss of several labels of each row, which end at the first -1."""
+    losses = []
+    for row, named in zip(x, labels, strict=True):
+        right = [label for place, label in enumerate(named) if (named[: place + 1] >= 0).all()]
+        wrong = [label for label in range(len(row)) if label not in right]
+        losses.append(sum(max(0, 1 - (row[a] - row[b])) for a in right for b in wrong) / len(row))
+    return np.array(losses)
+
+
+def entropy(x: Any, classes: Any, smoothing: float) -> Any:
+    """Return cross entropy with smoothed labels, of each row."""
+    logs = x - np.log(np.exp(x).sum(1, keepdims=True))
+    hot = np.eye(x.shape[1])[classes] * (1 - smoothing) + smoothing / x.shape[1]
+    return -(hot * logs).sum(1)
+
+
+def stepped(w: Any, gradient: Any, rate: float, decay: float, eps: float = 1e-8) -> Any:
+    """Return weights after the first step of AdamW: moments that are corrected are the gradient and its square."""
+    return w * (1 - rate * decay) - rate * gradient / (np.abs(gradient) + eps)
+
+
 NAMES: dict[str, Any] = {
     **{name: getattr(np, name) for name in np.__all__},
     "erfc": special.erfc,
@@ -115,6 +209,8 @@ NAMES: dict[str, Any] = {
     "ndtr": special.ndtr,
     **{each.__name__: each for each in (attended, convolved, deconvolved, normalised, placed, scattered, weighted)},
     **{each.__name__: each for each in (at, corners, overlap, put_along, windows)},
+    **{each.__name__: each for each in (by_expert, cached, entropy, margins, resampled, returned, sampled)},
+    **{each.__name__: each for each in (segmented, stepped, summed)},
     "matrices": matrices,
     "special": special,
     "np": np,

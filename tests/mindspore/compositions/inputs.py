@@ -29,5 +29,26 @@ def inputs() -> dict[str, Any]:
     whole = {"i": rng.integers(0, 4, (4, 6)), "j": rng.integers(0, 9, (4, 6)), "k": np.array([2, 0, 3, 2])}
     whole |= {"u": np.array([2, 0, 3, 1]), "v": rng.permuted(np.tile(np.arange(4), (4, 1)), axis=1)}
     whole |= {"places": rng.integers(0, 3, (2, 5, 4))}
+    arrays |= {"shares": 0.1 + rng.random((4, 2)), "tokens": normal(8, 6), "mats": normal(3, 6, 5)}
+    arrays |= {"keycache": normal(5, 4, 2, 3), "valuecache": normal(5, 4, 2, 3), "single": normal(2, 1, 6)}
+    arrays |= {"values": normal(2, 13, 2, 4), "weighs": rng.random((2, 5, 2, 2, 3))}
+    # Places of three points in images of 2 by 3 and 1 by 7, none at the edge of a cell, where slopes jump.
+    arrays |= {"points": 0.02 + 0.15 * rng.integers(0, 7, (2, 5, 2, 2, 3, 2)) + 0.02 * rng.random((2, 5, 2, 2, 3, 2))}
+    chosen = rng.permuted(np.tile(np.arange(5), (4, 1)), axis=1)[:, :2]
+    whole |= {
+        "chosen": chosen.astype(np.int32),
+        "order": rng.permutation(8).astype(np.int32),
+        "ends": np.array([2, 5, 8]),
+    }
+    whole |= {
+        "bytes": rng.integers(-20, 20, (4, 6)).astype(np.int8),
+        "bytes2": rng.integers(-20, 20, (6, 3)).astype(np.int8),
+    }
+    whole |= {"table": np.array([[3, 0], [1, 4]], np.int32), "seen": np.array([6, 3], np.int32)}
+    whole |= {"repeated": np.array([5, 2, 9, 2, 5, 5]), "images": np.array([[2, 3], [1, 7]], np.int32)}
+    whole |= {
+        "starts": np.array([0, 6], np.int32),
+        "labels": np.array([[1, 3, -1, 0, 2, -1]] * 3 + [[0, -1, 2, -1, 1, 0]], np.int32),
+    }
     hidden = {"hidden": np.triu(np.ones((5, 5), bool), 2)}
     return {name: array.astype(np.float32) for name, array in arrays.items()} | whole | hidden

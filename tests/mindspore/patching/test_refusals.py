@@ -48,5 +48,10 @@ def test_what_computes_the_same_is_found_by_the_name(primitive: str, instead: st
     assert said.startswith(f"Ascend has the operator {primitive}, but drynpu has no computation for it: {instead}")
 
 
+def test_a_call_that_the_cpu_has_no_way_for_is_named() -> None:
+    said = reword("Not found op N9mindspore6kernel7pyboost5GmmV2E on device 1")
+    assert said.startswith("Ascend has the operator GmmV2, but drynpu has no computation for it: mint.index_select")
+
+
 def test_other_texts_stay_as_they_are() -> None:
     assert reword("a shape of 3 on CPU") == "a shape of 3 on CPU"

@@ -184,6 +184,72 @@ def _gradients(tensors: Any, stride: Any, pads: Any, dilation: Any, transposed: 
     return dx[0] if single else dx, dw, dy.sum((0, *range(2, dy.ndim)))
 
 
+_SAME = 1
+"""``PadMode`` of MindSpore: pads that keep the size, the odd one at the end; 2 has none."""
+
+
+def _named_pads(mode: Any, weight: Any, dilation: Any) -> list[tuple[int, int]]:
+    if int(np.ravel(mode)[0]) != _SAME:
+        return [(0, 0)] * (weight.ndim - 2)
+    totals = [int(wide) * (edge - 1) for wide, edge in zip(dilation, weight.shape[2:], strict=True)]
+    return [(total // 2, total - total // 2) for total in totals]
+
+
+def _named_convolution(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Numbers = 1,
+    padding: Any = 2,
+    dilation: Numbers = 1,
+    groups: Any = 1,
+) -> Any:
+    dims = weight.ndim - 2
+    x, single = _batched(x, weight)
+    stride, dilation = (several(each, dims) for each in (stride, dilation))
+    result = convolve(x, weight, bias, stride, _named_pads(padding, weight, dilation), dilation, groups)
+    return result[0] if single else result
+
+
+def _named_convolution_ext(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Numbers = 1,
+    padding: Any = 2,
+    dilation: Numbers = 1,
+    transposed: Flag = False,
+    output_padding: Numbers = 0,
+    groups: Any = 1,
+) -> Any:
+    _refuse_transposed(transposed, output_padding)
+    return _named_convolution(x, weight, bias, stride, padding, dilation, groups)
+
+
+def _refuse_transposed(transposed: Any, output_padding: Any) -> None:
+    if transposed or np.any(output_padding):
+        raise ValueError("a transposed convolution with a named padding is not computed")
+
+
+def _named_gradient(
+    dy: Any,
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Numbers = 1,
+    padding: Any = 2,
+    dilation: Numbers = 1,
+    transposed: Flag = False,
+    output_padding: Numbers = 0,
+    groups: Any = 1,
+    wanted: Numbers = None,
+) -> Any:
+    del bias, wanted
+    _refuse_transposed(transposed, output_padding)
+    stride, dilation = (several(each, weight.ndim - 2) for each in (stride, dilation))
+    return _gradients((dy, x, weight), stride, _named_pads(padding, weight, dilation), dilation, False, groups)
+
+
 CONVOLUTIONS: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "Conv1DExt": _convolution_ext,
@@ -192,6 +258,11 @@ CONVOLUTIONS: Final[Mapping[str, Any]] = MappingProxyType(
         "Convolution": _convolution,
         "ConvolutionGrad": _convolution_gradient,
         "ConvTranspose2D": _transposed,
+        "Conv1DPadding": _named_convolution,
+        "Conv2DPadding": _named_convolution,
+        "Conv3DPadding": _named_convolution,
+        "ConvolutionStr": _named_convolution_ext,
+        "ConvolutionStrGrad": _named_gradient,
     }
 )
 """By primitive, as MindSpore's documentation of the primitive or of its function defines it."""

@@ -51,6 +51,11 @@ def _arange(start: Any, end: Any, step: Any, dtype: Any = None) -> Any:
     return np.arange(start, end, step)
 
 
+def _linspace(start: Any, end: Any, steps: Any, dtype: Any = None) -> Any:
+    del dtype
+    return np.linspace(start, end, int(steps), dtype=np.float64)
+
+
 def _clamp(x: Any, low: Any = None, high: Any = None) -> Any:
     above = x if low is None else np.maximum(x, low)
     return above if high is None else np.minimum(above, high)
@@ -137,6 +142,13 @@ ELEMENTWISE: Final[Mapping[str, Any]] = MappingProxyType(
         "OnesLikeExt": _constant(1),
         "ZerosLikeExt": _constant(0),
         "Arange": _arange,
+        "LinSpaceExt": _linspace,
+        "MoveTo": lambda x, *_: x,
+        "Muls": np.multiply,
+        "Divs": np.divide,
+        "Fmin": np.fmin,
+        "Fills": np.full_like,
+        "SelectV2": np.where,
         "InplaceAddExt": _add,
         "InplaceAddsExt": _add,
         "InplaceSubExt": _subtract,

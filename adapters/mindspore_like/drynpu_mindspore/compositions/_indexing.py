@@ -183,8 +183,26 @@ def _pad_gradient(mode: Any) -> Any:
     return gradient
 
 
-def _nonzero(x: Any) -> Any:
-    return np.argwhere(x)
+def _index_put(x: Any, *arguments: Any) -> Any:
+    """Return *x* with values at the places that the arrays between say; the last argument adds them up."""
+    *index, source, accumulate = arguments
+    result = x.copy()
+    places = tuple(each if each.dtype == np.bool_ else each.astype(np.int64) for each in index)
+    if accumulate:
+        np.add.at(result, places, source)
+    else:
+        result[places] = source
+    return result
+
+
+def _index(x: Any, *index: Any) -> Any:
+    return x[tuple(each if each.dtype == np.bool_ else each.astype(np.int64) for each in index)]
+
+
+def _fill_diagonal(x: Any, value: Any, wraps: Any = False) -> Any:
+    result = x.copy()
+    np.fill_diagonal(result, value, bool(wraps))
+    return result
 
 
 _REFLECTED, _REPLICATED = _pad_gradient("reflect"), _pad_gradient("edge")
@@ -210,6 +228,9 @@ INDEXING: Final[Mapping[str, Any]] = MappingProxyType(
         "InplaceScatterValueReduce": _scatter,
         "InplaceMaskedScatter": _masked_scatter,
         "InplacePut": _put,
+        "Index": _index,
+        "InplaceIndexPut": _index_put,
+        "InplaceFillDiagonal": _fill_diagonal,
         "RepeatInterleaveInt": _repeat,
         "RepeatInterleaveTensor": _repeat,
         "RepeatInterleaveGrad": _repeat_gradient,

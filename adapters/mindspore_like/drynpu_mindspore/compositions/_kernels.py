@@ -43,6 +43,8 @@ A parameter that is annotated as ``Numbers`` gets a tuple of numbers as one arra
 on its own; parameters annotated as ``Flag`` help to find out which belong together.
 """
 
+LATE = frozenset({"Unique2", "UniqueDim"})
+"""Primitives whose results have shapes that are known once they are computed."""
 NUMBERS, FLAG = "Numbers", "Flag"
 _PATTERN = "RaggedTensorToSparse"
 """A kernel of MindSpore that holds nothing but what every kernel holds, and accepts all types."""
@@ -50,8 +52,20 @@ _PATTERN = "RaggedTensorToSparse"
 _INIT, _RESIZE, _LAUNCH, _SHORT_LAUNCH, _FUNCTIONS = 3, 4, 5, 24, 25
 _FIRST_PLAIN, _LAST_PLAIN = 6, 23
 _IN_PLACE = "Inplace"
-_CHANGED = {"InplaceMatmulAdd": 2}
-"""Place of the argument that changes in place, where it is not the first."""
+_CHANGED = {
+    "InplaceMatmulAdd": (2,),
+    "InplaceGroupedMatmulAdd": (3,),
+    "ReshapeAndCache": (2, 3),
+    "KVCacheScatterUpdate": (0,),
+    "AdamW": (0, 1, 2, 3),
+    "ApplyAdamW": (0, 1, 2),
+    "Lamb": (0, 1, 2),
+    "BatchNormGatherStatsWithCounts": (3, 4),
+}
+"""Places of the arguments that change in place, where it is not the first one of a primitive called so."""
+_NEEDS_UPDATE, _UPDATE = 7, 8
+"""Places of the functions of a kernel that knows the shapes of its results once they are computed."""
+_UPDATE_TYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
 _NAME_AT = WORD_BYTES
 """Where a kernel keeps the name of its primitive."""
 _CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -80,7 +94,10 @@ class CompositionKernels:
     """As :func:`find_resize` returns it."""
     _compositions: dict[str, Composition] = field(factory=dict)
     _table: int = 0
+    _late_table: int = 0
     _pattern: int = 0
+    _late: dict[int, list[Any]] = field(factory=dict)
+    """Results of the last launch of kernels, by address, whose shapes have to be said."""
     _callbacks: tuple[Any, ...] = ()
 
     def add(self, compositions: Mapping[str, Composition]) -> tuple[str, ...]:
@@ -89,10 +106,10 @@ class CompositionKernels:
         if not self._prepare(known):
             return ()
         new = [name for name in compositions if name not in known]
-        create = ctypes.cast(self._callbacks[0], ctypes.c_void_p).value or 0
+        create, create_late = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in self._callbacks[:2])
         for name in new:
             self._compositions[name] = compositions[name]
-            self.factory.add(name, self._pattern, create)
+            self.factory.add(name, self._pattern, create_late if name in LATE else create)
         return tuple(new)
 
     def _prepare(self, known: Mapping[str, int]) -> bool:
@@ -107,10 +124,16 @@ class CompositionKernels:
         plain = [find_symbol(function) for function in functions[_FIRST_PLAIN : _LAST_PLAIN + 1]]
         if len(functions) != _FUNCTIONS or not all("KernelMod" in name for name in plain):
             return False
-        self._callbacks = _CREATE(self._create), LAUNCH(self._launch)
+        create = _CREATE(self._create), _CREATE(self._create_late)
+        calls = LAUNCH(self._launch), LAUNCH(self._launch_late), _UPDATE_TYPE(self._update)
+        self._callbacks = (*create, *calls)
+        launch, launch_late, update = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in calls)
         functions[_INIT], functions[_RESIZE] = ALWAYS, self.resize
-        functions[_LAUNCH] = functions[_SHORT_LAUNCH] = ctypes.cast(self._callbacks[1], ctypes.c_void_p).value or 0
+        functions[_LAUNCH] = functions[_SHORT_LAUNCH] = launch
         self._table = new_table(read_word(kernel), functions)
+        functions[_LAUNCH] = functions[_SHORT_LAUNCH] = launch_late
+        functions[_NEEDS_UPDATE], functions[_UPDATE] = ALWAYS, update
+        self._late_table = new_table(read_word(kernel), functions)
         return True
 
     def _create_pattern(self) -> int:
@@ -125,6 +148,32 @@ class CompositionKernels:
         write_word(read_word(result), self._table)
         return result
 
+    def _create_late(self, result: int, function: int) -> int:
+        """Create a kernel, which knows the shapes of its results once they are computed."""
+        self._create(result, function)
+        write_word(read_word(result), self._late_table)
+        return result
+
+    def _launch_late(self, kernel: int, inputs: int, workspace: int, outputs: int, stream: int) -> bool:
+        """Compute one launch into memory that has room for the largest results there may be."""
+        del workspace, stream
+        name = read_text(kernel + _NAME_AT)
+        try:
+            arguments = [self.tensors.read(tensor) for tensor in read_vector(inputs)]
+            found = self._compositions[name](*map(_wide, arguments))
+            self._late[kernel] = [
+                self.tensors.write(tensor, value) for tensor, value in zip(read_vector(outputs), found, strict=True)
+            ]
+        except Exception:  # noqa: BLE001 - whatever it is, C++ gets to know
+            return _failed(name)
+        return True
+
+    def _update(self, kernel: int, inputs: int, outputs: int) -> None:
+        """Say the shapes of the results of the last launch."""
+        del inputs
+        for tensor, shape in zip(read_vector(outputs), self._late.pop(kernel, []), strict=False):
+            self.tensors.reshape(tensor, shape)
+
     def _launch(self, kernel: int, inputs: int, workspace: int, outputs: int, stream: int) -> bool:
         """Compute one launch; a failure is printed, because nothing may be raised through C++."""
         del workspace, stream
@@ -133,21 +182,28 @@ class CompositionKernels:
             arguments = [self.tensors.read(tensor) for tensor in read_vector(inputs)]
             results = [self.tensors.read(tensor) for tensor in read_vector(outputs)]
             # A primitive that works in place returns an argument, which may be another piece of memory here.
-            changed = [arguments[_CHANGED.get(name, 0)]] if name.startswith(_IN_PLACE) else []
+            places = _CHANGED.get(name, (0,) if name.startswith(_IN_PLACE) else ())
+            changed = [arguments[place] for place in places]
             compute(self._compositions[name], arguments, results, changed)
         except Exception:  # noqa: BLE001 - whatever it is, C++ gets to know
-            sys.stderr.write(f"[drynpu] {name} cannot be computed:\n{traceback.format_exc()}")
-            return False
+            return _failed(name)
         return True
+
+
+def _failed(name: str) -> bool:
+    """Print the failure that is being handled; return what tells C++ of it."""
+    sys.stderr.write(f"[drynpu] {name} cannot be computed:\n{traceback.format_exc()}")
+    return False
 
 
 def compute(
     composition: Composition, arguments: Sequence[Any], results: Sequence[Any], changed: Sequence[Any] = ()
 ) -> None:
     """
-    Compute a composition and write what it returns into *results*, the first of it into *changed* as well.
+    Compute a composition and write what it returns into *results*, and into *changed* what it returns behind them.
 
-    Numbers of 16 bits are computed in float32, and rounded once at the end.
+    Where it returns nothing more, what changes gets the first result as well. Numbers of 16 bits are computed in
+    float32, and rounded once at the end.
 
     Raises
     ------
@@ -156,8 +212,10 @@ def compute(
     """
     with np.errstate(all="ignore"):
         wide = [_wide(argument) for argument in arguments]
-        found = _results(composition, wide, [0 if place is None else place.size for place in results])
-    for value, place in [*zip(found, results, strict=True), *zip(found[:1], changed, strict=False)]:
+        sizes = [0 if place is None else place.size for place in results]
+        found = _results(composition, wide, sizes, len(changed))
+    more = found[len(results) :] or found[:1]
+    for value, place in [*zip(found, results, strict=False), *zip(more, changed, strict=False)]:
         if value is None or place is None or not place.size:
             continue
         value = np.asarray(value)
@@ -167,7 +225,7 @@ def compute(
         place[...] = value.astype(place.dtype, copy=False)
 
 
-def _results(composition: Composition, arguments: list[Any], sizes: list[int]) -> tuple[Any, ...]:
+def _results(composition: Composition, arguments: list[Any], sizes: list[int], changes: int) -> tuple[Any, ...]:
     """
     Return what a composition makes of *arguments* whose numbers of tuples may have been passed one by one.
 
@@ -187,7 +245,7 @@ def _results(composition: Composition, arguments: list[Any], sizes: list[int]) -
             failure = failure or error
             continue
         found = found if isinstance(found, tuple) else (found,)
-        if len(found) == len(sizes) and all(map(_fits, found, sizes)):
+        if len(found) in (len(sizes), len(sizes) + changes) and all(map(_fits, found, sizes)):
             return found
     raise failure or ValueError(f"results of {sizes} elements are expected")
 

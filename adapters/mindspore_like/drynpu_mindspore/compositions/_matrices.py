@@ -9,6 +9,8 @@ from typing import Any, Final
 import numpy as np
 from scipy import linalg
 
+from drynpu_mindspore.compositions._arguments import Flag, Numbers
+
 
 def _addmm(x: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     return beta * x + alpha * (a @ b)
@@ -38,6 +40,25 @@ def _matrix_exp(a: Any) -> Any:
     return linalg.expm(a)
 
 
+def _cholesky_gradient(lower: Any, dy: Any) -> Any:
+    """Return the gradient of a matrix by that of its factor, which is symmetric as the matrix is."""
+    inner = np.tril(np.swapaxes(lower, -1, -2) @ np.tril(dy))
+    inner[..., range(inner.shape[-1]), range(inner.shape[-1])] /= 2
+    inverse = np.linalg.inv(lower)
+    found = np.swapaxes(inverse, -1, -2) @ inner @ inverse
+    return (found + np.swapaxes(found, -1, -2)) / 2
+
+
+def _turned_product(
+    x: Any, weight: Any, turn: Numbers, turn_back: Numbers, flip_x: Flag = False, flip: Flag = False
+) -> Any:
+    # In GRAPH mode one order of axes for both comes twice to each.
+    axes, back = (tuple(int(axis) for axis in np.ravel(each)[: x.ndim]) for each in (turn, turn_back))
+    left = x.transpose(axes)
+    left = np.swapaxes(left, -1, -2) if flip_x else left
+    return (left @ (np.swapaxes(weight, -1, -2) if flip else weight)).transpose(back)
+
+
 MATRICES: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "Mm": np.matmul,
@@ -54,6 +75,8 @@ MATRICES: Final[Mapping[str, Any]] = MappingProxyType(
         "MatrixInverseExt": np.linalg.inv,
         "LinalgQr": _qr,
         "MatrixExp": _matrix_exp,
+        "CholeskyGrad": _cholesky_gradient,
+        "TransposeBatchMatmulTranspose": _turned_product,
     }
 )
 """By primitive, as MindSpore's documentation of the primitive or of its function defines it."""

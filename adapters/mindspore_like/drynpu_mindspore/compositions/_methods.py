@@ -6,10 +6,11 @@ GRAPH mode reads their source, so they hold nothing but calls and branches. Impo
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-from mindspore import Tensor
-from mindspore.ops import auto_generate, tensor_method
+from mindspore import Tensor, nn
+from mindspore.ops import auto_generate, functional_overload, tensor_method
 from mindspore.ops._primitive_cache import _get_cache_prim
 from mindspore.ops.auto_generate import gen_ops_prim
 from mindspore.ops.auto_generate.gen_ops_prim import (
@@ -19,28 +20,36 @@ from mindspore.ops.auto_generate.gen_ops_prim import (
     conv3d_ext_op,
     dropout_ext_op,
     index_add_ext_op,
+    index_op,
     inplace_bernoulli_scalar_op,
     inplace_bernoulli_tensor_op,
+    inplace_fill_diagonal_op,
+    inplace_put_op,
     kthvalue_op,
     new_full_op,
     repeat_op,
 )
-from mindspore.ops.function import nn_func
+from mindspore.ops.function import array_func, math_func, nn_func, random_func
 
+from drynpu_mindspore.compositions import _functions
 from drynpu_mindspore.compositions._einsum import einsum
 
 
 def conv1d(
     input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: Any = 1
 ) -> Any:
-    """Call the primitive, for a padding of numbers."""
+    """Call the primitive for a padding of numbers, or that for a named one."""
+    if isinstance(padding, str):
+        return _functions.padded_convolution(input, weight, bias, stride, padding, dilation, groups)
     return conv1d_ext_op(input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv3d(
     input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: Any = 1
 ) -> Any:
-    """Call the primitive, for a padding of numbers."""
+    """Call the primitive for a padding of numbers, or that for a named one."""
+    if isinstance(padding, str):
+        return _functions.padded_convolution(input, weight, bias, stride, padding, dilation, groups)
     return conv3d_ext_op(input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -91,11 +100,66 @@ def repeat(input: Any, *repeats: Any) -> Any:
     return repeat_op(input, repeats)
 
 
+def fill_diagonal_(input: Any, fill_value: Any, wrap: Any = False) -> Any:
+    """Call the primitive."""
+    return inplace_fill_diagonal_op(input, fill_value, wrap)
+
+
+def index(input: Any, indices: Any) -> Any:
+    """Call the primitive."""
+    return index_op(input, indices)
+
+
+def put_(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
+    """Call the primitive."""
+    return inplace_put_op(input, index, source, accumulate)
+
+
+_REPLACED = (
+    (random_func, "inplace_exponential_op", _functions.inplace_exponential_op),
+    (nn_func, "dropout2d_ext_op", _functions.dropout2d_ext_op),
+    (nn_func, "multilabel_margin_loss", _functions.multilabel_margin_loss),
+    (nn_func, "moe_token_unpermute", _functions.moe_token_unpermute),
+    (math_func, "round", _functions.round_to),
+    (functional_overload, "gmm", _functions.gmm),
+    (functional_overload, "gmm_backward", _functions.gmm_backward),
+    (functional_overload, "gmm_backward_fusion", _functions.gmm_backward_fusion),
+    (functional_overload, "empty", _functions.empty),
+    (functional_overload, "empty_like", _functions.empty_like),
+    (functional_overload, "conv2d", _functions.conv2d),
+    (gen_ops_prim, "conv1d_padding_op", _functions.padded_convolution),
+    (gen_ops_prim, "conv2d_padding_op", _functions.padded_convolution),
+    (gen_ops_prim, "conv3d_padding_op", _functions.padded_convolution),
+    (array_func, "non_zero_ext_", _functions.non_zero_ext),
+    (array_func, "unique_ext", _functions.unique),
+)
+"""Where a function of MindSpore is found, its name, and what stands in its place."""
+
+
+def _replace_everywhere() -> None:
+    """Replace functions in every module of MindSpore that has taken them over, under any name."""
+    found = {id(vars(home)[name]): function for home, name, function in _REPLACED if name in vars(home)}
+    for path, module in list(sys.modules.items()):
+        if path.split(".")[0] != "mindspore":
+            continue
+        for name, value in list(vars(module).items()):
+            if id(value) in found:
+                setattr(module, name, found[id(value)])
+
+
 def replace_methods() -> None:
     """Put the functions where MindSpore looks for them."""
+    _replace_everywhere()
+    nn.MultilabelMarginLoss.__init__ = _functions.keep_reduction
+    nn.MultilabelMarginLoss.construct = _functions.margin_of_cell
     methods: Any = tensor_method
+    # Only there: elsewhere MindSpore's own call has a number of the right type.
+    nn_func.masked_fill_op = _functions.masked_fill_op
+    Tensor.round, Tensor.unique, Tensor.new_empty = _functions.rounded, _functions.unique, _functions.new_empty
+    methods.tensor_index, methods.tensor_put_ = index, put_
     methods.conv1d, methods.conv3d = conv1d, conv3d
     methods.tensor_index_add, methods.tensor_kthvalue = index_add, kthvalue
+    methods.tensor_inplace_fill_diagonal = fill_diagonal_
     methods.tensor_new_full, methods.tensor_repeat = new_full, repeat
     methods.deprecated_einsum, methods.tensor_bernoulli_ = einsum, bernoulli_
     for name, function in (("func_max_pool2d_op", func_max_pool2d), ("func_dropout_ext_op", func_dropout_ext)):

@@ -248,6 +248,20 @@ def _from_columns(
     return result[0] if x.ndim < 3 else result
 
 
+def _max_unpool(
+    x: Any, places: Any, edges: Numbers, stride: Numbers = None, padding: Numbers = 0, size: Numbers = None
+) -> Any:
+    sides, step, pads = _settings(edges, stride, padding, 2)
+    if size is None or not np.size(size):
+        rows = zip(x.shape[-2:], sides, step, pads, strict=True)
+        sizes = [(count - 1) * jump - 2 * pad + side for count, side, jump, pad in rows]
+    else:
+        sizes = [int(number) for number in np.ravel(size)[-2:]]
+    result = np.zeros((int(np.prod(x.shape[:-2])), int(np.prod(sizes))), x.dtype)
+    np.put_along_axis(result, places.reshape(len(result), -1), x.reshape(len(result), -1), 1)
+    return result.reshape(*x.shape[:-2], *sizes)
+
+
 POOLING: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "AvgPool1D": _average_pool(1),
@@ -265,6 +279,7 @@ POOLING: Final[Mapping[str, Any]] = MappingProxyType(
         "MaxPoolWithMask": _masked_max_pool,
         "MaxPoolGradWithIndices": _max_gradient,
         "MaxPoolGradWithMask": _max_gradient,
+        "MaxUnpool2DExt": _max_unpool,
         "Im2ColExt": _columns,
         "Col2ImGrad": _columns,
         "Col2ImExt": _from_columns,

@@ -111,6 +111,11 @@ def _bits(mask: Any) -> Any:
     return np.pad(bits, (0, -len(bits) % 16))
 
 
+def kept_bits(count: int, share: Any, seed: Any, offset: Any) -> Any:
+    """Return the mask of :func:`_bits` of so many elements, of which a *share* is dropped."""
+    return _bits(_kept(np.array([count]), share, seed, offset))
+
+
 def _masked(x: Any, mask: Any, share: Any) -> Any:
     kept = 1 - float(share)
     return np.where(mask, x / kept, 0) if kept else np.zeros_like(x)

@@ -12,19 +12,31 @@ from attrs import define, field
 
 from drynpu_mindspore.compositions._activations import ACTIVATIONS
 from drynpu_mindspore.compositions._attention import ATTENTION
+from drynpu_mindspore.compositions._batch_statistics import BATCH_STATISTICS
+from drynpu_mindspore.compositions._caches import CACHES
+from drynpu_mindspore.compositions._class_losses import CLASS_LOSSES
 from drynpu_mindspore.compositions._convolutions import CONVOLUTIONS
+from drynpu_mindspore.compositions._deformable import DEFORMABLE
 from drynpu_mindspore.compositions._elementwise import ELEMENTWISE
+from drynpu_mindspore.compositions._experts import EXPERTS
 from drynpu_mindspore.compositions._factory import find_factory
 from drynpu_mindspore.compositions._gradients import keep_inputs
+from drynpu_mindspore.compositions._grouped import GROUPED
 from drynpu_mindspore.compositions._indexing import INDEXING
+from drynpu_mindspore.compositions._inference_attention import INFERENCE_ATTENTION
+from drynpu_mindspore.compositions._interpolation import INTERPOLATION
 from drynpu_mindspore.compositions._kernels import Composition, CompositionKernels, find_resize
 from drynpu_mindspore.compositions._losses import LOSSES
 from drynpu_mindspore.compositions._matrices import MATRICES
 from drynpu_mindspore.compositions._norms import NORMS
+from drynpu_mindspore.compositions._optimizers import OPTIMIZERS
 from drynpu_mindspore.compositions._pooling import POOLING
+from drynpu_mindspore.compositions._quantised import QUANTISED
 from drynpu_mindspore.compositions._random import RANDOM
 from drynpu_mindspore.compositions._reductions import REDUCTIONS
+from drynpu_mindspore.compositions._speed_attention import SPEED_ATTENTION
 from drynpu_mindspore.compositions._tensors import load_tensors
+from drynpu_mindspore.compositions._unique import UNIQUE
 from drynpu_mindspore.compositions._views import VIEWS
 from drynpu_mindspore.compositions._wide import WideKernels, load_wide
 
@@ -42,6 +54,18 @@ COMPOSITIONS: Final[Mapping[str, Composition]] = MappingProxyType(
         **RANDOM,
         **REDUCTIONS,
         **VIEWS,
+        **UNIQUE,
+        **SPEED_ATTENTION,
+        **QUANTISED,
+        **OPTIMIZERS,
+        **INTERPOLATION,
+        **INFERENCE_ATTENTION,
+        **GROUPED,
+        **EXPERTS,
+        **DEFORMABLE,
+        **CLASS_LOSSES,
+        **CACHES,
+        **BATCH_STATISTICS,
     }
 )
 """By primitive."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from drynpu_mindspore._native import function, read_vector, read_word
+from drynpu_mindspore._native import WORD_BYTES, function, read_vector, read_word
 from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS
 
 _TYPES = {
@@ -44,6 +44,8 @@ class TensorLibrary:
     pointer: Callable[[int], int | None]
     size_bytes: Callable[[int], int]
     value: Callable[[int], int | None]
+    set_shape: Callable[[int, int], None]
+    set_size: Callable[[int, int], None]
 
     def read(self, tensor: int) -> Any:
         """
@@ -67,7 +69,9 @@ class TensorLibrary:
         pointer = self.pointer(address)
         shape = tuple(np.array(read_vector(self.shape(address)), np.uint64).astype(np.int64).tolist())
         if kind == _TEXT:
-            return ctypes.string_at(pointer or self.value(tensor) or 0, self.size_bytes(address)).decode()
+            return ctypes.string_at(pointer or self.value(tensor) or 0, self.size_bytes(address)).decode(
+                errors="replace"
+            )
         if kind not in _TYPES:
             raise TypeError(f"type {kind} of MindSpore has no array")
         dtype = _TYPES[kind]
@@ -79,6 +83,33 @@ class TensorLibrary:
             return None
         memory: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(found)
         return np.frombuffer(memory, dtype).reshape(shape)
+
+    def write(self, tensor: int, value: Any) -> tuple[int, ...]:
+        """
+        Write a result into the memory of an output, whose shape is not known yet; return the shape.
+
+        Raises
+        ------
+        ValueError
+            The memory is too small.
+        """
+        address = read_word(self.device_address(tensor))
+        array = np.ascontiguousarray(value, _TYPES[self.type_id(address)])
+        pointer = self.pointer(address)
+        if array.nbytes > self.size_bytes(address) or not pointer:
+            raise ValueError(f"{array.nbytes} bytes do not fit into {self.size_bytes(address)}")
+        ctypes.memmove(pointer, array.ctypes.data, array.nbytes)
+        return tuple(np.shape(value))
+
+    def reshape(self, tensor: int, shape: tuple[int, ...]) -> None:
+        """Say what shape an output has."""
+        address = read_word(self.device_address(tensor))
+        numbers = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+        start = ctypes.addressof(numbers)
+        end = start + len(shape) * WORD_BYTES
+        vector = (ctypes.c_void_p * 3)(start, end, end)
+        self.set_shape(tensor, ctypes.addressof(vector))
+        self.set_size(address, int(np.prod(shape, dtype=np.int64)) * _TYPES[self.type_id(address)].itemsize)
 
 
 def load_tensors(core: ctypes.CDLL, hardware: ctypes.CDLL) -> TensorLibrary:
@@ -100,4 +131,6 @@ def load_tensors(core: ctypes.CDLL, hardware: ctypes.CDLL) -> TensorLibrary:
         pointer=function(core, f"{address}6GetPtrEv", word, word),
         size_bytes=function(core, f"{address}7GetSizeEv", size, word),
         value=function(hardware, f"_ZN{tensor}11GetValuePtrEv", word, word),
+        set_shape=function(hardware, f"_ZN{tensor}14SetShapeVectorERKSt6vectorIlSaIlEE", None, word, word),
+        set_size=function(hardware, "_ZN9mindspore6device13DeviceAddress7SetSizeEm", None, word, size),
     )

@@ -10,7 +10,10 @@ from typing import Final
 
 from drynpu_mindspore.patching._device import SimulatedDevice
 
-_ABSENT = re.compile(r"Unsupported op \[(?P<a>\w+)\] on CPU, [^\n]*|The kernel (?P<b>\w+) unregistered\.")
+_ABSENT = re.compile(
+    r"Unsupported op \[(?P<a>\w+)\] on CPU, [^\n]*|The kernel (?P<b>\w+) unregistered\.|"
+    r"Not found op N9mindspore6kernel7pyboost\d+(?P<c>\w+)E on device \d+"
+)
 _TYPES = re.compile(
     r"Select CPU operator\[(\w+)\] fail! Unsupported data type!\s*The supported data types are (.*?),?\s*"
     r"but get input(\[.*?\]), output(\[.*?\])\.",
@@ -35,7 +38,7 @@ Hook = Callable[[type[BaseException], BaseException, TracebackType | None], obje
 
 def reword(text: str) -> str:
     """Return a message of MindSpore's with Ascend in it, where it says that the CPU lacks an operator or a type."""
-    text = _ABSENT.sub(lambda found: _absent(found["a"] or found["b"]), text)
+    text = _ABSENT.sub(lambda found: _absent(found["a"] or found["b"] or found["c"]), text)
     return _TYPES.sub(
         lambda found: (
             f"drynpu does not compute {found[1]}, which Ascend has, for input{found[3]} and output{found[4]}. "

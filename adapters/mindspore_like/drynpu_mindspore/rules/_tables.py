@@ -17,6 +17,7 @@ TransposeView TransposeExtView SelectExtView SplitTensorView ExpandDimsView Narr
 _GRAPH: Final = """
 Load UpdateState Depend MakeTuple TupleGetItem Return Identity StopGradient Partial Switch SwitchLayer Call
 TupleToTensor ScalarToTensor TensorToTuple TensorToScalar RealMakeTuple RealTupleGetItem InitDataSetQueue GetNext
+Generator MoveTo Empty EmptyLike NewEmpty
 """
 # The recording makes rows of communication of them, which are no kernels of a core.
 _COMMUNICATION: Final = """
@@ -36,7 +37,9 @@ FFTN IFFT2 IFFTN RFFT RFFT2 RFFTN IRFFT IRFFT2 IRFFTN FFTWithSize BesselI0 Besse
 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Digamma Lgamma Mvlgamma Polygamma Igamma Igammac Zeta Sinc Gcd Lcm
 Hypot Heaviside NextAfter Fmax Fmin Logit Eps IndexFill AffineGrid ChannelShuffle Im2Col Col2Im Padding HammingWindow
 BartlettWindow BlackmanWindow LogSpace CumulativeLogsumexp MaxPool3DWithArgmax MaxUnpool2D MultiMarginLoss
-MultilabelMarginLoss Bucketize UniqueConsecutive MaskedSelect TrilIndices TriuIndices FFTFreq RFFTFreq
+MultilabelMarginLoss TriangularSolve LinalgQr Unique2 UniqueDim Bucketize RandpermExt
+MultinomialExt
+UniqueConsecutive MaskedSelect TrilIndices TriuIndices FFTFreq RFFTFreq
 """
 # From Real on most are in MindSpore's own register of AI CPU kernels (mindspore/ops/_op_impl/aicpu of its package) and
 # have no kernel of a core in the operator library. Bessel functions, transforms and decompositions that are not in the

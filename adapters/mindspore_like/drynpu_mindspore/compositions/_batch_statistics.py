@@ -1,0 +1,64 @@
+"""Statistics of batches that several devices share, and the gradients that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+
+def _channels(values: Any, x: Any) -> Any:
+    """Return numbers of channels as an array that applies to *x*, ``[n, c, ...]``."""
+    return np.reshape(values, (1, -1, *[1] * (x.ndim - 2)))
+
+
+def _gathered(
+    x: Any,
+    means: Any,
+    deviations: Any,
+    running_mean: Any = None,
+    running_variance: Any = None,
+    momentum: Any = 0.1,
+    eps: Any = 1e-5,
+    counts: Any = None,
+) -> Any:
+    """Return mean and inverse deviation of all devices, and the running statistics that change."""
+    del x
+    rows = np.ones(len(means), np.float32) if counts is None else np.ravel(counts).astype(np.float32)
+    rows = rows[:, None]
+    total = rows.sum()
+    mean = (means * rows).sum(0) / total
+    squares = ((1 / deviations**2 - eps + (means - mean) ** 2) * rows).sum(0)
+    found = mean, 1 / np.sqrt(squares / total + eps)
+    if running_mean is None or running_variance is None:
+        return (*found, None, None)
+    moved = running_mean * (1 - momentum) + mean * momentum
+    varied = running_variance * (1 - momentum) + squares / max(total - 1, 1) * momentum
+    return (*found, moved, varied)
+
+
+def _reduced(dy: Any, x: Any, mean: Any, deviation: Any, weight: Any, *wanted: Any) -> Any:
+    del weight, wanted
+    axes = (0, *range(2, x.ndim))
+    total = dy.sum(axes)
+    moved = (dy * (x - _channels(mean, x))).sum(axes)
+    return total, moved, moved * deviation, total
+
+
+def _elements(dy: Any, x: Any, mean: Any, deviation: Any, weight: Any, total: Any, moved: Any, counts: Any) -> Any:
+    rows = float(np.sum(counts))
+    scale = deviation if weight is None else deviation * weight
+    centred = (x - _channels(mean, x)) * _channels(moved * deviation**2 / rows, x)
+    return (dy - _channels(total / rows, x) - centred) * _channels(scale, x)
+
+
+BATCH_STATISTICS: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "BatchNormGatherStatsWithCounts": _gathered,
+        "BatchNormReduceGrad": _reduced,
+        "BatchNormElemtGrad": _elements,
+    }
+)
+"""By primitive, as MindSpore's documentation of the primitive or of its function defines it."""

@@ -1,0 +1,92 @@
+"""Steps of optimizers in one kernel; weights and moments change in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+
+def _adam_w(
+    weight: Any,
+    first: Any,
+    second: Any,
+    largest: Any,
+    gradient: Any,
+    step: Any,
+    rate: Any,
+    beta1: Any,
+    beta2: Any,
+    decay: Any,
+    eps: Any,
+    amsgrad: Any = False,
+    maximize: Any = False,
+) -> Any:
+    count = float(np.ravel(step)[0])
+    corrections = 1 - float(beta1) ** count, 1 - float(beta2) ** count
+    state = (weight, first, second, largest if amsgrad else None)
+    options = (float(rate), float(beta1), float(beta2), float(decay), float(eps))
+    w, m, v, top = _stepped(state, -gradient if maximize else gradient, corrections, options)
+    return w, m, v, w, m, v, top
+
+
+def _stepped(state: Any, gradient: Any, corrections: Any, options: Any) -> tuple[Any, Any, Any, Any]:
+    """Return weight, moments and the largest second moment after a step."""
+    weight, first, second, largest = state
+    rate, beta1, beta2, decay, eps = options
+    m = beta1 * first + (1 - beta1) * gradient
+    v = beta2 * second + (1 - beta2) * gradient**2
+    top = None if largest is None else np.maximum(largest, v)
+    spread = np.sqrt((v if top is None else top) / corrections[1]) + eps
+    return weight * (1 - rate * decay) - rate * m / corrections[0] / spread, m, v, top
+
+
+def _apply_adam_w(
+    weight: Any,
+    first: Any,
+    second: Any,
+    power1: Any,
+    power2: Any,
+    rate: Any,
+    decay: Any,
+    beta1: Any,
+    beta2: Any,
+    eps: Any,
+    gradient: Any,
+    largest: Any = None,
+    amsgrad: Any = False,
+    maximize: Any = False,
+) -> Any:
+    numbers = (float(np.ravel(each)[0]) for each in (rate, beta1, beta2, decay, eps))
+    corrections = 1 - float(np.ravel(power1)[0]), 1 - float(np.ravel(power2)[0])
+    state = (weight, first, second, largest if amsgrad else None)
+    w, m, v, _ = _stepped(state, -gradient if maximize else gradient, corrections, tuple(numbers))
+    return w, m, v, w, m, v
+
+
+def _lamb(
+    weight: Any,
+    first: Any,
+    second: Any,
+    rate: Any,
+    beta1: Any,
+    beta2: Any,
+    eps: Any,
+    decay: Any,
+    step: Any,
+    gradient: Any,
+) -> Any:
+    count = float(np.ravel(step)[0])
+    b1, b2 = float(np.ravel(beta1)[0]), float(np.ravel(beta2)[0])
+    m, v = b1 * first + (1 - b1) * gradient, b2 * second + (1 - b2) * gradient**2
+    change = m / (1 - b1**count) / (np.sqrt(v / (1 - b2**count)) + eps) + decay * weight
+    sizes = np.linalg.norm(weight), np.linalg.norm(change)
+    trust = sizes[0] / sizes[1] if all(sizes) else 1.0
+    w = weight - rate * trust * change
+    return w, w, m, v
+
+
+OPTIMIZERS: Final[Mapping[str, Any]] = MappingProxyType({"AdamW": _adam_w, "ApplyAdamW": _apply_adam_w, "Lamb": _lamb})
+"""By primitive, as MindSpore's documentation of the primitive or of its function defines it."""
