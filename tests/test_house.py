@@ -364,6 +364,7 @@ def test_platform_numbers_are_found(code: str, found: int) -> None:
 NO_NAMES = {"own", "told", "made", "asked", "taken", "of", "wish", "manners", "voice", "target"}
 """Words that say how a value came here, not what it is (docs/glossary.md, "How names are made")."""
 NAMED_BY_OTHERS = {
+    "adapters/mindspore_like/drynpu_mindspore/compositions/_functions.py": "target",  # ops.multilabel_margin_loss
     "adapters/mindspore_like/drynpu_mindspore/patching/_import.py": "target",  # importlib: MetaPathFinder.find_spec
     "adapters/tf/drynpu_tf/face/_moved.py": "target",  # the same
     "adapters/tf/drynpu_tf/face/_serve.py": "target",  # the same

@@ -68,30 +68,30 @@ def _cross_entropy_gradient(
     return (np.exp(log_shares) * counted.sum(1, keepdims=True) - counted) * scale
 
 
-def _labels(target: Any) -> Any:
+def _labels(labels: Any) -> Any:
     """Return ``[rows, classes]``: which classes a row names, before its first -1."""
-    named = np.cumprod(target >= 0, -1).astype(bool)
-    result = np.zeros(target.shape, bool)
+    named = np.cumprod(labels >= 0, -1).astype(bool)
+    result = np.zeros(labels.shape, bool)
     rows, columns = np.nonzero(named)
-    result[rows, target[rows, columns]] = True
+    result[rows, labels[rows, columns]] = True
     return result
 
 
-def _margins(x: Any, target: Any) -> Any:
+def _margins(x: Any, labels: Any) -> Any:
     """Return ``[rows, labels, others]``: by how much a class that is named does not lead one that is not by 1."""
-    return np.maximum(1 - (x[:, :, None] - x[:, None, :]), 0) * (target[:, :, None] & ~target[:, None, :])
+    return np.maximum(1 - (x[:, :, None] - x[:, None, :]), 0) * (labels[:, :, None] & ~labels[:, None, :])
 
 
-def _margin(x: Any, target: Any) -> Any:
+def _margin(x: Any, labels: Any) -> Any:
     """Return the loss of each row, and which classes it names; what reduces it is a function of :mod:`_methods`."""
-    values, named = np.atleast_2d(x), _labels(np.atleast_2d(target))
+    values, named = np.atleast_2d(x), _labels(np.atleast_2d(labels))
     losses = _margins(values, named).sum((1, 2)) / values.shape[1]
-    return losses.reshape(x.shape[:-1]), named.reshape(target.shape)
+    return losses.reshape(x.shape[:-1]), named.reshape(labels.shape)
 
 
-def _margin_gradient(dy: Any, x: Any, target: Any, named: Any) -> Any:
+def _margin_gradient(dy: Any, x: Any, labels: Any, named: Any) -> Any:
     values, chosen = np.atleast_2d(x), np.atleast_2d(named).astype(bool)
-    del target
+    del labels
     open_ = (_margins(values, chosen) > 0).astype(np.float32)
     scale = np.reshape(dy, (-1, 1)) / values.shape[1]
     return ((open_.sum(1) - open_.sum(2)) * scale).reshape(x.shape)

@@ -41,11 +41,10 @@ mindspore | vector (x) | QuantV2=AscendQuantV2*4 DynamicQuantExt=DynamicQuant*5 
 
 mindspore | vector (x) | CrossEntropyLoss*8 CrossEntropyLossGrad*6 MultilabelMarginLossGrad=MultilabelMarginLossGrad*6
     CholeskyGrad*3 BatchNormReduceGrad=SyncBatchNormBackwardReduce*4 BatchNormElemtGrad=SyncBatchNormBackwardElemt*5
-mindspore | vector (x) | NLLLoss*2 NLLLossGrad*1 Divs*1 Outer=Mul*1 AvgPool2DGrad=AvgPoolV2Grad*2
+mindspore | vector (x) | NLLLoss*2 NLLLossGrad*1 Divs=RealDiv*1 AvgPool2DGrad=AvgPoolV2Grad*2
     AdaptiveAvgPool2DGradExt=AdaptiveAvgPool2dGrad*2 AdaptiveMaxPool2DGrad=AdaptiveMaxPool2dGrad*2
     MaxPoolGradWithMask=MaxPoolGradWithArgmaxV1*2 MaxPoolGradWithIndices=MaxPoolGradWithArgmaxV3*2
-    RepeatInterleaveGrad*1 OneHotExt=OneHot*1 Addbmm=BatchMatMulV2*1
-mindspore | vector (. x) | Addmv=MatMulV2*2
+    RepeatInterleaveGrad*1 OneHotExt=OneHot*1
 mindspore | vector (. x) | BatchNormGatherStatsWithCounts=SyncBatchNormGatherStatsWithCounts*6
 mindspore | vector (x . . . . . . . . . y) | ApplyAdamW=ApplyAdamW*12
 mindspore | vector (x) | AdaptiveAvgPool3DGradExt=AdaptiveAvgPool3dGrad*2 AvgPool3DGradExt=AvgPool3DGrad*2

@@ -28,7 +28,9 @@ mindspore | product (bias a b) | Addmm=MatMulV2 Baddbmm=BatchMatMulV2
 mindspore | dense (x weight bias) | Dense=MatMulV2
 mindspore | product (bias a b) | InplaceAddmm=MatMulV2
 mindspore | turned_rows (a b) | InplaceMatmulAdd=MatMulV2
-mindspore | vector_product (a b) | Mv=MatMulV2 Dot=Dot
+mindspore | vector_product (a b) | Mv=MatMulV2 Dot=MatMulV2
+mindspore | vector_product (bias a b) | Addmv=MatMulV2
+mindspore | named_product (bias a b) | Addbmm=BatchMatMulV2
 
 onnx | product (a b turn_a=transA turn_b=transB) | Gemm=MatMulV2
 onnx | vector_product (a b) | MatMul=MatMulV2 MatMulInteger=MatMulV2

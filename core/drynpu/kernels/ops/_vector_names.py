@@ -74,6 +74,7 @@ mindspore | elementwise (x y) | LeftShift RightShift
 mindspore | elementwise (x y z) | Lerp Addcmul Addcdiv
 mindspore | comparison (x y) | IsClose
 mindspore | elementwise (condition x y) | SelectV2
+mindspore | elementwise (x y) | Outer=Mul
 mindspore | accumulation (x) | AddN AccumulateNV2
 mindspore | cast (x) | Cast
 
