@@ -7,23 +7,30 @@ that the script runs in; the rules look at that and at the recording of the firs
 
 from __future__ import annotations
 
-from drynpu.checks._check import CheckedRun, check_environment, check_script, run_command
-from drynpu.checks._mistake import Mistake
-from drynpu.checks._observed import (
-    WAIT_RANGE,
-    Observation,
-    ObservedCall,
-    ObservedFailure,
-    ObservedMessage,
-    ObservedOperator,
-    ObservedOutput,
-    ObservedProfiler,
-    ObservedWait,
-    Place,
-    read_observations,
-)
-from drynpu.checks._places import Places
-from drynpu.checks._process import CheckedProcess
+from typing import TYPE_CHECKING
+
+from drynpu._lazy import lazy_room
+
+if TYPE_CHECKING:
+    from drynpu.checks._check import CheckedRun, check_environment, check_script, run_command
+    from drynpu.checks._mistake import Mistake
+    from drynpu.checks._observed import (
+        WAIT_RANGE,
+        Observation,
+        ObservedCall,
+        ObservedFailure,
+        ObservedMessage,
+        ObservedOperator,
+        ObservedOutput,
+        ObservedProfiler,
+        ObservedWait,
+        Place,
+        read_observations,
+    )
+    from drynpu.checks._places import Places
+    from drynpu.checks._process import CheckedProcess
+else:
+    __getattr__ = lazy_room(__name__)
 
 __all__ = [
     "WAIT_RANGE",

@@ -12,11 +12,12 @@ from pathlib import Path
 import polars as pl
 from attrs import evolve, frozen
 
+from drynpu._collections import without_collections
 from drynpu.cluster import _db_output, _text_output
 from drynpu.cluster._find import ClusterSource, Form
 from drynpu.cluster._groups import Group, find_groups
 from drynpu.cluster._overview import Overview, db_overview, text_overview
-from drynpu.cluster._rank import RankRead, read_rank, stacked, without_collections
+from drynpu.cluster._rank import RankRead, read_rank, stacked
 from drynpu.cluster._spread import spread
 from drynpu.writers._files import make_directory
 from drynpu.writers.db import new_database

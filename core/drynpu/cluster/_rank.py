@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ import orjson
 import polars as pl
 from attrs import field, frozen
 
+from drynpu._collections import without_collections
 from drynpu._errors import OutputError
 from drynpu.cluster._db_rank import read_db_rank
 from drynpu.cluster._find import METADATA, Form, RankSource
@@ -92,18 +91,6 @@ def read_rank(source: RankSource, folder: Path | None) -> RankRead:
         tuple(notes),
         {} if place is not None else ranked,
     )
-
-
-@contextlib.contextmanager
-def without_collections() -> Iterator[None]:
-    """Switch garbage collections off: documents of many small objects would start them, and nothing is in circles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def ranked_tables(tables: Mapping[str, pl.DataFrame], rank: int) -> Mapping[str, pl.DataFrame]:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,11 @@ from typing import Any
 from attrs import define, evolve, field
 
 from drynpu._collections import without_collections
-from drynpu._errors import OptionError
-from drynpu._say import say_once
-from drynpu.kernels import Rule, build_rule_book
 from drynpu.options import ProfilingRequest, Settings, to_mapping
-from drynpu.platforms import Chip, load_chip, load_topology
-from drynpu.plugins import Plugins, from_plugins
+from drynpu.platforms import Chip
 from drynpu.products import deliver_toolkit
 from drynpu.raw import ClockAnchors, new_prof_directory, write_document
+from drynpu.recorder._chosen import load_chosen_chip
 from drynpu.recorder._journal import Documents, Journal
 from drynpu.recorder._recording import Outcome, Setup, write_devices
 from drynpu.recorder._run_journal import RunJournal
@@ -37,36 +34,10 @@ _PROF_NUMBERS: Iterator[int] = itertools.count()
 """Numbers of the PROF directories of this process."""
 
 
-def load_chosen_chip(settings: Settings) -> Chip:
-    """
-    Return the chip that the settings name, of the catalogue or of a plugin, with the links of their topology.
-
-    A topology that cannot be used is named in a line on stderr, and the links of the chip's description serve.
-
-    Raises
-    ------
-    ChipError
-        There is no such chip.
-    """
-    chip = load_chip(settings.chip, extra_files=from_plugins(Plugins.chip_files))
-    if not settings.topology:
-        return chip
-    try:
-        return load_topology(settings.topology).applied(chip)
-    except OptionError as error:
-        say_once(f"DRYNPU_TOPOLOGY: {error} The links of {chip.name} are used instead.")
-        return chip
-
-
 def rank_number(rank: str | int | None) -> int:
     """Return a rank as records hold it; -1 without one, and for a text that is no number of 32 bits."""
     text = "" if rank is None else str(rank)
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) else -1
-
-
-def framework_plan(framework: str, fallbacks: Iterable[Rule] = ()) -> Planner:
-    """Return what maps the operators of a framework to kernels: the rules of all plugins, else *fallbacks*."""
-    return build_rule_book(from_plugins(lambda plugins: plugins.kernel_rules(framework)), fallbacks=fallbacks).plan
 
 
 @define(kw_only=True)

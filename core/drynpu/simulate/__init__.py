@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from drynpu.deliverables.marks.facts import MarkKind
-from drynpu.simulate._event_times import event_times
-from drynpu.simulate._host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
-from drynpu.simulate._inputs import (
-    DEFAULT_STREAM,
-    Collective,
-    DatasetEvent,
-    FusionOp,
-    GraphPoints,
-    GraphRun,
-    HostCall,
-    Iteration,
-    Mark,
-    Rendezvous,
-    StaticMemory,
-)
-from drynpu.simulate._lower import LoweredLaunches, Planner, lower
-from drynpu.simulate._memory import Simulation
-from drynpu.simulate._recording import Destination, Recording
-from drynpu.simulate._simulate import simulate
+from typing import TYPE_CHECKING
+
+from drynpu._lazy import lazy_room
+
+if TYPE_CHECKING:
+    from drynpu.deliverables.marks.facts import MarkKind
+    from drynpu.simulate._event_times import event_times
+    from drynpu.simulate._host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
+    from drynpu.simulate._inputs import (
+        DEFAULT_STREAM,
+        Collective,
+        DatasetEvent,
+        FusionOp,
+        GraphPoints,
+        GraphRun,
+        HostCall,
+        Iteration,
+        Mark,
+        Rendezvous,
+        StaticMemory,
+    )
+    from drynpu.simulate._lower import LoweredLaunches, Planner, lower
+    from drynpu.simulate._memory import Simulation
+    from drynpu.simulate._recording import Destination, Recording
+    from drynpu.simulate._simulate import simulate
+else:
+    __getattr__ = lazy_room(__name__)
 
 __all__ = [
     "DEFAULT_STREAM",

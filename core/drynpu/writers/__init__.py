@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from drynpu.writers._files import new_file
+from typing import TYPE_CHECKING
+
+from drynpu._lazy import lazy_room
+
+if TYPE_CHECKING:
+    from drynpu.writers._files import new_file
+else:
+    __getattr__ = lazy_room(__name__)
 
 __all__ = [
     "new_file",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
 from drynpu.recorder import CollectionCommand, CollectionReport, Collector, at_process_end
 from drynpu_torch.profiler._main_thread import on_main_thread
-from drynpu_torch.profiler._result import Result
+
+if TYPE_CHECKING:
+    from drynpu_torch.profiler._result import Result
 
 _LOG = logging.getLogger("drynpu")
 
@@ -24,6 +26,9 @@ class _Process:
 
     def begin(self, command: CollectionCommand) -> bool:
         """Start a recording."""
+        # What writes results takes a quarter of a second to import, which a process that records nothing saves.
+        from drynpu_torch.profiler._result import Result
+
         result = Result(request=command.request)
         result.init(command.directory)
         result.start()

@@ -10,7 +10,6 @@ import torch
 from drynpu import OutputError
 from drynpu_torch.device import state
 from drynpu_torch.profiler._interface import ProfInterface
-from drynpu_torch.profiler._memory_timeline import MemoryTimeline
 from drynpu_torch.profiler._messages import print_error, print_info, print_warning
 from drynpu_torch.profiler._process import check_path
 
@@ -75,6 +74,9 @@ def export_memory_timeline(interface: ProfInterface, output_path: str, device: s
     if chosen is None:
         print_error(f"{device} is not in a valid format.")
         return
+    # It brings polars, which a process that records nothing need not import.
+    from drynpu_torch.profiler._memory_timeline import MemoryTimeline
+
     events_of = None if state().library is None else chosen
     timeline = MemoryTimeline.from_results(*interface.memory, events_of) if chosen == torch.device(current) else None
     if timeline is None or not len(timeline.time_ns):

@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drynpu import ChipError
 from drynpu.arrays import I64
@@ -28,8 +28,10 @@ from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._messages import print_error, print_warning, show
 from drynpu_torch.profiler._metadata import Metadata, trace_id, usable_callback
 from drynpu_torch.profiler._process import PROCESS, RAW_ONLY_DIRECTORY
-from drynpu_torch.profiler._result import Result
 from drynpu_torch.profiler._values import ExportType, ProfilerActivity, supported_activities
+
+if TYPE_CHECKING:
+    from drynpu_torch.profiler._result import Result
 
 _NEUTRAL_ACTIVITY = {ProfilerActivity.CPU: Activity.HOST, ProfilerActivity.NPU: Activity.DEVICE}
 
@@ -212,6 +214,9 @@ class ProfInterface:
         ).request
 
     def _new_result(self) -> Result:
+        # It takes a quarter of a second to import, which a process that records nothing saves.
+        from drynpu_torch.profiler._result import Result
+
         return Result(request=self._request(), raw_only=self.raw_only, describe=self._describe)
 
     def _info(self) -> dict[str, object]:

@@ -25,6 +25,7 @@ from drynpu_torch.distributed import lone_notes, rendezvous
 from drynpu_torch.profiler._flops import flop_formulas
 from drynpu_torch.profiler._messages import print_warning
 from drynpu_torch.profiler._process import PROCESS
+from drynpu_torch.profiler._rank import rank_id
 from drynpu_torch.rules import FALLBACKS
 
 _FRAMEWORK = "torch"
@@ -32,16 +33,6 @@ _NOTHING = (
     "nothing ran on the npu: the script's tensors are on the host; move model and data to it with .npu() or "
     ".to('npu'), or let DRYNPU_DEVICE=sink take all tensors for the npu's"
 )
-
-
-def rank_id() -> str | int | None:
-    """Return the rank as the vendor does: RANK, whatever its text is, else the process group's rank, else None."""
-    if "RANK" in os.environ:
-        return os.environ["RANK"]
-    distributed = torch.distributed
-    if distributed.is_available() and distributed.is_initialized():
-        return int(distributed.get_rank())
-    return None
 
 
 @define(kw_only=True)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from drynpu.writers.db._schema import ANALYSIS_TABLES, SCHEMA_VERSION, TABLES, TORCH_TABLES, Table, db_table
-from drynpu.writers.db._writer import DatabaseWriter, new_database
+from typing import TYPE_CHECKING
+
+from drynpu._lazy import lazy_room
+
+if TYPE_CHECKING:
+    from drynpu.writers.db._schema import ANALYSIS_TABLES, SCHEMA_VERSION, TABLES, TORCH_TABLES, Table, db_table
+    from drynpu.writers.db._writer import DatabaseWriter, new_database
+else:
+    __getattr__ = lazy_room(__name__)
 
 __all__ = [
     "ANALYSIS_TABLES",

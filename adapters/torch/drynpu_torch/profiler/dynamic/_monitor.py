@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import define, field
 
-from drynpu_torch.profiler._result import rank_id
+from drynpu_torch.profiler._rank import rank_id
 from drynpu_torch.profiler.dynamic._config import parse_document
 
 # Intervals and sizes of the vendor.
