@@ -9,6 +9,7 @@ import click
 
 from drynpu import CommandError, OutputError
 from drynpu._spelling import did_you_mean
+from drynpu.cli._newest import newest_run
 from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.plugins import Exporter, Plugins
 from drynpu.views.runs import Run
@@ -26,15 +27,16 @@ def export(plugins: Plugins, directory: Path, names: Sequence[str], output: Path
     """
     Write the run in DIRECTORY as other tools read it: chrome, mindinsight, parquet, or what plugins add.
 
-    DIRECTORY is a result directory, a folder with the ranks of one run, or a single result file. All ranks are
-    written to the same folder; files that stand there under the same names are replaced.
+    DIRECTORY is a result directory, a folder with the ranks of a run, or a single result file; of a folder with several
+    runs the newest is meant. All ranks are written to the same folder; files that stand there under the same names are
+    replaced.
     """
     exporters = plugins.exporters()
     for name in names:
         if name not in exporters:
             known = ", ".join(sorted(exporters))
             raise CommandError(f"no exporter {name!r}.{did_you_mean(name, exporters)} There are: {known}")
-    run = Run.from_path(directory)
+    run = newest_run(directory)
     output.mkdir(parents=True, exist_ok=True)
     files: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
