@@ -119,7 +119,7 @@ $(PACKAGES_STAMP): pyproject.toml constraints-packages.txt
 	@$(PACKAGES_INSTALL) -c constraints-packages.txt --no-build-isolation -e .
 	@DS_BUILD_OPS=0 $(PACKAGES_INSTALL) -c constraints-packages.txt --no-build-isolation $(PACKAGE_NAMES) deepspeed
 	@$(PACKAGES_INSTALL) -c constraints-packages.txt --no-deps torchtune torchdata triton
-	@$(PACKAGES_INSTALL) -c constraints-packages.txt blobfile sentencepiece tiktoken omegaconf pytest pytest-timeout
+	@$(PACKAGES_INSTALL) -c constraints-packages.txt blobfile sentencepiece tiktoken omegaconf pybind11 pytest pytest-timeout six
 	@$(PACKAGES_INSTALL) -c constraints-packages.txt --no-deps --target $(PACKAGES)/timm timm torchvision==0.28.0
 	@$(PACKAGES_INSTALL) --no-deps --target $(PACKAGES)/torchao torchao==0.13.0
 	@touch $@
@@ -161,8 +161,14 @@ test-packaging: $(STAMP)
 test-consumers: $(STAMP) $(CONSUMERS_STAMP)
 	$(PYTEST) tests/consumers
 
+# Packages that come as repositories are checkouts that the caller names; without them their tests say that they were skipped.
+test-packages: export MEGATRON := $(MEGATRON)
+test-packages: export MINDSPEED := $(MINDSPEED)
+test-packages: export MINDSPEED_LLM := $(MINDSPEED_LLM)
+test-packages: export VLLM := $(VLLM)
+test-packages: export VLLM_ASCEND := $(VLLM_ASCEND)
 test-packages: $(STAMP) $(PACKAGES_STAMP)
-	DRYNPU_PACKAGES_VENV="$(CURDIR)/$(PACKAGES)" $(PYTEST) tests/packages
+	DRYNPU_PACKAGES_VENV="$(CURDIR)/$(PACKAGES)" $(PYTEST) -rs tests/packages
 
 # A browser looks at the pages of runs of all frameworks. Where there is none it is installed as Debian's chromium, if
 # this user may do that; otherwise the tests say loudly that they were skipped.

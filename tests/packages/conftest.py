@@ -7,6 +7,7 @@ installed, and under ``drynpu run --profile``, where it has to find the NPU and 
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -39,8 +40,17 @@ class Outcome:
     @property
     def kernels(self) -> int:
         """How many kernels the profiles hold."""
+        return len(self._rows)
+
+    @property
+    def kernel_types(self) -> set[str]:
+        """Types of the kernels in the profiles."""
+        return {row["Type"] for row in self._rows}
+
+    @property
+    def _rows(self) -> list[dict[str, str]]:
         tables = [profile / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv" for profile in self.profiles]
-        return sum(len(table.read_text().splitlines()) - 1 for table in tables)
+        return [row for table in tables for row in csv.DictReader(table.read_text().splitlines())]
 
     @property
     def unmapped(self) -> dict[str, int]:
@@ -69,7 +79,8 @@ def execute(programs: Path, tmp_path: Path) -> Callable[..., str]:
     def run(*command: str, folder: str = "run", beside: str = "", **variables: str) -> str:
         where = tmp_path / folder
         where.mkdir(exist_ok=True)
-        kept = {name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "DRYNPU", "ASCEND"))}
+        ours = ("PYTHON", "DRYNPU", "ASCEND", "CUDA")
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(ours)}
         path = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
         if beside:
             path["PYTHONPATH"] = str(programs.parent / beside)
@@ -82,7 +93,7 @@ def execute(programs: Path, tmp_path: Path) -> Callable[..., str]:
             env={**kept, **path, **QUIET, **_devices(os.environ), **variables},
             timeout=280,
         )
-        assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-8000:]}"
         return done.stdout
 
     return run

@@ -417,6 +417,18 @@ def test_nothing_is_launched_for_empty_tensors(record) -> None:
     assert record(lambda: (nothing + 1, nothing.exp(), torch.cat([nothing, nothing]))).launches == []
 
 
+def test_elements_written_to_the_places_of_a_mask(record) -> None:
+    """Backward of a selection by mask does it, for which Megatron's tokens found it without a rule."""
+    x = X.clone().requires_grad_()
+    recording = record(lambda: x.masked_select(MASK).sum().backward())
+    assert recording.unmapped == []
+    (kernel,) = recording.of("aten::masked_scatter_")
+    assert (kernel.op_type, kernel.outputs) == ("MaskedScatter", (kernel.inputs[0],))
+    elements, places = X.numel(), kernel.inputs[2].elements
+    assert kernel.bytes_read == 5 * elements + 4 * places
+    assert kernel.bytes_written == 4 * elements
+
+
 def test_what_waits_for_the_device(record) -> None:
     recording = record(lambda: (torch.nonzero(MASK), X[MASK], X.masked_select(MASK), torch.equal(X, Y)))
     copies = [launch for launch in recording.launches if launch.kernel.task_type is TaskType.MEMCPY]

@@ -10,6 +10,7 @@ import torch
 
 from drynpu import CaptureError, cann_release
 from drynpu.options import Settings, TorchDevice
+from drynpu_torch.ascend_extensions import watch_loads
 from drynpu_torch.device import npu
 from drynpu_torch.device._formats import keep_formats_of_copies
 from drynpu_torch.device._framework import patch_framework
@@ -59,6 +60,7 @@ def _register() -> tuple[torch.library.Library, ...]:
     from drynpu_torch.distributed import install_hccl
 
     install_hccl()
+    watch_loads()
     return libraries
 
 

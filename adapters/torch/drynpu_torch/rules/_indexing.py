@@ -28,6 +28,7 @@ scatter (x! axis index! source) | scatter=Scatter:ScatterElements scatter_=Inpla
     index_fill_=InplaceIndexFill:IndexFillD
 nonzero (x!) | nonzero=NonzeroV2:NonZero
 masked_select (x! mask!) | masked_select=MaskedSelect:MaskedSelectV3
+masked_scatter (x! mask! source!) | masked_scatter_=InplaceMaskedScatter:MaskedScatter
 one_hot (x! classes) | one_hot=OneHot
 join (parts axis) | cat=Cat:ConcatD
 stack (parts axis) | stack=Stack:Pack
@@ -160,6 +161,14 @@ def masked_select(call: AtenCall) -> KernelPlan | None:
     """Return the plan of a selection by mask; the host waits for the size of the result."""
     spec = call.main_kernel(call.tensors("x", "mask"), [], task=TaskType.MIX_AIV, cost=2)
     return evolve(call.plan(spec, call.copy_to_host(_ONE)), synchronizes=True)
+
+
+def masked_scatter(call: AtenCall) -> KernelPlan | None:
+    """Return the plan of writing the elements of a tensor to the places of a mask, one after the other."""
+    x, mask, source = call.tensors("x", "mask", "source")
+    read = x.size_bytes + mask.size_bytes + source.size_bytes
+    # Two steps for each place: it is counted before it is written, as where elements are selected.
+    return call.plan(call.main_kernel([x, mask, source], [x], over=x.elements, cost=2, read=read))
 
 
 def one_hot(call: AtenCall) -> KernelPlan | None:
