@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -20,6 +21,7 @@ from drynpu.products import export_torch, load_profile
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
+GENUINE = Path(os.environ.get("GENUINE_PROFILES") or Path(__file__).parents[3] / "shared" / "data") / "genuine"
 EXPERTS = json.dumps({"ep": {"group_name": "exp", "global_ranks": [0, 1, 2, 3, 4, 5]}})
 
 
@@ -101,3 +103,17 @@ def test_a_recipe_gives_the_tables_of_the_vendor(
     assert theirs, done.stdout
     assert ours == theirs
     assert set(result.tables) == set(theirs)
+
+
+@pytest.mark.skipif(
+    not (GENUINE / "torch_db_level1").is_dir(), reason="THERE ARE NO GENUINE PROFILES: set GENUINE_PROFILES"
+)
+@pytest.mark.parametrize("name", RECIPES)
+def test_genuine_ranks_give_the_tables_of_the_vendor(msprof_analyze: Tool, name: str, tmp_path: Path) -> None:
+    run = shutil.copytree(GENUINE / "torch_db_level1", tmp_path / "run")
+    msprof_analyze("cluster", "-m", name, "-d", run, "-o", tmp_path / "theirs", "--force")
+    result = run_recipe(find_cluster(run), name, tmp_path / "ours")
+    if not (tmp_path / "theirs" / FOLDER / "cluster_analysis.db").is_file():
+        assert dict(result.tables) == {}
+        return
+    assert tables_of(tmp_path / "ours") == tables_of(tmp_path / "theirs")
