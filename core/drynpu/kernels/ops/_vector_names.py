@@ -96,7 +96,8 @@ tf | one_pass (x) | L2Loss ArgMax=ArgMaxD ArgMin=ArgMinD TopK=TopKD TopKV2=TopKD
 mindspore | paired_pass (x) | ReduceSum SumExt=ReduceSum ReduceMean MeanExt=ReduceMean
 mindspore | one_pass (x) | ReduceMax ReduceMin ReduceProd
     ProdExt=ReduceProd ReduceAll ReduceAny Max=ReduceMax Min=ReduceMin L2Loss Argmax=ArgMaxV2 Argmin=ArgMinV2
-    ArgMaxExt=ArgMaxV2 ArgMinExt=ArgMin ArgMaxWithValue ArgMinWithValue TopK=TopKV2 TopkExt=TopKV2 CumSum=Cumsum
+    ArgMaxExt=ArgMaxV2 ArgMinExt=ArgMin ArgMaxWithValue ArgMinWithValue MaxDim=ArgMaxWithValue
+    MinDim=ArgMinWithValue TopK=TopKV2 TopkExt=TopKV2 CumSum=Cumsum
     CumsumExt=Cumsum CumProd=Cumprod AdaptiveAvgPool2D=AdaptiveAvgPool2d AdaptiveMaxPool2D=AdaptiveMaxPool2d
     ResizeNearestNeighborV2Grad LpNorm=LpNormV2 NormCalculateFloatStatus=LpNormV2 Var=ReduceVar Std=ReduceStdV2
     VarMean=ReduceVar StdMean=ReduceStdV2 LogSumExp=ReduceLogSumExp CountNonZero=ReduceSum Nansum=ReduceSum
@@ -143,12 +144,13 @@ mindspore | grow (x) | RepeatInterleaveInt=RepeatInterleave RepeatInterleaveTens
     ReflectionPad1D=MirrorPad ReflectionPad2D=MirrorPad ReflectionPad3D=MirrorPad ReplicationPad1D=PadV3
     ReplicationPad2D=PadV3 ReplicationPad3D=PadV3 DiagExt=Diag Im2ColExt=Im2col
 mindspore | grow (x) | Diag MirrorPad SpaceToBatchND=SpaceToBatchNDD UpsampleNearest2D=UpsampleNearest Ger Cdist IOU=Iou
-mindspore | move (x) | Tril Triu FFTShift IFFTShift ReverseSequence BatchToSpaceND=BatchToSpaceNDD
+mindspore | move (x) | Tril Triu FFTShift IFFTShift ReverseSequence BatchToSpaceND=BatchToSpaceNDD Narrow=Slice
 mindspore | move (x) | Roll TrilExt=Tril ReflectionPad1DGrad=PadV3Grad ReflectionPad2DGrad=PadV3Grad
     ReflectionPad3DGrad=PadV3Grad ReplicationPad1DGrad=PadV3Grad ReplicationPad2DGrad=PadV3Grad
     ReplicationPad3DGrad=PadV3Grad Col2ImExt=Col2im
 mindspore | grow (x) | Tile BroadcastTo Pad=PadD PadV3 StridedSliceGrad SliceGrad
-    ResizeNearestNeighbor=ResizeNearestNeighborV2 ResizeNearestNeighborV2 RepeatInterleave=Tile
+    ResizeNearestNeighbor=ResizeNearestNeighborV2 ResizeNearestNeighborV2 RepeatInterleave=Tile Repeat=Tile
+    ExpandAs=BroadcastTo
 mindspore | join (parts) | Concat=ConcatD Stack=Pack StackExt=Pack
 mindspore | cut (x) | Split=SplitD SplitTensor=SplitD SplitWithSize=SplitVD Unstack=Unpack
 mindspore | one_hot (index depth on off) | OneHot
@@ -168,7 +170,7 @@ tf | sequence () | Range=RangeD LinSpace=LinSpaceD
 
 mindspore | sequence () | LinSpace LinSpaceExt=LinSpace Arange=Range
 mindspore | fill () | Fills=Fill NewFull=Fill FillTensor=Fill InplaceFillScalar=Fill InplaceFillTensor=Fill
-    InplaceZero=ZerosLike
+    InplaceZero=ZerosLike NewZeros=ZerosLike NewOnes=OnesLike
 mindspore | fill () | OnesLikeExt=OnesLike ZerosLikeExt=ZerosLike
 mindspore | fill () | OnesLike ZerosLike Ones=OnesLike Zeros=ZerosLike Fill FillV2=Fill FillScalar=Fill FullLike=Fill
     Eye
