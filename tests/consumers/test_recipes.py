@@ -90,6 +90,9 @@ def _cell(title: str, cell: object) -> object:
         return "some rank"
     if isinstance(cell, (int, float)):
         return f"{float(cell):.9g}"
+    # The vendor joins ranks of equal values, "1, 0", in the order in which its processes end.
+    if title in ("minRank", "maxRank"):
+        return sorted(str(cell).split(", "))
     return sorted(str(cell).split(";")) if title == "Ranks" else cell
 
 
