@@ -6,8 +6,7 @@ A genuine npu_bridge anywhere on the path takes this package's place before anyt
 
 from __future__ import annotations
 
-from drynpu import hand_over, without_collections
+from drynpu import hand_over
 
 if not hand_over(__name__, __file__):
-    with without_collections():
-        from npu_bridge._facade import *
+    from npu_bridge._facade import *

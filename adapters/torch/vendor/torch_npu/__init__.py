@@ -6,12 +6,11 @@ A genuine torch_npu anywhere on the path takes this package's place before anyth
 
 from __future__ import annotations
 
-from drynpu import hand_over, without_collections
+from drynpu import hand_over
 
 if not hand_over(__name__, __file__):
-    with without_collections():
-        from torch_npu._facade import *
-        from torch_npu._facade import __getattr__, __version__  # noqa: F401
+    from torch_npu._facade import *
+    from torch_npu._facade import __getattr__, __version__  # noqa: F401
 
-        # The facade has them too; type checkers do not follow a list of names that is made at run time.
-        from torch_npu._operator_names import *
+    # The facade has them too; type checkers do not follow a list of names that is made at run time.
+    from torch_npu._operator_names import *
