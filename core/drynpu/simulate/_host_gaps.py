@@ -6,7 +6,7 @@ How long this machine took there says more about its load than about the host of
 by far holds something else: a file is read, the script sleeps, host tensors are worked on. Such a gap lasts as long as
 the shortest of its like, for a busy machine delays some of them and hardly all. Only one that is longer still than any
 such delay lasts as measured: a checkpoint is saved in one step of many, a batch comes late. Where the recorder knows
-how long threads were ready and waited for a processor, a gap is measured without that.
+how long threads were ready and waited for a processor, or collected garbage, a gap is measured without that.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _data_waits(recording: Recording, dispatches: Dispatches) -> I64:
 
 
 def _processor_waits(recording: Recording, dispatches: Dispatches) -> I64:
-    """Return how long threads waited for a processor of this machine in each gap."""
+    """Return how long threads waited for a processor of this machine, or collected garbage, in each gap."""
     waits = np.zeros(len(dispatches.start_ns) + 1, np.int64)
     if recording.processor_waits is None:
         return waits

@@ -84,8 +84,8 @@ class Recording:
     """Start and end of every garbage collection to be shown, in time order."""
     processor_waits: I64 | None = None
     """
-    Times at which a thread had waited for a processor of this machine since a moment before, and how long, in ns,
-    ``[n, 2]``; None where nobody looked.
+    Times at which a thread had waited for a processor of this machine since a moment before, or had collected garbage,
+    and how long, in ns, ``[n, 2]``; None where nobody looked.
     """
     calls: AclCalls | None = None
     """Calls that the script made into the vendor's library itself."""

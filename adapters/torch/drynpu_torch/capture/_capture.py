@@ -20,7 +20,7 @@ from drynpu.simulate import HostCall, PythonFrames
 from drynpu_torch.capture._chunk import USER_SCOPE, Chunk, rows_named
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges
-from drynpu_torch.capture._garbage import garbage_collections
+from drynpu_torch.capture._garbage import collection_costs, garbage_collections
 from drynpu_torch.capture._graphs import place_graphs
 from drynpu_torch.capture._host_calls import HostCallRecorder
 from drynpu_torch.capture._native import COPY_RANGES, Marks, place_native
@@ -94,6 +94,7 @@ class Capture:
     _steps_in_chunk: int = 0
     _events_per_step: float = 0.0
     _garbage_ns: list[tuple[int, int]] = field(factory=list)
+    _collections: list[tuple[int, int]] = field(factory=list)
     _ranges: OpenRanges = field(factory=OpenRanges)
     _begun_ns: int = 0
     _given: _Given = field(factory=lambda: _Given())
@@ -115,6 +116,8 @@ class Capture:
         self._patches.enter_context(self._ranges.watched())
         if self.gc_threshold_ms is not None:
             self._garbage_ns = self._patches.enter_context(garbage_collections(self.gc_threshold_ms))
+        else:
+            self._collections = self._patches.enter_context(collection_costs())
         if self.automatic_marks:
             self._patches.enter_context(automatic_marks())
         if self.flop_formulas is not None:
@@ -137,7 +140,7 @@ class Capture:
         begin_ns = time.time_ns()
         steps, ended = self._steps_in_chunk, self._ranges.end()
         with without_collections():
-            self._chunks.append(self.tracer.stop())
+            self._chunks.append(self._stop_tracer())
         self._take_native_calls()
         self._events_per_step = len(self._chunks[-1].name) / max(steps, 1) or 1.0
         middle_ns = time.time_ns()
@@ -145,6 +148,13 @@ class Capture:
         self._ranges.resume(ended, middle_ns)
         self.device_calls.pause(begin_ns, time.time_ns())
         self._give(self._chunks[-1])
+
+    def _stop_tracer(self) -> Chunk:
+        """Return what was recorded, its delays with the collections that nobody wants to see."""
+        chunk = self.tracer.stop()
+        collections = np.array(self._collections, np.int64).reshape(-1, 2)
+        self._collections.clear()
+        return evolve(chunk, delays=np.concatenate([chunk.delays, collections]))
 
     def _give(self, chunk: Chunk) -> None:
         """Hand a chunk on, with what the listeners noted meanwhile."""
@@ -163,7 +173,7 @@ class Capture:
         """Stop recording and join the chunks."""
         self._ranges.end()
         self._patches.close()
-        self._chunks.append(self.tracer.stop())
+        self._chunks.append(self._stop_tracer())
         self._take_native_calls()
         if self.tracer.library is not None:
             self.tracer.library.note_calls(wanted=False)
