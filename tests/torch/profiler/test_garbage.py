@@ -13,7 +13,7 @@ import torch
 import torch_npu
 
 gc.disable()
-kept = [[number] for number in range(4_000_000)]
+kept = [[number] for number in range(6_000_000)]
 config = torch_npu.profiler._ExperimentalConfig({config})
 handler = torch_npu.profiler.tensorboard_trace_handler("out")
 schedule = torch_npu.profiler.schedule(wait=0, warmup=0, active=4, repeat=1)
@@ -26,7 +26,7 @@ with torch_npu.profiler.profile(schedule=schedule, on_trace_ready=handler, exper
         torch.add(x, 1)
         profiler.step()
 """
-LONG_US = 100_000.0
+LONG_US = 60_000.0
 
 
 @pytest.mark.parametrize(("config", "shown"), [("", False), ("gc_detect_threshold=1.0", True)])
