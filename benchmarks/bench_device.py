@@ -22,15 +22,15 @@ DEVICES = ("cpu", "npu")
 
 def compare(title: str, make: Callable[[str], Step], steps: int, rounds: int) -> None:
     """Print what a step that *make* returns for a device costs on each."""
-    made = {device: make(device) for device in DEVICES}
-    for step in made.values():
+    step_by_device = {device: make(device) for device in DEVICES}
+    for step in step_by_device.values():
         per_step_us(step, 3)
     rows = []
     for number in range(rounds):
         found = {}
         for device in DEVICES[:: -1 if number % 2 else 1]:
             gc.collect()
-            found[device] = per_step_us(made[device], steps)
+            found[device] = per_step_us(step_by_device[device], steps)
         rows.append((found["cpu"], found["npu"]))
     ratios = sorted(npu / cpu for cpu, npu in rows)
     cpu, npu = (statistics.median(each) for each in zip(*rows, strict=True))

@@ -12,9 +12,9 @@ def without_collections() -> Iterator[None]:
     """
     Switch garbage collections off.
 
-    Imports and work on a recording create many objects and no garbage that needs a collector. The objects would start
-    collections of everything. Those take longer the more objects the script has, 0.1 s each beside PyTorch, and longer
-    than the work on a small recording.
+    Work on a recording creates many objects and no garbage that needs a collector. The objects would start collections
+    of everything. Those take longer the more objects the script has, 0.1 s each beside PyTorch, and longer than the
+    work on a small recording.
     """
     if not gc.isenabled():
         yield

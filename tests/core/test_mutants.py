@@ -97,8 +97,8 @@ def test_every_change_without_a_result_is_one_that_is_made(monkeypatch: pytest.M
     monkeypatch.setattr(sys, "path", list(sys.path))
     mutants = tool("mutants")
     for file, reasons in mutants.equivalent().items():
-        made = {each.note for each in mutants.logic_mutants(mutants.ROOT / file)}
-        assert set(reasons) <= made, file
+        notes = {each.note for each in mutants.logic_mutants(mutants.ROOT / file)}
+        assert set(reasons) <= notes, file
         assert all(len(reason) > 20 for reason in reasons.values())
 
 

@@ -150,7 +150,7 @@ class Capture:
         self._give(self._chunks[-1])
 
     def _stop_tracer(self) -> Chunk:
-        """Return what was recorded, its delays with the collections that nobody wants to see."""
+        """Return what was recorded; collections of garbage that are not to be shown count as delays of the thread."""
         chunk = self.tracer.stop()
         collections = np.array(self._collections, np.int64).reshape(-1, 2)
         self._collections.clear()

@@ -75,12 +75,14 @@ def test_links_of_a_kind_and_group_are_ranked_by_bandwidth() -> None:
     times = {name: operator(timed(1.0, 0.0, 0.0, 0.0)) for name in matrix}
     document: Any = by_mindspore_steps(times, matrix, whole)["communication_matrix.json"]
     ranked = document["step9"]["collective"]
-    of = {place: ranked[f"allreduce-{place}@7"]["0-1"] for place in ("top1", "middle", "bottom1", "bottom2", "bottom3")}
-    assert {place: row["Bandwidth(GB/s)"] for place, row in of.items()} == {
+    rows = {
+        place: ranked[f"allreduce-{place}@7"]["0-1"] for place in ("top1", "middle", "bottom1", "bottom2", "bottom3")
+    }
+    assert {place: row["Bandwidth(GB/s)"] for place, row in rows.items()} == {
         "top1": 9.0, "middle": 5.0, "bottom1": 1.0, "bottom2": 5.0, "bottom3": 7.0,
     }  # fmt: skip
-    assert of["top1"]["op_name"] == "hcom_allReduce__2"
+    assert rows["top1"]["op_name"] == "hcom_allReduce__2"
     total = ranked["allreduce-total@7"]["0-1"]
     assert (total["Transit Size(MB)"], total["Transit Time(ms)"]) == (76.0, 14.0)
     assert total["Bandwidth(GB/s)"] == 5.4286
-    assert {ranked[f"broadcast-{place}@7"]["0-1"]["Bandwidth(GB/s)"] for place in of} == {6.0}
+    assert {ranked[f"broadcast-{place}@7"]["0-1"]["Bandwidth(GB/s)"] for place in rows} == {6.0}
