@@ -9,8 +9,20 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from drynpu.analysis import CLUSTER_LINKS, CLUSTER_STEPS, cluster_links, slow_links, slow_ranks
+from drynpu.analysis import (
+    CLUSTER_LINKS,
+    CLUSTER_STEPS,
+    cluster_links,
+    cluster_ranks,
+    cluster_steps,
+    slow_links,
+    slow_ranks,
+    summarise,
+)
 from drynpu.products import find_profiles, load_profile
+from drynpu.tables import Profile
+
+from .conftest import make_profile
 
 GENUINE = Path(os.environ.get("GENUINE_PROFILES", Path(__file__).parents[4] / "shared" / "data")) / "genuine"
 
@@ -39,6 +51,62 @@ def test_links_are_compared_with_their_kind() -> None:
     found = slow_links(pl.DataFrame(rows, schema=CLUSTER_LINKS, orient="row"))
     assert found.select("source", "target").rows() == [(2, 0)]
     assert found["share"][0] == pytest.approx(1 - 5 / 15)
+
+
+def moved(source: int, target: int, time_ns: int, size: int, **more: object) -> dict[str, object]:
+    """A transfer of a collective from one rank to another."""
+    ranks = {"src_rank": source, "dst_rank": target, "transport": "SDMA", "link": "HCCS"}
+    return {**ranks, "transfer_ns": time_ns, "transfer_bytes": size, "name": "Memcpy", **more}
+
+
+def rank_zero() -> Profile:
+    return make_profile(
+        communication_ops=[
+            {"connection_id": 1, "start_ns": 0, "duration_ns": 7_000},
+            {"connection_id": 2, "start_ns": 9_000, "duration_ns": 4_000},
+        ],
+        communication_tasks=[
+            moved(0, 1, 2_000, 30_000, connection_id=1, is_master=True, start_ns=1_000, duration_ns=2_000),
+            moved(0, 1, 3_000, 10_000, connection_id=2, is_master=True, start_ns=9_000, duration_ns=3_000),
+            moved(0, 3, 0, 500, connection_id=2, link="PCIE"),
+            moved(0, 0, 9_000, 90_000, connection_id=2),
+            {"name": "Notify_Wait", "connection_id": 1, "is_master": True, "start_ns": 500, "duration_ns": 250},
+        ],
+    )
+
+
+def test_links_add_up_what_was_moved_and_a_rate_needs_a_time() -> None:
+    links = cluster_links([rank_zero(), make_profile(communication_tasks=[moved(1, 0, 1_000, 6_000)])])
+    assert links.schema == CLUSTER_LINKS
+    # 40 000 bytes in 5 us are 8 GB/s. What has no time has no rate, and copies within a rank are no link.
+    assert links.rows() == [
+        (0, 1, "HCCS", 2, 5.0, 40_000, 8.0),
+        (0, 3, "PCIE", 1, 0.0, 500, None),
+        (1, 0, "HCCS", 1, 1.0, 6_000, 6.0),
+    ]
+
+
+def test_a_rank_without_tasks_of_collectives_says_nothing_of_waits() -> None:
+    bare = make_profile(communication_ops=[{"connection_id": 1, "start_ns": 0, "duration_ns": 5_000}])
+    ranks = [("0", rank_zero()), ("1", bare)]
+    found = cluster_ranks([(name, profile, summarise(profile)) for name, profile in ranks])
+    assert [row[:5] for row in found.rows()] == [("0", 2, 11.0, 0.25, 5.0), ("1", 1, 5.0, None, None)]
+
+
+def test_steps_of_ranks_stand_below_each_other_with_their_totals() -> None:
+    kernel = {"name": "a", "op_type": "MatMul", "task_type": "AI_CORE"}
+    first = make_profile(
+        kernels=[{**kernel, "start_ns": 0, "duration_ns": 6_000}, {**kernel, "start_ns": 8_000, "duration_ns": 1_000}],
+        communication_ops=[{"start_ns": 5_000, "duration_ns": 2_500}],
+    )
+    found = cluster_steps([("3", summarise(first)), ("4", summarise(make_profile()))])
+    assert found.schema == CLUSTER_STEPS
+    assert found.rows(named=True) == [
+        {
+            "rank": "3", "step": "", "computing_us": 7.0, "communication_not_overlapped_us": 1.5,
+            "overlapped_us": 1.0, "free_us": 0.5, "total_us": 9.0,
+        }
+    ]  # fmt: skip
 
 
 @pytest.mark.skipif(not GENUINE.is_dir(), reason="no genuine profiles")

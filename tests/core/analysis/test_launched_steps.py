@@ -51,6 +51,18 @@ def test_ranges_reach_over_the_tasks_of_the_calls_within_a_step() -> None:
     ]
 
 
+def test_a_call_that_ends_with_its_step_is_within_it() -> None:
+    profile = make_profile(
+        host_ops=[host_op("ProfilerStep#4", 1_000, 1_900), host_op("ProfilerStep#5", 1_950, 2_500)],
+        api=[node(1, 1_700, 1_900), node(2, 1_950, 2_501)],
+        tasks=[task(1, 3_000, 3_400), task(2, 5_000, 6_000)],
+    )
+    assert launched_ranges(profile).select("step_id", "device_start_ns", "device_end_ns").rows() == [
+        (4, 3_000, 3_400),
+        (5, 1_950, 2_500),
+    ]
+
+
 def test_without_a_schedule_everything_from_the_first_task_on_is_one_step() -> None:
     ranges = launched_ranges(make_profile(api=[node(1, 5, 9)], tasks=[task(1, 40, 50), task(2, 30, 35)]))
     assert ranges.select("step_id", "device_start_ns").rows() == [(None, 40)]

@@ -143,6 +143,23 @@ def test_toolkit_rows_come_last() -> None:
     assert result["release_total_allocated_bytes"].to_list() == [None, 868, None]
 
 
+def test_a_release_at_the_toolkit_whose_allocation_was_before_the_recording_is_no_row() -> None:
+    profile = make_profile(
+        cann_allocations=[
+            {"time_ns": 5, "address": 7, "name": "Early", "size_bytes": -8},
+            {"time_ns": 10, "address": 7, "name": "MatMul", "size_bytes": 32},
+            {"time_ns": 20, "address": 7, "name": "Add", "size_bytes": 16},
+            {"time_ns": 30, "address": 7, "name": "Add", "size_bytes": -16},
+            {"time_ns": 31, "address": 7, "name": "Add", "size_bytes": -16},
+            {"time_ns": 40, "address": 7, "name": "Empty", "size_bytes": 0},
+        ]
+    )
+    assert rows(profile).select("name", "size_bytes", "allocation_ns", "release_ns").rows() == [
+        ("cann::MatMul", 32, 10, None),
+        ("cann::Add", 16, 20, 30),
+    ]
+
+
 def test_memory_record() -> None:
     profile = make_profile(
         npu_mem=[

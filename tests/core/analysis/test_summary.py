@@ -81,3 +81,21 @@ def test_summary_of_nothing() -> None:
     assert summary.peak_allocated_bytes is None
     assert summary.notes == ("lost",)
     assert summary.steps.is_empty()
+
+
+def test_results_of_others_are_told_with_what_they_lack(tmp_path: Path) -> None:
+    """Sizes are by the directory; a single file has that of its own. One kernel with shapes is enough."""
+    (tmp_path / "in").mkdir()
+    file = tmp_path / "in" / "kernel_details.csv"
+    file.write_text("Name\n")
+    kernel = {"name": "a", "op_type": "MatMul", "task_type": "AI_CORE", "duration_ns": 6000}
+    rows = [{**kernel, "start_ns": 0}, {**kernel, "start_ns": 9000, "input_shapes": "2,3"}]
+    for path in (tmp_path, tmp_path / "in"):
+        summary = summarise(make_profile(path=path, kernels=rows, results={}, result_files=(file,)))
+        assert summary.files == {str(file.relative_to(path)): 5}
+        assert "shapes of kernels" not in summary.missing
+        assert {"calls of the toolkit", "collectives", "steps"} <= set(summary.missing)
+    alone = summarise(make_profile(path=file, kernels=rows[:1], results={}, result_files=(file,)))
+    assert alone.files == {"kernel_details.csv": 5}
+    assert "shapes of kernels" in alone.missing
+    assert "tasks of collectives" not in alone.missing, "there are no collectives"

@@ -272,3 +272,16 @@ def test_a_kernel_of_which_no_tensor_is_known_has_a_time(op_type: str) -> None:
     spec = described_kernel(op_type, None, [], [])
     assert (spec.bytes_read, spec.bytes_written) == (0, 0)
     assert cost(spec, load_chip("Ascend910B2")).duration_ns > 0
+
+
+@pytest.mark.parametrize(
+    ("weight", "positions"),
+    [((7, 5, 1, 1), 4 * 6), ((7, 5, 1, 3), 8 * 12), ((7, 5, 3, 3), 8 * 12), ((7, 5, 3), 4 * 6)],
+)
+def test_the_gradient_of_an_image_meets_zeros_where_a_weight_covers_several_positions(
+    weight: tuple[int, ...], positions: int
+) -> None:
+    """With strides of 2 there are four times as many positions as gradients."""
+    filters, dy, dx = tensor(*weight, form="HWCN"), tensor(3, 7, 4, 6, form="NCHW"), tensor(3, 5, 8, 12, form="NCHW")
+    spec = described_kernel("Conv2DBackpropInput", None, [filters, dy], [dx])
+    assert spec.cube_flops == 2 * 3 * positions * filters.elements

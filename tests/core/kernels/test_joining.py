@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import evolve
 
-from drynpu.kernels import Call, Operators, Signature, TensorDesc, concatenate, merge_equal
+from drynpu.kernels import Call, Operators, Signature, TensorDesc, concatenate, merge_equal, used_entries
 
 ADD = Signature("Add", (TensorDesc((2, 3), "FLOAT"),))
 MUL = Signature("Mul", (TensorDesc((4,), "FLOAT16"),))
@@ -74,3 +74,23 @@ def test_selected_rows_keep_their_columns_but_for_those_given() -> None:
     assert told(chosen) == [("Add", 10, "Add", ("FLOAT", "2,3"), ""), ("Mul", 40, "Mul", ("FLOAT16", "4"), "")]
     assert chosen.end_ns.tolist() == [21, 51]
     assert chosen.thread.tolist() == [7, 7]
+
+
+def test_a_part_keeps_the_entries_that_its_rows_have() -> None:
+    whole = evolve(
+        table(("step", 5, 60), (ADD, 10, 20), (MUL, 40, 50), ("step", 70, 80)),
+        stack=np.array([-1, 2, 0, 0], np.int32),
+        stacks=("f.py:1", "g.py:1", "h.py:1"),
+    )
+    part = used_entries(whole.select(np.array([0, 2, 3])))
+    assert told(part) == [
+        ("step", 5, "", None, ""),
+        ("Mul", 40, "Mul", ("FLOAT16", "4"), "f.py:1"),
+        ("step", 70, "", None, "f.py:1"),
+    ]
+    assert (sorted(part.names), part.signatures, part.stacks) == (["Mul", "step"], (MUL,), ("f.py:1",))
+    both = used_entries(whole.select(np.array([1, 2])))
+    assert [row[2:] for row in told(both)] == [
+        ("Add", ("FLOAT", "2,3"), "h.py:1"), ("Mul", ("FLOAT16", "4"), "f.py:1"),
+    ]  # fmt: skip
+    assert used_entries(evolve(whole, texts=())).texts == ()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from drynpu.device import HostCosts
 from drynpu.kernels import Placement
 from drynpu.options import Clock
+from drynpu.simulate._host_gaps import _begins
 
 DATA = Path(os.environ.get("GENUINE_PROFILES", Path(__file__).parents[4] / "shared" / "data"))
 COSTS = HostCosts()
@@ -198,3 +199,10 @@ def intervals(events: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
             )
             found.append((second - first, (LAUNCH_NS + COSTS.nested_ns * max(nested - 1, 0)) / 1000))
     return np.array(found).T[0], np.array(found).T[1]
+
+
+def test_a_collective_begins_with_the_first_dispatch_of_its_own() -> None:
+    """Also the very first one, and one of which the dispatches follow those of another."""
+    found = _begins(np.array([-1, 0, 0, 1, -1, -1, 2, 3, 3], np.int64))
+    assert found.tolist() == [False, True, False, True, False, False, True, True, False]
+    assert _begins(np.array([0, 0], np.int64)).tolist() == [True, False]

@@ -94,6 +94,22 @@ def test_one_value_stands_for_all_rows() -> None:
     assert kept.frame().rows() == [(9, "x", 0), (9, "x", 1)]
 
 
+def test_numbers_are_kept_as_the_schema_says_however_they_are_given() -> None:
+    schema = pl.Schema({"count": pl.Int64, "share": pl.Float64, "size": pl.Int64, "many": pl.Int64})
+    kept = Stored.from_columns(
+        schema,
+        {
+            "count": np.array([7.0, 300.0]),
+            "share": np.array([1, 2], np.uint8),
+            "size": np.array([5, -6], np.int16),
+            "many": np.array([1, 2**40]),
+        },
+    )
+    assert kept.frame().schema == schema
+    assert kept.frame().rows() == [(7, 1.0, 5, 1), (300, 2.0, -6, 2**40)]
+    assert list(kept.numbers.schema.values()) == [pl.UInt16, pl.Float64, pl.Int8, pl.Int64]
+
+
 def test_parts_become_one_table_with_the_words_of_all() -> None:
     gathered = Gathered(SCHEMA)
     parts = [ROWS, ROWS.head(0), ROWS.with_columns(pl.lit("c").alias("name"), pl.lit(None, pl.String).alias("kind"))]

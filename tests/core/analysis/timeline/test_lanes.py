@@ -70,3 +70,8 @@ def test_a_window_holds_what_reaches_into_it() -> None:
     assert lane.within(20, 25) == (2, 2)
     assert lane.within(25, 30) == (2, 3)
     assert lane.within(50, 60) == (4, 4)
+
+
+def test_events_that_overlap_lie_on_two_lanes_also_behind_ones_that_meet() -> None:
+    """The first two touch and do not overlap, so that nothing is there to nest otherwise."""
+    assert rows((0, 10), (10, 20), (30, 40), (35, 45)) == [[0, 1, 2], [3]]

@@ -49,6 +49,25 @@ def test_attention_over_a_cache_reaches_as_far_as_the_table() -> None:
     assert kernel.cube_flops == 4 * 2 * 3 * (5 * 16) * 4
 
 
+def test_a_paged_cache_has_as_many_keys_as_its_table_lists() -> None:
+    """A cache of three dims has its block size second, one of four has the heads before it."""
+    query, table = tensor(2, 3, 1, 4), tensor(2, 5, dtype="INT32")
+    for cache in (tensor(9, 16, 12), tensor(9, 3, 16, 4)):
+        inputs = [query, cache, cache, *[None] * 10, table]
+        (kernel,) = kernels("IncreFlashAttention", inputs, [query], {15: 3, 16: 1, 18: 3})
+        assert kernel.cube_flops == 4 * 2 * 3 * (5 * 16) * 4
+
+
+def test_the_gradient_of_attention_has_five_products_and_a_tile_for_each_block_of_keys() -> None:
+    q, k = tensor(2, 5, 12), tensor(2, 700, 12)
+    (kernel,) = kernels("FlashAttentionScoreGrad", [q, k, k], [q, k, k], {15: 3, 21: 0, 22: 0})
+    assert kernel.cube_flops == 2 * (2 * 3 * 5 * 700) * 5 * 4
+    forward = [q, k, k]
+    (forth,) = kernels("FlashAttentionScore", forward, [tensor(2, 3, 5, 8), q], {10: 3, 16: 0, 17: 0})
+    # Two samples of three heads: forward they have a block of queries each, backward six of keys.
+    assert (forth.cube_tiles, kernel.cube_tiles) == (2 * 3, 2 * 3 * 6)
+
+
 @pytest.mark.parametrize(
     ("x", "weight", "out"),
     [((8, 4), (3, 4, 5), (8, 5)), ((4, 8), (8, 5), (3, 4, 5))],

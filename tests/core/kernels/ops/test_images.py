@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from drynpu.kernels import NodeCall, TaskType, TensorDesc, bind, node_signature
+from drynpu.kernels import NodeCall, Signature, TaskType, TensorDesc, bind, node_signature
+from drynpu.kernels._call import OperatorCall
 from drynpu.kernels.ops.creation import drop_mask, dropout
 from drynpu.kernels.ops.norm import (
     batch_norm,
@@ -62,6 +63,24 @@ def test_pooling_over_nothing_launches_nothing() -> None:
     (kernel,) = rule(node_signature("G", [tensor(2, 3, 5, 7)], [tensor(2, 3, 1, 1)], {})).kernels
     assert (kernel.op_type, kernel.vector_ops) == ("ReduceMeanD", 210)
     assert rule(node_signature("G", [tensor(2, 3, 1, 1)], [tensor(2, 3, 1, 1)], {})).kernels == ()
+
+
+class KeepsDims(OperatorCall):
+    """A call whose statistics keep the dims of their image."""
+
+    keeps_dims = True
+
+
+@pytest.mark.parametrize(("dims", "kernel"), [((2, 5, 3, 4), "BN"), ((2, 5, 3, 4, 6), "BN3D"), ((2, 5, 3), "BN")])
+def test_statistics_may_keep_the_dims_of_their_image(dims: tuple[int, ...], kernel: str) -> None:
+    x, c = tensor(*dims), tensor(5)
+    plan = bind(training_batch_norm, NORM, KeepsDims)(Signature("op", (x, c, c)))
+    assert plan is not None
+    reduce, update = plan.kernels
+    assert (reduce.op_type, update.op_type) == (f"{kernel}TrainingReduce", f"{kernel}TrainingUpdate")
+    kept = (1, 5, *[1] * (len(dims) - 2))
+    assert [t.shape for t in reduce.outputs] == [kept] * 2
+    assert [t.shape for t in update.outputs] == [dims, *[kept] * 4]
 
 
 def test_batch_norm_in_training_and_inference(ask) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from drynpu.kernels import TaskType, TensorDesc
+from drynpu.kernels import Signature, TaskType, TensorDesc, bind
+from drynpu.kernels._call import OperatorCall
 from drynpu.kernels.ops.pool import (
     adaptive_average_pool,
     adaptive_average_pool_gradient,
@@ -38,6 +39,37 @@ def test_pooling_makes_a_result_for_each_window_that_fits(
     plan = ask(pool, POOL, tensor(*x), *arguments)
     found = None if plan is None or not plan.kernels else plan.kernels[0].outputs[0].shape
     assert found == shape
+
+
+class ChannelsLast(OperatorCall):
+    """A call whose images have their channels behind rows and columns."""
+
+    @property
+    def channels_first(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(("call", "x", "window", "stride", "shape"), [
+    (OperatorCall, (2, 5, 11, 8), (1, 1, 3, 2), (1, 1, 2, 3), (2, 5, 5, 3)),
+    (ChannelsLast, (2, 11, 8, 5), (1, 3, 2, 1), (1, 2, 3, 1), (2, 5, 3, 5)),
+    (OperatorCall, (2, 5, 11, 8), (3, 2), (2, 3), None),  # a number for each dim is needed
+    (OperatorCall, (11, 8), (1, 1, 3, 2), (1, 1, 2, 3), None),
+])  # fmt: skip
+def test_windows_with_a_number_for_each_dim_leave_batch_and_channels_alone(
+    call: type[OperatorCall], x: tuple[int, ...], window: tuple[int, ...], stride: tuple[int, ...], shape: object
+) -> None:
+    spelling = "AvgPool(x window stride padding)"
+    arguments = Signature("op", (tensor(*x), None, None, None), (None, window, stride, "VALID"))
+    plan = bind(pool, spelling, call)(arguments)
+    assert (plan.kernels[0].outputs[0].shape if plan is not None and plan.kernels else None) == shape
+    # The padding may be the first argument of a call.
+    arguments = Signature("op", (None, tensor(*x), None, None), ("VALID", None, window, stride))
+    plan = bind(pool, "AvgPool(padding x window stride)", call)(arguments)
+    assert (plan.kernels[0].outputs[0].shape if plan is not None and plan.kernels else None) == shape
+    without = bind(pool, "AvgPool(x window stride)", call)(
+        Signature("op", (tensor(*x), None, None), (None, window, stride))
+    )
+    assert without is None or not without.kernels
 
 
 def test_pooling_to_a_size_turns_channels_last_and_back(ask) -> None:

@@ -9,6 +9,8 @@ from drynpu.kernels.ops.attention import attention_gradient, fused_attention, ma
 from drynpu.kernels.ops.recurrent import (
     gru_layer,
     gru_layer_gradient,
+    joined_lstm,
+    joined_lstm_gradient,
     lstm_layer,
     lstm_layer_gradient,
     stacked_lstm,
@@ -126,3 +128,27 @@ def test_a_layer_has_the_tiles_of_all_its_gates(ask) -> None:
     """Tiles are 128 x 256: of 4 gates of 100 the columns are 400, of 130 samples the rows are 130."""
     (kernel,) = ask(stacked_lstm, STACK, tensor(7, 130, 5), 100, 1, False).kernels
     assert kernel.cube_tiles == 4
+
+
+JOINED = "(x c h weight)"
+
+
+def test_a_layer_of_joined_weights_takes_and_returns_both_states(ask) -> None:
+    """[8 + 6, 4 x 6] weights are those of 8 inputs and 6 hidden units."""
+    x, state, weight = tensor(5, 2, 8), tensor(2, 6), tensor(14, 24)
+    (kernel,) = ask(joined_lstm, JOINED, x, state, state, weight).kernels
+    assert [t.shape for t in kernel.inputs] == [(5, 2, 8), (14, 24), (24,), (1, 2, 6), (1, 2, 6)]
+    assert [t.shape for t in kernel.outputs] == [(5, 2, 6)] * 8
+    assert (kernel.cube_flops, kernel.vector_ops) == (2 * 5 * 2 * 14 * 24, 30 * 5 * 2 * 6)
+    (back,) = ask(joined_lstm_gradient, JOINED, x, state, state, weight).kernels
+    assert [t.shape for t in back.outputs] == [(14, 24), (24,), (5, 2, 8), (1, 2, 6), (1, 2, 6)]
+    assert [t.shape for t in back.inputs[3:6]] == [(5, 2, 6), (1, 2, 6), (1, 2, 6)]
+    assert len(back.inputs) == 3 + 3 + 8
+    assert (back.cube_flops, back.vector_ops) == (4 * 5 * 2 * 14 * 24, 40 * 5 * 2 * 6)
+
+
+@pytest.mark.parametrize("weight", [(15, 24), (14, 20), (14,)])
+def test_weights_that_do_not_fit_the_input_are_those_of_no_layer(ask, weight: tuple[int, ...]) -> None:
+    x, state = tensor(5, 2, 8), tensor(2, 6)
+    assert ask(joined_lstm, JOINED, x, state, state, tensor(*weight)) is None
+    assert ask(joined_lstm_gradient, JOINED, x, state, state, tensor(*weight)) is None
