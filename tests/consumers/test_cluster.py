@@ -118,6 +118,23 @@ def test_synthetic_ranks_open_in_the_tool_of_the_vendor(
     compare(msprof_analyze, tmp_path / "many", tmp_path)
 
 
+@pytest.mark.parametrize("form", ["text", "db"])
+def test_synthetic_ranks_with_the_links_of_a_topology_too(
+    msprof_analyze: Tool, four_ranks: Path, form: str, tmp_path: Path
+) -> None:
+    run = four_ranks if form == "text" else as_databases(four_ranks, tmp_path / "run")
+    topology = tmp_path / "cluster.yaml"
+    topology.write_text("devices: 2\nhccs: {gbs: 28}\nsuper_node: {nodes: 2, gbs: 49}\nroce: {gbs: 25}\n")
+    options = SynthOptions(16, slow_link=(6, 7), topology=str(topology))
+    synthesise(find_cluster(run), tmp_path / "many", options)
+    folder = compare(msprof_analyze, tmp_path / "many", tmp_path)
+    if form == "db":
+        # Node r // 2 and device r % 2 of rank r, as the vendor's analysis reads them.
+        tables = tables_of(folder / "cluster_analysis.db")
+        assert sorted(tables["RankDeviceMap"][1:])[9][:2] == (9, 1)
+        assert len(tables["HostInfo"]) == 1 + 8
+
+
 def state_a_pipeline(run: Path) -> None:
     """Let all ranks say that 0 and 1 are the stages of a pipeline, as 2 and 3 are, and 0, 2 and 1, 3 do the same."""
     pairs = {"pp0": [0, 1], "pp2": [2, 3]}

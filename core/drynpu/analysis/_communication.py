@@ -66,7 +66,12 @@ _TRANSPORTS = {"ON_CHIP": "LOCAL", "HCCS_SW": "HCCS", "HCCS": "HCCS", "PCIE": "P
 
 def communication_transfers(profile: Profile) -> pl.DataFrame:
     """Return table :data:`COMMUNICATION_TRANSFERS`; a rank is the other end of its own local copies."""
-    tasks = profile.frame("communication_tasks").filter(pl.col("transfer_ns").is_not_null())
+    return transfers_of(profile.frame("communication_tasks"))
+
+
+def transfers_of(tasks: pl.DataFrame) -> pl.DataFrame:
+    """Return table :data:`COMMUNICATION_TRANSFERS` of rows of the table ``communication_tasks``."""
+    tasks = tasks.filter(pl.col("transfer_ns").is_not_null())
     link = pl.col("link").replace_strict(_TRANSPORTS, default="SDMA", return_dtype=pl.String)
     return tasks.with_columns(
         pl.when(pl.col("transport") == "RDMA").then(pl.lit("RDMA")).otherwise(link).alias("transport"),

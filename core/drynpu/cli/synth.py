@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli._world import topology_option
 from drynpu.cluster import find_cluster
 from drynpu.cluster.synth import SynthOptions, synthesise
 
@@ -39,6 +40,7 @@ def _link(_: click.Context, option: click.Parameter, value: str | None) -> tuple
 @click.option(
     "--link-factor", type=click.FloatRange(min=0.01), default=4.0, show_default=True, help="How slow; 1: none is."
 )
+@topology_option
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that write ranks; as many as cores without it.")
 @as_json
 def synth(
@@ -52,6 +54,7 @@ def synth(
     slow_factor: float,
     slow_link: tuple[int, int] | None,
     link_factor: float,
+    topology: Path | None,
     workers: int | None,
     json_output: bool,
 ) -> None:
@@ -62,7 +65,9 @@ def synth(
     vary, and all ranks wait for the last. Every directory says in profiler_metadata.json that it is synthetic, and
     how it was made. Texts give texts, databases give databases.
     """
-    options = SynthOptions(ranks, seed, jitter, step_change, slow_rank, slow_factor, slow_link, link_factor)
+    options = SynthOptions(
+        ranks, seed, jitter, step_change, slow_rank, slow_factor, slow_link, link_factor, str(topology or "")
+    )
     made_of = find_cluster(run)
     done = synthesise(made_of, output, options, workers=workers)
     if json_output:
@@ -74,6 +79,7 @@ def synth(
                 "slow_rank": done.slow_rank,
                 "slow_link": done.slow_link,
                 "left_out": list(done.left_out),
+                "unlinked": list(done.unlinked),
             }
         )
         return
@@ -85,3 +91,5 @@ def synth(
         out.print(f"Slow link: {done.slow_link[0]}-{done.slow_link[1]}, {link_factor:g} times")
     if done.left_out:
         out.print(f"Not made, {len(done.left_out)} kinds of file: {', '.join(done.left_out)}", soft_wrap=True)
+    if done.unlinked:
+        out.print(f"Moves nothing in this topology, for what it moves is not known: {', '.join(done.unlinked)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -16,9 +16,11 @@ from drynpu.cluster import _facts as f
 from drynpu.cluster._db_rank import STEP_COLUMNS, database_path
 from drynpu.cluster._find import ANALYSIS_DB, RankSource
 from drynpu.cluster.synth._groups import GroupCopies
+from drynpu.cluster.synth._linked import LinkedRank
 from drynpu.cluster.synth._plan import DB_TITLES, RankPlan, changed_step, changed_times, step_key
 from drynpu.cluster.synth._warp import Span, Warp, build_warp
 from drynpu.deliverables.communication.facts_files import START_TIME
+from drynpu.products.torch._db_analysis import communication_rows
 from drynpu.writers._files import new_path
 from drynpu.writers._folders import FRAMEWORK_OUTPUT
 
@@ -33,22 +35,34 @@ _TIMES = {
 _INSTANTS = ("startNs", "endNs", "timestampNs")
 
 
-def write_db_rank(source: RankSource, output: Path, plan: RankPlan, groups: GroupCopies) -> None:
-    """Write the databases of a synthetic rank to the folder *output*."""
-    spans: list[Span] = []
+def write_db_rank(
+    source: RankSource, output: Path, plan: RankPlan, groups: GroupCopies, linked: LinkedRank | None
+) -> None:
+    """
+    Write the databases of a synthetic rank to the folder *output*.
+
+    Its communication is that of *linked* where links are those of a topology.
+    """
+    spans: Sequence[Span] = ()
     analysis = source.path / FRAMEWORK_OUTPUT / ANALYSIS_DB
     if analysis.is_file():
         with new_path(output / ANALYSIS_DB) as partial, _copied(analysis, partial) as connection:
-            spans = _operators(connection, plan, groups)
             _steps(connection, plan)
-            _rates(connection, plan, groups)
-            _matrix(connection, plan, groups)
+            if linked is None:
+                spans = _operators(connection, plan, groups)
+                _rates(connection, plan, groups)
+                _matrix(connection, plan, groups)
+            else:
+                spans = linked.spans
+                _replace(connection, linked)
+            _sit(connection, plan)
     profiler = database_path(source)
     if profiler.is_file():
         path = output / f"ascend_pytorch_profiler_{plan.rank}.db"
         with new_path(path) as partial, _copied(profiler, partial) as connection:
             _move_times(connection, spans, next(iter(plan.steps.values())).alone)
             _rename(connection, plan, groups)
+            _sit(connection, plan)
 
 
 @contextmanager
@@ -146,7 +160,31 @@ def _matrix(connection: sqlite3.Connection, plan: RankPlan, groups: GroupCopies)
     )
 
 
-def _move_times(connection: sqlite3.Connection, spans: list[Span], alone: float) -> None:
+def _replace(connection: sqlite3.Connection, linked: LinkedRank) -> None:
+    """Put the communication of a rank in place of what was recorded; other columns of the tables are empty."""
+    for table, rows in communication_rows(linked.documents):
+        known = _columns(connection, table)
+        if not known:
+            continue
+        columns = [name for name in rows.columns if name in known]
+        connection.execute(f'DELETE FROM "{table}"')
+        places = ", ".join("?" * len(columns))
+        chosen = rows.select(columns).iter_rows()
+        connection.executemany(f'INSERT INTO "{table}" ({", ".join(columns)}) VALUES ({places})', chosen)
+
+
+def _sit(connection: sqlite3.Connection, plan: RankPlan) -> None:
+    """Let all tables name the device on which the rank sits in a topology."""
+    if plan.device is None:
+        return
+    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        if "deviceId" in _columns(connection, table):
+            connection.execute(f'UPDATE "{table}" SET deviceId = ?', (plan.device,))
+    if "id" in _columns(connection, "NPU_INFO"):
+        connection.execute("UPDATE NPU_INFO SET id = ?", (plan.device,))
+
+
+def _move_times(connection: sqlite3.Connection, spans: Sequence[Span], alone: float) -> None:
     """Move all instants of all tables to the timeline of the rank."""
     tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     columns = {name: [title for title in _INSTANTS if title in _columns(connection, name)] for name in tables}
@@ -182,8 +220,9 @@ def _rename(connection: sqlite3.Connection, plan: RankPlan, groups: GroupCopies)
     """Let the database be that of another rank: its rank, groups, operators of groups, and host."""
     if "rankId" in _columns(connection, "RANK_DEVICE_MAP"):
         connection.execute("UPDATE RANK_DEVICE_MAP SET rankId = ?", (plan.rank,))
-    if plan.copy and {"hostUid", "hostName"} <= _columns(connection, "HOST_INFO"):
-        change = (f"_{plan.copy}", f"_{plan.copy}")
+    host = plan.copy or None if plan.node is None else plan.node
+    if host is not None and {"hostUid", "hostName"} <= _columns(connection, "HOST_INFO"):
+        change = (f"_{host}", f"-{host}" if plan.node is not None else f"_{host}")
         connection.execute("UPDATE HOST_INFO SET hostUid = hostUid || ?, hostName = hostName || ?", change)
     if {"name", "value"} <= _columns(connection, "META_DATA"):
         connection.execute("DELETE FROM META_DATA WHERE name IN ('parallel_group_info', 'distributed_args')")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import attrs
 from attrs import frozen
 
 from drynpu.cluster._groups import Group
@@ -21,12 +22,15 @@ class GroupCopies:
         Id of a recorded group -> its id in the copy.
     shifts:
         Id of a recorded group -> what is added to numbers within the group.
+    members:
+        Id of a recorded group -> its ranks in the cluster.
     metadata:
         ``parallel_group_info`` of the copy.
     """
 
     keys: Mapping[str, str]
     shifts: Mapping[str, int]
+    members: Mapping[str, tuple[int, ...]]
     metadata: Mapping[str, Mapping[str, object]]
 
     def renamed(self, name: str) -> str:
@@ -57,6 +61,7 @@ def copy_groups(groups: Sequence[Group], recorded: Sequence[int], copy: int, ran
     places = {rank: place for place, rank in enumerate(recorded)}
     keys: dict[str, str] = {}
     shifts: dict[str, int] = {}
+    all_members: dict[str, tuple[int, ...]] = {}
     metadata: dict[str, Mapping[str, object]] = {}
     for group in groups:
         joined = [places[rank] for rank in group.seen if rank in places]
@@ -66,10 +71,21 @@ def copy_groups(groups: Sequence[Group], recorded: Sequence[int], copy: int, ran
         keys[group.key] = group.key if whole or not copy else str(group_id(label))
         shifts[group.key] = copy * size if whole else 0
         members = list(range(ranks)) if whole else [place + copy * size for place in joined]
+        all_members[group.key] = tuple(rank for rank in members if rank < ranks)
         if group.label:
             metadata[label] = {
                 "group_name": group.purpose,
                 "group_rank": 0,
-                "global_ranks": [rank for rank in members if rank < ranks],
+                "global_ranks": list(all_members[group.key]),
             }
-    return GroupCopies(keys, shifts, metadata)
+    return GroupCopies(keys, shifts, all_members, metadata)
+
+
+def merge_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """Return each group once: one with collectives and messages was seen wherever either was."""
+    merged: dict[str, Group] = {}
+    for group in groups:
+        known = merged.get(group.key)
+        seen = group.seen if known is None else tuple(sorted({*known.seen, *group.seen}))
+        merged[group.key] = attrs.evolve(known or group, seen=seen)
+    return tuple(merged.values())

@@ -31,6 +31,8 @@ class SynthOptions:
         The rank whose computing and free time are multiplied; ``None`` draws it. A factor of 1 makes none.
     slow_link, link_factor:
         The link whose transit time is multiplied; ``None`` draws one that was recorded.
+    topology:
+        File with the links of the cluster; empty for links as they were recorded.
     """
 
     ranks: int
@@ -41,6 +43,7 @@ class SynthOptions:
     slow_factor: float = 1.5
     slow_link: tuple[int, int] | None = None
     link_factor: float = 4.0
+    topology: str = ""
 
 
 @frozen
@@ -124,7 +127,16 @@ class StepChange:
 
 @frozen
 class RankPlan:
-    """All steps of one rank, by name; ``slow_link`` is its link that is slow, as ranks of the cluster."""
+    """
+    All steps of one rank, by name.
+
+    Attributes
+    ----------
+    slow_link:
+        Its link that is slow, as ranks of the cluster; ``None`` where a topology holds it.
+    node, device:
+        Where the rank sits in a topology; ``None`` without one.
+    """
 
     rank: int
     place: int
@@ -132,6 +144,8 @@ class RankPlan:
     steps: Mapping[str, StepChange]
     slow_link: tuple[str, str] | None
     link_factor: float
+    node: int | None = None
+    device: int | None = None
 
     def link_change(self, step: str, ends: tuple[str, str]) -> float:
         """Return the factor of transit times over a link of the rank, its ends as numbers in the largest group."""
@@ -150,9 +164,31 @@ class SynthPlan:
     slow_link: tuple[int, int] | None
 
 
-def plan_cluster(recorded: Sequence[RecordedRank], options: SynthOptions) -> SynthPlan:
+@frozen(eq=False)
+class LinkedTransit:
     """
-    Return what every rank does; the same options give the same plan.
+    What a topology makes of the communication.
+
+    Attributes
+    ----------
+    node_devices:
+        Devices of a node.
+    slow_link:
+        The link that it has slower; ``None`` for none.
+    transit_ms:
+        Transit times before jitter, ``[ranks, steps]``.
+    """
+
+    node_devices: int
+    slow_link: tuple[int, int] | None
+    transit_ms: F64
+
+
+def plan_cluster(
+    recorded: Sequence[RecordedRank], options: SynthOptions, linked: LinkedTransit | None = None
+) -> SynthPlan:
+    """
+    Return what every rank does; the same options give the same plan. *linked* is what follows from a topology.
 
     Rank r is made from the recorded rank r modulo their number. What a rank does alone takes longer or shorter; in
     each step all wait in their collectives until the last is there, so that a step ends at the same time on all.
@@ -166,36 +202,43 @@ def plan_cluster(recorded: Sequence[RecordedRank], options: SynthOptions) -> Syn
     if any(rank.steps["step"].to_list() != names for rank in recorded):
         raise OutputError("the recorded ranks have different steps; a cluster is made of ranks with the same")
     random = np.random.default_rng(options.seed)
-    slow_rank, slow_link = _drawn(recorded, options, random)
+    slow_rank, slow_link = _drawn(recorded, options, random, linked)
     places = np.arange(options.ranks) % len(recorded)
     alone = np.exp(random.normal(0, options.jitter, (options.ranks, len(names))))
     alone *= np.exp(random.normal(0, options.step_change, len(names)))
     transit = np.exp(random.normal(0, options.jitter, (options.ranks, len(names))))
     if slow_rank is not None:
         alone[slow_rank] *= options.slow_factor
-    if slow_link is not None:
+    if slow_link is not None and linked is None:
         transit[slow_link[0]] *= options.link_factor
-    waits, apart = _waits(recorded, places, alone, transit)
+    waits, apart = _waits(recorded, places, alone, transit, linked)
     counts = np.array([_by_step(rank.waits, "count", names) for rank in recorded])[places]
     each = waits / 1000 / np.maximum(counts, 1)
     plans = []
     for rank in range(options.ranks):
         values = zip(alone[rank], transit[rank], each[rank], apart[rank], strict=True)
         steps = {name: StepChange(*map(float, value)) for name, value in zip(names, values, strict=True)}
-        link = (str(rank), str(slow_link[1])) if slow_link is not None and slow_link[0] == rank else None
+        slow = slow_link if linked is None else None
+        link = (str(rank), str(slow[1])) if slow is not None and slow[0] == rank else None
         copy, place = divmod(rank, len(recorded))
-        plans.append(RankPlan(rank, place, copy, steps, link, options.link_factor))
+        node, device = (None, None) if linked is None else divmod(rank, linked.node_devices)
+        plans.append(RankPlan(rank, place, copy, steps, link, options.link_factor, node, device))
     return SynthPlan(tuple(plans), slow_rank, slow_link)
 
 
 def _drawn(
-    recorded: Sequence[RecordedRank], options: SynthOptions, random: np.random.Generator
+    recorded: Sequence[RecordedRank],
+    options: SynthOptions,
+    random: np.random.Generator,
+    linked: LinkedTransit | None,
 ) -> tuple[int | None, tuple[int, int] | None]:
     """Return the slow rank and the slow link."""
     drawn = int(random.integers(options.ranks))
     slow_rank = drawn if options.slow_rank is None else options.slow_rank
     if not 0 <= slow_rank < options.ranks:
         raise OutputError(f"slow rank {slow_rank}: the cluster has ranks 0 to {options.ranks - 1}")
+    if linked is not None:
+        return slow_rank if options.slow_factor != 1 else None, linked.slow_link
     copies = options.ranks // len(recorded)
     known = sorted({link for rank in recorded for link in rank.links})
     slow_link = options.slow_link
@@ -224,7 +267,9 @@ def _by_step(table: pl.DataFrame, column: str, names: Sequence[str]) -> list[flo
     return [float(values.get(name) or 0) for name in names]
 
 
-def _waits(recorded: Sequence[RecordedRank], places: I64, alone: F64, transit: F64) -> tuple[F64, F64]:
+def _waits(
+    recorded: Sequence[RecordedRank], places: I64, alone: F64, transit: F64, linked: LinkedTransit | None
+) -> tuple[F64, F64]:
     """Return, in us by rank and step, how long a rank waits, and its communication that is not overlapped."""
     names = recorded[0].steps["step"].to_list()
     base = np.array([rank.steps["alone_us"].to_numpy() for rank in recorded])[places]
@@ -232,8 +277,9 @@ def _waits(recorded: Sequence[RecordedRank], places: I64, alone: F64, transit: F
     waited = np.array([_by_step(rank.waits, "wait_ms", names) for rank in recorded])[places] * 1000
     joins = np.array([_by_step(rank.waits, "count", names) for rank in recorded])[places] > 0
     moved = np.array([_by_step(rank.waits, "transit_ms", names) for rank in recorded])[places] * 1000
+    planned = moved if linked is None else linked.transit_ms * 1000
     # Operators grow by what their transit grows, as in `changed_times`.
-    moving = np.maximum(np.maximum(apart - waited, 0) + moved * (transit - 1), 0)
+    moving = np.maximum(np.maximum(apart - waited, 0) + planned * transit - moved, 0)
     arrival = base * alone + moving
     waits = np.where(joins, arrival.max(axis=0) - arrival, 0.0)
     return waits, moving + waits

@@ -20,7 +20,8 @@ from drynpu.cluster._groups import Group, find_groups
 from drynpu.cluster._rank import RankRead, read_rank, stacked
 from drynpu.cluster._spread import spread
 from drynpu.cluster.synth._db import write_db_rank
-from drynpu.cluster.synth._groups import copy_groups
+from drynpu.cluster.synth._groups import copy_groups, merge_groups
+from drynpu.cluster.synth._linked import ClusterLinks, build_links, link_rank, plan_links
 from drynpu.cluster.synth._plan import (
     DB_TITLES,
     STEP_PREFIX,
@@ -32,6 +33,7 @@ from drynpu.cluster.synth._plan import (
     plan_cluster,
 )
 from drynpu.cluster.synth._text import FILES, write_text_rank
+from drynpu.cluster.synth._works import OperatorWork, find_works
 from drynpu.writers._files import make_directory, new_file
 from drynpu.writers._folders import FRAMEWORK_OUTPUT
 
@@ -50,6 +52,8 @@ class Synthesis:
     slow_rank: int | None
     slow_link: tuple[int, int] | None
     left_out: tuple[str, ...]
+    unlinked: tuple[str, ...] = ()
+    """Operators that move nothing in the topology, because it is unknown what they move or between which ranks."""
 
 
 @frozen
@@ -61,6 +65,17 @@ class _Job:
     options: SynthOptions
     folder: Path
     label: Mapping[str, object]
+    links: ClusterLinks | None
+
+
+@frozen(eq=False)
+class _Recorded:
+    """What was read of the recorded ranks, by place; ``works`` only where a topology needs them."""
+
+    ranks: tuple[RecordedRank, ...]
+    groups: tuple[Group, ...]
+    works: tuple[tuple[OperatorWork, ...], ...]
+    links: ClusterLinks | None
 
 
 def synthesise(source: ClusterSource, folder: Path, options: SynthOptions, *, workers: int | None = None) -> Synthesis:
@@ -77,27 +92,56 @@ def synthesise(source: ClusterSource, folder: Path, options: SynthOptions, *, wo
     """
     if folder.exists() and any(folder.iterdir()):
         raise OutputError(f"{folder} is not empty; name a new folder")
-    with tempfile.TemporaryDirectory(prefix="drynpu-synth-") as work:
-        reads = [read_rank(rank, Path(work)) for rank in source.ranks]
-        recorded = [_recorded(read, source.ranks) for read in reads]
-        groups = find_groups(_pairs(reads, source.form), reads)
-    plan = plan_cluster(recorded, options)
+    read = _read(source, options)
+    plan, links = _planned(read, source, options)
     make_directory(folder)
-    label = _label(source, options, plan)
-    job = _Job(source.ranks, groups, options, folder, label)
+    label = _label(source, options, plan, links)
+    job = _Job(source.ranks, read.groups, options, folder, label, links)
     few = workers is None and options.ranks <= FEW_RANKS
-    for _ in spread(functools.partial(_write_rank, job=job), plan.ranks, workers=1 if few else workers):
+    items = [(rank, read.works[rank.place] if read.works else ()) for rank in plan.ranks]
+    for _ in spread(functools.partial(_write_rank, job=job), items, workers=1 if few else workers):
         pass
     with new_file(folder / LABEL) as stream:
         stream.write(orjson.dumps(label, option=orjson.OPT_INDENT_2))
-    return Synthesis(folder, options.ranks, plan.slow_rank, plan.slow_link, _left_out(source))
+    unlinked = {work.name.partition("__")[0] for works in read.works for work in works if not work.kind}
+    left_out = _left_out(source)
+    return Synthesis(folder, options.ranks, plan.slow_rank, plan.slow_link, left_out, tuple(sorted(unlinked)))
 
 
-def _label(source: ClusterSource, options: SynthOptions, plan: SynthPlan) -> Mapping[str, object]:
+def _read(source: ClusterSource, options: SynthOptions) -> _Recorded:
+    with tempfile.TemporaryDirectory(prefix="drynpu-synth-") as work:
+        reads = [read_rank(rank, Path(work)) for rank in source.ranks]
+        ranks = tuple(_recorded(read, source.ranks) for read in reads)
+        groups = merge_groups(find_groups(_pairs(reads, source.form), reads))
+        if not options.topology:
+            return _Recorded(ranks, groups, (), None)
+        links = build_links(source, groups, options)
+        return _Recorded(ranks, groups, find_works(reads, groups, source.form, links.recorded), links)
+
+
+def _planned(read: _Recorded, source: ClusterSource, options: SynthOptions) -> tuple[SynthPlan, ClusterLinks | None]:
+    """Return the plan, and the links of the cluster with the slow one among them."""
+    if read.links is None:
+        return plan_cluster(read.ranks, options), None
+    recorded = [rank.rank for rank in source.ranks]
+    copies = [copy_groups(read.groups, recorded, copy, options.ranks) for copy in range(options.ranks // len(recorded))]
+    names = read.ranks[0].steps["step"].to_list()
+    linked, links = plan_links(read.links, read.works, copies, names, options)
+    return plan_cluster(read.ranks, options, linked), links
+
+
+def _label(
+    source: ClusterSource, options: SynthOptions, plan: SynthPlan, links: ClusterLinks | None
+) -> Mapping[str, object]:
+    stated = attrs.asdict(options)
+    if links is None:
+        del stated["topology"]
+    else:
+        stated["chip"] = links.chip.name
     return {
         "synthetic": True,
         "made_from": [rank.path.name for rank in source.ranks],
-        **attrs.asdict(options),
+        **stated,
         "slow_rank": plan.slow_rank,
         "slow_link": plan.slow_link,
     }
@@ -111,20 +155,24 @@ def _left_out(source: ClusterSource) -> tuple[str, ...]:
     return tuple(sorted(names - set(known) - databases))
 
 
-def _write_rank(plan: RankPlan, job: _Job) -> None:
+def _write_rank(item: tuple[RankPlan, tuple[OperatorWork, ...]], job: _Job) -> None:
+    plan, works = item
     source = job.sources[plan.place]
     recorded = [each.rank for each in job.sources]
     groups = copy_groups(job.groups, recorded, plan.copy, job.options.ranks)
+    linked = None if job.links is None else link_rank(job.links, works, plan, groups)
     worker, _, _ = source.path.name.partition("_")
+    if plan.node is not None:
+        worker = f"{worker}-{plan.node}"
     # The stamp in a name is that of the recorded rank, the process id counts.
     stamp = "".join(part for part in source.path.name.split("_") if len(part) == 17 and part.isdigit())
     suffix = "_".join(source.path.name.split("_")[-2:])
     directory = job.folder / f"{worker}_{100_000 + plan.rank}_{stamp or '0' * 17}_{suffix}"
     output = make_directory(directory / FRAMEWORK_OUTPUT)
     if source.form is Form.DB:
-        write_db_rank(source, output, plan, groups)
+        write_db_rank(source, output, plan, groups, linked)
     else:
-        write_text_rank(source.path, output, plan, groups)
+        write_text_rank(source.path, output, plan, groups, linked)
     info = next(source.path.glob("profiler_info_*.json"), None)
     said = orjson.loads(info.read_bytes()) if info is not None else {}
     if "rank_id" in said:

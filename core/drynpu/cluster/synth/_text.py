@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import polars as pl
 
 from drynpu.cluster import _facts as f
 from drynpu.cluster.synth._groups import GroupCopies
+from drynpu.cluster.synth._linked import LinkedRank
 from drynpu.cluster.synth._plan import TEXT_TITLES, RankPlan, changed_step, changed_times, step_key
 from drynpu.cluster.synth._warp import Span, build_warp
 from drynpu.deliverables.communication.facts_files import START_TIME
@@ -23,28 +24,34 @@ from drynpu.writers._numbers import us_text
 FILES = ("step_trace_time.csv", "communication.json", "communication_matrix.json", "kernel_details.csv")
 """Files of a recorded rank that a synthetic one has as well."""
 
-_START, _DURATION = "Start Time(us)", "Duration(us)"
+_START, _DURATION, _DEVICE = "Start Time(us)", "Duration(us)", "Device_id"
 Document = dict[str, Any]
 
 
-def write_text_rank(source: Path, output: Path, plan: RankPlan, groups: GroupCopies) -> None:
-    """Write the results of a synthetic rank to the folder *output*, from those in the directory *source*."""
+def write_text_rank(source: Path, output: Path, plan: RankPlan, groups: GroupCopies, linked: LinkedRank | None) -> None:
+    """
+    Write the results of a synthetic rank to the folder *output*, from those in the directory *source*.
+
+    Its communication is that of *linked* where links are those of a topology.
+    """
     recorded = source / FRAMEWORK_OUTPUT
     _steps(recorded / FILES[0], output / FILES[0], plan)
-    times = _document(recorded / FILES[1])
+    times = _document(recorded / FILES[1]) if linked is None else {}
     if times:
         _write(output / FILES[1], _times(times, plan, groups))
-    matrix = _document(recorded / FILES[2])
+    matrix = _document(recorded / FILES[2]) if linked is None else {}
     if matrix:
         _write(output / FILES[2], _matrix(matrix, plan, groups))
-    _kernels(recorded / FILES[3], output / FILES[3], plan, times)
+    for name, document in (linked.documents if linked is not None else {}).items():
+        _write(output / name, document)
+    _kernels(recorded / FILES[3], output / FILES[3], plan, spans(times, plan) if linked is None else linked.spans)
 
 
 def _document(path: Path) -> Document:
     return dict(orjson.loads(path.read_bytes())) if path.is_file() else {}
 
 
-def _write(path: Path, document: Document) -> None:
+def _write(path: Path, document: object) -> None:
     with new_file(path) as stream:
         stream.write(orjson.dumps(document))
 
@@ -62,6 +69,8 @@ def _steps(source: Path, path: Path, plan: RankPlan) -> None:
         cells = dict(zip(titles, row, strict=True))
         numbers = {title: value for title in titles if (value := _number(title, cells[title])) is not None}
         shown = changed_step(numbers, plan.steps[cells["Step"]], TEXT_TITLES)
+        if plan.device is not None and _DEVICE in cells:
+            cells[_DEVICE] = str(plan.device)
         writer.writerow([round(shown[title], 3) if title in shown else cells[title] for title in titles])
     with new_file(path) as stream:
         stream.write(text.getvalue().encode())
@@ -69,7 +78,7 @@ def _steps(source: Path, path: Path, plan: RankPlan) -> None:
 
 def _number(title: str, text: str) -> float | None:
     """Return a cell as a number; names and what is no number stay as they are."""
-    if title in ("Step", "Device_id"):
+    if title in ("Step", _DEVICE):
         return None
     try:
         return float(text)
@@ -147,7 +156,7 @@ def spans(times: Mapping[str, Mapping[str, Mapping[str, Document]]], plan: RankP
                 yield Span(start_ns, round(known[f.ELAPSE] * 1e6), round(new[f.ELAPSE] * 1e6), planned.alone)
 
 
-def _kernels(source: Path, path: Path, plan: RankPlan, times: Document) -> None:
+def _kernels(source: Path, path: Path, plan: RankPlan, collectives: Iterable[Span]) -> None:
     """Write the kernels at their times in the timeline of the rank; all else stands as recorded."""
     if not source.is_file():
         return
@@ -158,13 +167,15 @@ def _kernels(source: Path, path: Path, plan: RankPlan, times: Document) -> None:
     numbers = table.select(start.alias("start"), (start + duration).alias("end"))
     first = int(numbers["start"].to_numpy().min())
     alone = next(iter(plan.steps.values())).alone
-    warp = build_warp(first, spans(times, plan), alone)
+    warp = build_warp(first, collectives, alone)
     begin, end = (pl.Series(warp(numbers[name].to_numpy())) for name in ("start", "end"))
     tab = "\t" if table[_START].str.ends_with("\t").any() else ""
     shown = table.with_columns(
         pl.select(us_text(pl.lit(begin), tab)).to_series().alias(_START),
         pl.select(us_text(pl.lit(end - begin))).to_series().alias(_DURATION),
     )
+    if plan.device is not None and _DEVICE in shown.columns:
+        shown = shown.with_columns(pl.lit(str(plan.device)).alias(_DEVICE))
     with new_file(path) as stream:
         shown.write_csv(stream)
 

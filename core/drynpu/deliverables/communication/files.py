@@ -122,7 +122,13 @@ def _by_steps(profile: Profile, find_steps: Callable[..., tuple[tuple[int, ...],
     times = communication_time(profile, transfers)
     steps, found = find_steps(profile, times)
     times = times.with_columns(found.alias("step_id"))
-    parts = {f"step{step}": times.filter(pl.col("step_id") == step) for step in steps} or {"step": times}
+    return step_documents(
+        {f"step{step}": times.filter(pl.col("step_id") == step) for step in steps} or {"step": times}, transfers
+    )
+
+
+def step_documents(parts: Mapping[str, pl.DataFrame], transfers: pl.DataFrame) -> Mapping[str, object]:
+    """Return communication.json and communication_matrix.json by name, of the times of each step and all transfers."""
     document = {name: _step_document(rows, transfers) for name, rows in parts.items()}
     matrix = {name: _step_matrix(rows, transfers) for name, rows in parts.items() if rows.height}
     return {"communication.json": document, "communication_matrix.json": matrix}
