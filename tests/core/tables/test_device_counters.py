@@ -5,9 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from drynpu.deliverables.registry import RECORD_KINDS
-from drynpu.tables._device import DeviceTasks, _batches, task_counters_hwts, task_counters_v6, task_key
+from drynpu.tables._device import (
+    DeviceTasks,
+    _batches,
+    _Owners,
+    task_counters,
+    task_counters_hwts,
+    task_counters_v6,
+    task_key,
+)
 
 MAIN, MIXED, OVERFLOW = 1, 2, 4
 CUBE, VECTOR = 0, 1
@@ -92,3 +101,51 @@ def test_records_without_a_time_follow_the_order_of_the_tasks() -> None:
     # The second record is of a stream without tasks.
     assert found.sums(ROWS)[0].tolist() == [[50, 0], [70, 0]]
     assert found.sums(ROWS)[1][1, CUBE].tolist() == list(range(8))
+
+
+@pytest.mark.parametrize("far", [1, 2**54], ids=["near", "far apart"])
+def test_a_record_belongs_to_the_last_task_of_its_id_that_had_started(far: int) -> None:
+    """Times so far apart that they leave no room for an id beside them are numbered first."""
+    keys, starts = np.array([5, 5, 9]), np.array([100, 300, 200]) * far
+    owners = _Owners.from_tasks(keys, starts)
+    asked = {
+        (5, 99): -1, (5, 100): 0, (5, 299): 0, (5, 300): 1, (5, 301): 1, (9, 199): -1, (9, 200): 2, (9, 302): 2,
+        (7, 250): -1, (10, 250): -1, (4, 250): -1,
+    }  # fmt: skip
+    key, tick = np.array(list(asked)).T
+    assert owners.rows(key, tick * far).tolist() == list(asked.values())
+    nothing = _Owners.from_tasks(keys[:0], starts[:0])
+    assert nothing.rows(np.array([5]), np.array([100])).tolist() == [-1]
+
+
+def context(**values: Any) -> dict[str, Any]:
+    return {"header": 0x28, "stream_id": 2, **values}
+
+
+def test_the_main_engine_of_a_task_is_its_cube_and_all_else_its_vector_half() -> None:
+    """The kind of a context record stands above 13 bits, the core type of a block record in the lowest one."""
+    halves = [(0 << 13, 3), (4 << 13, 0), (4 << 13, 6), (4 << 13, 1), (1 << 13, 0), (5 << 13, 6)]
+    table = RECORD_KINDS.record("ffts_profile").new(len(halves) + 3)
+    rows = [context(ffts=ffts, sub_task=sub, total_cycles=10**n) for n, (ffts, sub) in enumerate(halves)]
+    rows += [
+        context(header=0x29, ffts=0x10, total_cycles=3 * 10**6),
+        context(header=0x29, ffts=0x11, total_cycles=5 * 10**7),
+        context(header=0x27, ffts=0, total_cycles=7 * 10**8),
+    ]
+    for record, values in zip(table, rows, strict=True):
+        for name, value in ({"task_id": 7, "start_tick": 120, "end_tick": 180} | values).items():
+            record[name] = value
+    found = task_counters([table[:4], table[4:]], tasks())
+    assert found.measured.tolist() == [True, False]
+    assert found.sums(ROWS)[0].tolist() == [[3_000_111, 50_111_000], [0, 0]]
+    assert found.sums(np.array([1, 0, 0]))[0].tolist() == [[0, 0], *[[3_000_111, 50_111_000]] * 2]
+
+
+def test_the_ticks_of_an_operator_are_those_of_a_context_record_that_lasted() -> None:
+    table = RECORD_KINDS.record("ffts_profile").new(4)
+    rows = [(0x28, 110, 190), (0x28, 150, 150), (0x29, 100, 199), (0x28, 310, 390)]
+    for record, (header, start, end) in zip(table, rows, strict=True):
+        record["header"], record["stream_id"], record["task_id"] = header, 2, 7
+        record["start_tick"], record["end_tick"] = start, end
+    found = task_counters([table], tasks())
+    assert (found.start_tick.tolist(), found.end_tick.tolist()) == ([110, 310], [190, 390])
