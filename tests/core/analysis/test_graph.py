@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 from drynpu.analysis import select_iteration
+from drynpu.analysis._graph import infer_ids
 from drynpu.tables import NO_MODEL, Profile
 
 from .conftest import make_profile
@@ -74,3 +76,10 @@ def test_calls_of_an_explicit_step_lie_inside_it() -> None:
 
 def test_an_iteration_whose_launches_nobody_recorded_has_no_calls() -> None:
     assert select_iteration(profile([execution(MODEL, 0, 999)]), MODEL, 1).api.is_empty()
+
+
+def test_a_start_belongs_to_the_iteration_of_its_model_that_holds_it() -> None:
+    starts = [(0, MODEL, 200), (0, MODEL, 99), (0, MODEL, 100), (0, MODEL, 201), (0, MODEL, 301), (1, MODEL, 150)]
+    starts += [(0, NO_MODEL, 201), (1, MODEL, 500), (0, OTHER, 150), (0, NO_MODEL, 149)]
+    rows = pl.DataFrame(starts, schema=["device_id", "model_id", "start_ns"], orient="row")
+    assert infer_ids(profile([]), rows).to_list() == [1, None, 1, 2, None, None, 1, 1, None, None]

@@ -98,6 +98,11 @@ def test_events_are_found_by_their_rows() -> None:
     assert not index.holds(Spot(0, 0, 99))
     assert not index.holds(Spot(-1, 0, 0))
     assert index.holds(found)
+    assert index.holds(Spot(0, 0, 0))
+    assert not index.holds(Spot(0, -1, 0))
+    assert not index.holds(Spot(0, 0, -1))
+    assert not index.holds(Spot(len(index.tracks), 0, 0))
+    assert not index.holds(Spot(0, len(index.tracks[0].lanes), 0))
 
 
 def test_a_kernel_leads_back_to_its_operator_and_its_call() -> None:
