@@ -30,7 +30,7 @@ QUIET := PYTHONDONTWRITEBYTECODE= TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TO
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs test-wheels test-fresh monotonicity calibration sanitize test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-packages check compare-vendor bench clean distclean
+.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs test-wheels test-fresh monotonicity calibration sanitize test test-browser test-browser-slice test-mindspore-slice test-consumers-slice test-core test-torch test-device test-torch-profiler test-torch-native test-torch-rest test-tf test-mindspore test-acl test-packaging test-consumers test-packages check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -134,16 +134,27 @@ demo: $(DEMO_STAMP) native
 
 # Each framework in a process of its own. pytest ends with 5 when it finds no test, which make counts as a failure.
 # The longest come first: make -j starts them in this order, and at the end no processor shall wait for one long group.
-test: test-torch test-core test-browser-slice test-mindspore test-packaging test-tf test-consumers test-acl
+test: test-torch-profiler test-torch-native test-core test-mindspore-slice test-torch-rest test-browser-slice test-consumers-slice test-tf test-packaging test-acl
 
-test-core: $(STAMP)
+# Before what runs PyTorch: without the device in C++ the sink would serve, which shows other things.
+test-device: $(STAMP)
+	@$(BIN)/drynpu native build || true
+
+test-core: test-device
 	$(PYTEST) tests/test_house.py tests/test_twins.py tests/test_operator_tables.py tests/test_one_operator.py tests/core tests/docs tests/tools
 
-# The device is built here and not by a target of its own: make -j would start everything else before the longest group.
-# The operators have a process of their own: their tests see each call, which needs that nobody registered them before.
-test-torch: $(STAMP)
-	@$(BIN)/drynpu native build || true
-	$(PYTEST) tests/torch --ignore tests/torch/operators; status=$$?; $(PYTEST) tests/torch/operators && exit $$status
+# PyTorch's tests are more than a third of all, so they are three groups. The operators have a process of their own: their
+# tests see each call, which needs that nobody registered them before.
+test-torch: test-torch-profiler test-torch-native test-torch-rest
+
+test-torch-profiler: test-device
+	$(PYTEST) tests/torch/profiler
+
+test-torch-native: test-device
+	$(PYTEST) tests/torch/native; status=$$?; $(PYTEST) tests/torch/operators && exit $$status
+
+test-torch-rest: test-device
+	$(PYTEST) tests/torch --ignore tests/torch/profiler --ignore tests/torch/native --ignore tests/torch/operators
 
 test-tf: $(STAMP)
 	$(PYTEST) tests/tf
@@ -158,7 +169,7 @@ test-acl: $(STAMP)
 test-packaging: $(STAMP)
 	$(PYTEST) tests/packaging
 
-test-consumers: $(STAMP) $(CONSUMERS_STAMP)
+test-consumers: test-device $(CONSUMERS_STAMP)
 	$(PYTEST) tests/consumers
 
 # Packages that come as repositories are checkouts that the caller names; without them their tests say that they were skipped.
@@ -174,14 +185,17 @@ test-packages: $(STAMP) $(PACKAGES_STAMP)
 # this user may do that; otherwise the tests say loudly that they were skipped.
 CHROMIUM := command -v chromium > /dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core; } > /dev/null 2>&1 || true
 
-test-browser: $(STAMP) $(MINDSPORE_STAMP)
+test-browser: test-device $(MINDSPORE_STAMP)
 	@$(CHROMIUM)
 	$(PYTEST) tests/browser
 
-# Every page of one run, two pages of the runs of other frameworks: what the time of `make test` is enough for.
-test-browser-slice: $(STAMP) $(MINDSPORE_STAMP)
-	@$(CHROMIUM)
-	DRYNPU_BROWSER_SLICE=1 $(PYTEST) tests/browser
+# What `make test` has time for: every page of one run and two pages of the runs of other frameworks; one of three calls of
+# MindSpore as a graph; one of four recipes of the vendor over genuine ranks.
+test-%-slice: export DRYNPU_TEST_SLICE := 1
+test-browser-slice: test-browser
+test-mindspore-slice: test-mindspore
+test-consumers-slice: test-consumers
+test-browser-slice test-mindspore-slice test-consumers-slice:
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -27,7 +27,7 @@ WAIT_MS = 90_000
 QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99", "TORCH_CPP_LOG_LEVEL": "ERROR", "DRYNPU_QUIET": "1"}
 
 
-SLICED = "DRYNPU_BROWSER_SLICE" in os.environ
+SLICED = "DRYNPU_TEST_SLICE" in os.environ
 """Whether `make test` asks, which has no time for every page of every kind of run; `make test-browser` has."""
 SLICE_PAGES = ("overview", "operators")
 """Pages of the slice for kinds of runs other than the first."""

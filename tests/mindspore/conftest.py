@@ -65,6 +65,7 @@ class Scripts:
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
         under: tuple[str, ...] = (),
+        timeout_s: float = 240,
     ) -> Run:
         """
         Run a script, given as a path or as its text, to its end, which has to be the expected one.
@@ -82,7 +83,7 @@ class Scripts:
             env={**self.environment, **(environment or {})},
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=timeout_s,
             check=False,
         )
         assert done.returncode == status, f"{done.stdout}\n{done.stderr}"

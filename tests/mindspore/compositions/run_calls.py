@@ -1,7 +1,8 @@
 """
-Run under ``drynpu run``: every call of a family, with its gradients, under a profiler.
+Run under ``drynpu run``: every call of every family, with its gradients, under a profiler for each family.
 
-``run_calls.py CALLS.yaml FAMILY MODE OUT.pickle``; OUT gets by call the result and the gradients, or the error.
+``run_calls.py CALLS.yaml MODE EVERY OUT.pickle`` takes the first of EVERY calls. OUT gets by family and call the result
+and the gradients, or the error; the profile of a family lies in the folder of its name.
 """
 
 from __future__ import annotations
@@ -42,17 +43,27 @@ call_{0} = Cell_{0}()
 """
 
 
-def main(calls: str, family: str, mode: str, out: str) -> None:
+def main(calls: str, mode: str, every: str, out: str) -> None:
     ms.set_context(mode=getattr(ms, f"{mode}_MODE"), device_target="Ascend")
-    cases = [case for case in yaml.safe_load(Path(calls).read_text())[family] if mode in case.get("modes", [mode])]
+    sys.path.insert(0, str(Path.cwd()))
+    found = {
+        family: run_family(family, [case for case in cases if mode in case.get("modes", [mode])][:: int(every)])
+        for family, cases in yaml.safe_load(Path(calls).read_text()).items()
+    }
+    Path(out).write_bytes(pickle.dumps(found))
+
+
+def run_family(family: str, cases: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return by call what it gave, or its error as text."""
+    # For each family anew: the graph compiler takes `m * 1` for `m`, and a batch norm then changes it in place.
     values = {name: ms.Tensor(array) for name, array in inputs().items()}
-    functions = written(cases, values)
+    functions = written(family, cases, values)
     found: dict[str, Any] = {}
     config = _ExperimentalConfig(profiler_level=ProfilerLevel.Level1)
     with profile(
         activities=[ProfilerActivity.CPU, ProfilerActivity.NPU],
         record_shapes=True,
-        on_trace_ready=tensorboard_trace_handler("profiled"),
+        on_trace_ready=tensorboard_trace_handler(family),
         experimental_config=config,
     ):
         for case, (function, names) in zip(cases, functions, strict=True):
@@ -61,7 +72,7 @@ def main(calls: str, family: str, mode: str, out: str) -> None:
                 found[name_of(case)] = run(function, [values[name] for name in names], [names.index(n) for n in wanted])
             except Exception as error:  # noqa: BLE001 - the test shows it
                 found[name_of(case)] = f"{type(error).__name__}: {error}"
-    Path(out).write_bytes(pickle.dumps(found))
+    return found
 
 
 def name_of(case: dict[str, Any]) -> str:
@@ -69,7 +80,7 @@ def name_of(case: dict[str, Any]) -> str:
     return f"{case['cell']}: {case['call']}" if "cell" in case else str(case["call"])
 
 
-def written(cases: list[dict[str, Any]], values: dict[str, Any]) -> list[tuple[Any, list[str]]]:
+def written(family: str, cases: list[dict[str, Any]], values: dict[str, Any]) -> list[tuple[Any, list[str]]]:
     """Return a function or cell of every case, from a file, because GRAPH mode reads the source, and its parameters."""
     parts, parameters = [_HEAD], []
     for number, case in enumerate(cases):
@@ -80,9 +91,8 @@ def written(cases: list[dict[str, Any]], values: dict[str, Any]) -> list[tuple[A
             function = _CELL.format(number, case["cell"], ", ".join(names), call)
         parts.append(function)
         parameters.append(names)
-    Path("written_calls.py").write_text("\n\n".join(parts))
-    sys.path.insert(0, str(Path.cwd()))
-    module = importlib.import_module("written_calls")
+    Path(f"written_{family}.py").write_text("\n\n".join(parts))
+    module = importlib.import_module(f"written_{family}")
     return [(getattr(module, f"call_{number}"), names) for number, names in enumerate(parameters)]
 
 
