@@ -133,7 +133,8 @@ def _header(library: Library, view: View | None = None, page: Page | None = None
         names = (("", "all"), *((name, name) for name in view.rank.step_names))
         controls.append(_control(Control("step", "Step", names), view.step))
     if page.with_other:
-        names = (("", "choose a run"), *((each.name, each.name) for each in library.folders() if each.name != run.name))
+        others = [each.name for each in library.folders() if each.name != run.name]
+        names = (("", "choose a run" if others else "no other run"), *((name, name) for name in others))
         controls.append(
             _control(Control("other", "Compare with", names), "" if view.other is None else view.other.name)
         )

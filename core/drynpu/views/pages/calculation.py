@@ -119,6 +119,7 @@ def _by_type(work: pl.DataFrame, view: View) -> Chart:
         "Operations by type",
         lambda: bars(names, values, axis_title="GFLOPs", unit="GFLOPs", height_px=60 + 28 * len(names)),
         f"GFLOPs by type: {text}.",
+        detail="of the step" if view.step else "of the whole recording",
         modelled=_counts_modelled(work, view),
         height_px=340,
     )

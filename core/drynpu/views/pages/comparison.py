@@ -109,7 +109,7 @@ def _tables(found: Comparison, span: str, modelled: bool, columns: Sequence[Colu
 
 def _build(view: View) -> Sequence[Block]:
     if view.other is None:
-        return [Note("Choose the run to compare with above.", EMPTY)]
+        return [Note("Choose the run to compare with above; if there is none, record another in this folder.", EMPTY)]
     same = view.rank.label if view.rank.label in view.other.labels else ""
     return comparison_blocks(view.rank, view.other.rank(same))
 
