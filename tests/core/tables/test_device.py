@@ -47,6 +47,14 @@ def test_the_last_end_of_a_task_and_the_first_start_of_the_next_one_stay_apart()
     assert found.notes == ()
 
 
+def test_a_damaged_time_does_not_mix_two_tasks() -> None:
+    """The highest bit of the start of task 1 is set, so that it reads as a time before all others."""
+    found = pair_tasks(events((3, 1, -10, False), (3, 1, 105, True), (3, 2, 0, False), (3, 2, 3, True)))
+    columns = (found.task_id, found.start_tick, found.end_tick)
+    assert [column.tolist() for column in columns] == [[1, 2], [-10, 0], [105, 3]]
+    assert found.notes == ()
+
+
 def test_a_task_may_end_as_it_starts_and_run_again() -> None:
     found = pair_tasks(
         events(
