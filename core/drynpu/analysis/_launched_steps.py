@@ -10,6 +10,7 @@ import polars as pl
 from attrs import frozen
 
 from drynpu.analysis._overlap import STEP_TRACE
+from drynpu.analysis._overlap_parts import pairs_of
 from drynpu.analysis._steps import launched_ranges
 from drynpu.arrays import I64, Bools
 from drynpu.deliverables.framework_torch.facts import MARK_OPERATOR
@@ -61,13 +62,8 @@ def _work(profile: Profile) -> dict[int, _Work]:
         on_device = pl.col("device_id") == device
         operators = communication.filter(on_device)
         receives = operators["name"].cast(pl.String).str.starts_with(_RECEIVE).to_numpy()
-        found[device] = _Work(_pairs(computing.filter(on_device)), _pairs(operators), receives)
+        found[device] = _Work(pairs_of(computing.filter(on_device)), pairs_of(operators), receives)
     return found
-
-
-def _pairs(rows: pl.DataFrame) -> I64:
-    ends = pl.col("start_ns") + pl.col("duration_ns")
-    return rows.select("start_ns", ends.alias("end_ns")).to_numpy().astype(np.int64).reshape(-1, 2)
 
 
 def _times(work: _Work, step: Mapping[str, Any], first_operator: Any) -> Iterator[tuple[str, int]]:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 
 from drynpu.analysis._kept import once_per_profile, stated_first
+from drynpu.analysis._overlap_parts import (
+    gaps_between,
+    merged_blocks,
+    pairs_of,
+    subtracted_blocks,
+    union_blocks,
+)
 from drynpu.arrays import I64
 from drynpu.tables import Profile, intervals
+from drynpu.tables._stored import Gathered, Stored, stored
 
 COMPUTING, COMMUNICATION = "Computing", "Communication"
 EXPOSED, FREE = "Communication(Not Overlapped)", "Free"
@@ -49,13 +59,13 @@ _NOT_EXTENDING = (
 )
 
 
+_COMMUNICATION_KERNELS = ("AicpuKernel", "AivKernel")
+_TIMES = ("device_id", "start_ns", "duration_ns")
 # Steps are counted from 0, so -1 is free for what lies in none.
 _NO_STEP = -1
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
-@stated_first
-@once_per_profile
 def overlap(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`OVERLAP`: merged intervals per device and kind, none empty, by device, kind, start.
@@ -64,49 +74,61 @@ def overlap(profile: Profile) -> pl.DataFrame:
     excepted), Communication that of communication operations; Free is what neither covers between the first
     and the last event of the device. Copies are neither, so they lie in Free, as in the vendor's analysis.
     """
-    parts = [_device_overlap(profile, device) for device in profile.device_ids]
-    return pl.concat([pl.DataFrame(schema=OVERLAP), *parts])
+    return overlap_table(profile).frame()
 
 
-def _device_overlap(profile: Profile, device: int) -> pl.DataFrame:
-    on_device = pl.col("device_id") == device
-    names = pl.col("name").cast(pl.String)
-    times = ("device_id", "start_ns", "duration_ns")
-    kernels, tasks = profile.compact("kernels", "name", *times), profile.compact("tasks", "kernel_type", *times)
-    compute = kernels.filter(on_device & ~names.str.contains(r"(AicpuKernel|AivKernel)$"))
-    others = tasks.filter(on_device & ~pl.col("kernel_type").cast(pl.String).is_in(_NOT_EXTENDING))
-    computing = intervals.union(_pairs(compute))
-    communication = intervals.union(_pairs(profile.communication_ops.filter(on_device)))
-    bounds = np.concatenate([computing, communication, _pairs(others)])
-    if not len(bounds):
-        return pl.DataFrame(schema=OVERLAP)
-    whole = np.array([[bounds[:, 0].min(), bounds[:, 1].max()]])
-    sets = {
-        COMPUTING: computing,
-        COMMUNICATION: communication,
-        EXPOSED: intervals.subtract(communication, computing),
-        FREE: intervals.subtract(whole, intervals.union(computing, communication)),
-    }
-    return pl.DataFrame(
-        {
-            "device_id": np.full(sum(map(len, sets.values())), device, np.int64),
-            "kind": pl.concat(
-                [pl.repeat(kind, len(pairs), dtype=pl.String, eager=True) for kind, pairs in sets.items()]
-            ),
-            "start_ns": np.concatenate([pairs[:, 0] for pairs in sets.values()]),
-            "end_ns": np.concatenate([pairs[:, 1] for pairs in sets.values()]),
-        },
-        schema=OVERLAP,
-    )
+@once_per_profile
+def overlap_table(profile: Profile) -> Stored:
+    """Return what `overlap` gives as it is kept, for who reads it part by part."""
+    stated = profile.results or {}
+    if "overlap" in stated:
+        return stored(stated["overlap"])
+    pieces = Gathered(OVERLAP)
+    for device in profile.device_ids:
+        for kind, pairs in _device_overlap(profile, device):
+            if not len(pairs):
+                continue
+            columns = {"device_id": device, "kind": kind, "start_ns": pairs[:, 0], "end_ns": pairs[:, 1]}
+            pieces.append(pl.DataFrame(columns, schema=OVERLAP))
+    return pieces.table()
 
 
-def _pairs(rows: pl.DataFrame) -> I64:
-    ends = pl.col("start_ns") + pl.col("duration_ns")
-    return rows.select("start_ns", ends.alias("end_ns")).to_numpy().astype(np.int64).reshape(-1, 2)
+def _device_overlap(profile: Profile, device: int) -> Iterator[tuple[str, I64]]:
+    """Yield the intervals of a device in parts, kind by kind."""
+    computing = union_blocks(_computing(profile, device))
+    communication = intervals.union(pairs_of(profile.communication_ops.filter(pl.col("device_id") == device)))
+    busy = [*computing, communication] if len(communication) else computing
+    bounds = [(block[0, 0], block[-1, 1]) for block in busy]
+    bounds += [(pairs[:, 0].min(), pairs[:, 1].max()) for pairs in _others(profile, device)]
+    if not bounds:
+        return
+    begin, end = int(min(first for first, _ in bounds)), int(max(last for _, last in bounds))
+    for block in computing:
+        yield COMPUTING, block
+    yield COMMUNICATION, communication
+    for block in subtracted_blocks(communication, computing):
+        yield EXPOSED, block
+    for block in gaps_between(merged_blocks(computing, communication), begin, end):
+        yield FREE, block
+
+
+def _computing(profile: Profile, device: int) -> Iterator[I64]:
+    name = pl.col("name")
+    communicates = pl.any_horizontal(name.str.ends_with(suffix) for suffix in _COMMUNICATION_KERNELS)
+    for part in profile.table("kernels").slices("name", *_TIMES):
+        yield pairs_of(part.filter((pl.col("device_id") == device) & ~communicates))
+
+
+def _others(profile: Profile, device: int) -> Iterator[I64]:
+    """Yield tasks that stretch the range by themselves, none of the parts empty."""
+    for part in profile.table("tasks").slices("kernel_type", *_TIMES):
+        pairs = pairs_of(part.filter((pl.col("device_id") == device) & ~pl.col("kernel_type").is_in(_NOT_EXTENDING)))
+        if len(pairs):
+            yield pairs
 
 
 @stated_first
-def step_trace(profile: Profile, ranges: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
+def step_trace(profile: Profile, ranges: pl.DataFrame, overlaps: Stored | pl.DataFrame) -> pl.DataFrame:
     """
     Return table :data:`STEP_TRACE`, by device and step; one row with step ``""`` where *ranges* is empty.
 
@@ -120,15 +142,15 @@ def step_trace(profile: Profile, ranges: pl.DataFrame, overlaps: pl.DataFrame) -
     ranges:
         Table of ``step_ranges``.
     overlaps:
-        Table of :func:`overlap`.
+        Table of :func:`overlap`, or of :func:`overlap_table`.
     """
-    events = _assign(overlaps, ranges)
-    if not events.height:
+    sums = _step_sums(stored(overlaps), ranges)
+    if not sums.height:
         return pl.DataFrame(schema=STEP_TRACE)
     received = profile.communication_ops.filter(pl.col("name").str.to_lowercase().str.starts_with("hcom_receive"))
     bubbles = _assign(received.with_columns((pl.col("start_ns") + pl.col("duration_ns")).alias("end_ns")), ranges)
     bubble = bubbles.group_by("device_id", "step_id").agg(_LENGTH.sum().alias("bubble"))
-    sums = _step_sums(events).join(bubble, on=["device_id", "step_id"], how="left")
+    sums = sums.join(bubble, on=["device_id", "step_id"], how="left")
     no_step = pl.col("step_id") == _NO_STEP
     columns = {
         "computing_us": pl.col("computing"),
@@ -153,21 +175,28 @@ def step_trace(profile: Profile, ranges: pl.DataFrame, overlaps: pl.DataFrame) -
     )
 
 
-def _step_sums(events: pl.DataFrame) -> pl.DataFrame:
-    """Return per device and step the time of each kind (ns) and the bounds of the events."""
-    names = zip(("computing", "communication", "exposed", "free"), OVERLAP_KINDS, strict=True)
+def _step_sums(overlaps: Stored, ranges: pl.DataFrame) -> pl.DataFrame:
+    """Return per device and step the time of each kind (ns) and the bounds of its pieces, summed part by part."""
+    names = dict(zip(("computing", "communication", "exposed", "free"), OVERLAP_KINDS, strict=True))
     busy = pl.col("kind").is_in([COMPUTING, COMMUNICATION])
-    return events.group_by("device_id", "step_id", "host_start_ns").agg(
-        *(_LENGTH.filter(pl.col("kind") == kind).sum().alias(name) for name, kind in names),
-        pl.col("start_ns").min().alias("first"),
-        pl.col("end_ns").max().alias("last"),
-        pl.col("start_ns").filter(busy).min().alias("first_busy"),
+    keys = ("device_id", "step_id", "host_start_ns")
+    parts = pl.concat(
+        _assign(part, ranges)
+        .group_by(keys)
+        .agg(
+            *(_LENGTH.filter(pl.col("kind") == kind).sum().alias(name) for name, kind in names.items()),
+            pl.col("start_ns").min().alias("first"),
+            pl.col("end_ns").max().alias("last"),
+            pl.col("start_ns").filter(busy).min().alias("first_busy"),
+        )
+        for part in overlaps.slices()
     )
+    return parts.group_by(keys).agg(pl.col(*names).sum(), pl.col("first", "first_busy").min(), pl.col("last").max())
 
 
 def _host_origin(profile: Profile) -> pl.Expr:
     """Return where preparing begins: the step's host start, without steps the first operator; null if neither."""
-    return pl.coalesce("host_start_ns", pl.lit(profile.host_ops["start_ns"].min(), pl.Int64))
+    return pl.coalesce("host_start_ns", pl.lit(profile.compact("host_ops", "start_ns")["start_ns"].min(), pl.Int64))
 
 
 def _assign(events: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:

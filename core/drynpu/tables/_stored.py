@@ -235,7 +235,7 @@ class Stored:
     def ordered(self, *by: str, descending: tuple[bool, ...] = ()) -> Stored:
         """Return the rows in the order of columns; those that are equal there stay in the order they have."""
         keys = self._kept(by)
-        if not any(descending) and len(by) == 1 and keys.to_series().is_sorted():
+        if not any(descending) and _in_order(keys):
             return self
         order = keys.select(pl.arg_sort_by(*by, descending=list(descending) or False, maintain_order=True)).to_series()
         del keys
@@ -312,6 +312,19 @@ def stored(table: Stored | pl.DataFrame) -> Stored:
 def filed(table: Stored | pl.DataFrame) -> Stored:
     """Return a table that lies in a file if it is long."""
     return stored(table).filed()
+
+
+def _in_order(keys: pl.DataFrame) -> bool:
+    """Return whether rows stand in the order of numbers, the first column first; sorting takes ten times the room."""
+    equal = np.ones(max(keys.height - 1, 0), bool)
+    for column in keys:
+        if column.null_count():
+            return False
+        values = column.to_numpy()
+        if bool((equal & (values[1:] < values[:-1])).any()):
+            return False
+        equal &= values[1:] == values[:-1]
+    return True
 
 
 def _height(value: object) -> int:

@@ -11,7 +11,7 @@ import contextlib
 import gzip
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeAlias, cast
+from typing import BinaryIO, TypeAlias, cast
 
 import orjson
 import polars as pl
@@ -20,6 +20,7 @@ from polars.selectors import categorical
 
 from drynpu._errors import OutputError
 from drynpu.writers._files import new_file
+from drynpu.writers._text_table import Rows
 
 _CHUNK_ROWS = 32_768
 _NEEDS_ESCAPE = r'["\\\x00-\x1f]'
@@ -49,17 +50,6 @@ class Present:
 
 Value: TypeAlias = "str | pl.Expr | tuple[str | pl.Expr, ...] | Mapping[str, Value] | Present"
 """JSON text, an expression that yields JSON text, a concatenation of those, an object, or optional members."""
-
-
-class Rows(Protocol):
-    """A table whose rows are made part by part: a frame, or a long table of a profile."""
-
-    @property
-    def height(self) -> int:
-        """Number of rows."""
-
-    def slice(self, offset: int, count: int, /) -> pl.DataFrame:
-        """Return *count* rows from *offset* on, or those that are left."""
 
 
 @frozen

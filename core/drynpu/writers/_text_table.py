@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import polars as pl
 from attrs import evolve, frozen
@@ -11,6 +11,17 @@ from polars.selectors import categorical
 
 CHUNK_ROWS = 65_536
 """Rows that are text at one time: some 50 MB of an op_summary with all its counters."""
+
+
+class Rows(Protocol):
+    """A table whose rows are made part by part: a frame, or a long table of a profile."""
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+
+    def slice(self, offset: int, count: int, /) -> pl.DataFrame:
+        """Return *count* rows from *offset* on, or those that are left."""
 
 
 @frozen(eq=False)
@@ -28,7 +39,7 @@ class TextTable:
     plain: frozenset[str] = frozenset()
 
     @classmethod
-    def from_rows(cls, rows: pl.DataFrame, columns: Iterable[pl.Expr], plain: Iterable[str] = ()) -> TextTable:
+    def from_rows(cls, rows: pl.DataFrame | Rows, columns: Iterable[pl.Expr], plain: Iterable[str] = ()) -> TextTable:
         """Return the table whose cells are *columns* of *rows*; each looks at its own row only, texts as such."""
         shown = list(columns)
 

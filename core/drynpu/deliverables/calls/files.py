@@ -21,4 +21,4 @@ def db_rows(profile: Profile) -> Rows:
         pl.col("connection_id").alias("connectionId"),
         call_name().replace("", UNKNOWN),
     ]
-    yield "CANN_API", TextTable.from_rows(profile.compact("api"), columns)
+    yield "CANN_API", TextTable.from_rows(profile.table("api"), columns)

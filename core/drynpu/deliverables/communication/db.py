@@ -24,7 +24,7 @@ def db_rows(profile: Profile) -> Rows:
     rows = profile.frame("communication_tasks")
     if rows.height:
         ids = find_task_ids(rows, numbered_tasks(profile))
-        yield "COMMUNICATION_TASK_INFO", _tasks(rows.with_columns(ids), operations)
+        yield "COMMUNICATION_TASK_INFO", _tasks(rows.with_columns(ids.cast(pl.Int64)), operations)
 
 
 def _operations(operations: pl.DataFrame) -> pl.DataFrame:

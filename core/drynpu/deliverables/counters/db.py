@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from drynpu.deliverables._db_columns import Rows
 from drynpu.deliverables._units import GB
-from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids, numbered_tasks
+from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids
 from drynpu.kernels import absent_columns
 from drynpu.tables import Profile
-from drynpu.writers._text_table import TextTable
 
 _CORE_TIMES = {"aicore_time(us)": "total_time", "aiv_time(us)": "aiv_total_time"}
 _NS_PER_US = 1000.0
@@ -28,20 +29,27 @@ def db_rows(profile: Profile) -> Rows:
     columns = [name for name in profile.pmu_columns if name not in _FROM_DURATION]
     if not columns or profile.level == "level0" or not profile.platform.stars:
         return
-    ids = kernel_task_ids(profile, numbered_tasks(profile))
     for column in columns:
         name, scale = counter_name(column, split="aiv_time(us)" in profile.pmu_columns)
-        value = pl.col(column).cast(pl.Float64).fill_nan(None).alias("value")
-        rows = profile.compact("kernels", column).select(ids.alias(TASK_ID), value).drop_nulls()
-        yield _named(rows, name, pl.col("value") * scale)
-    counted = profile.compact("kernels", columns[0]).select(ids.alias(TASK_ID), pl.col(columns[0])).drop_nulls()
+        for rows in _counted(profile, column, pl.col(column).cast(pl.Float64).fill_nan(None)):
+            yield _named(rows, name, pl.col("value") * scale)
     known = profile.aic_metrics in profile.platform.counter_groups
     for column in absent_columns(profile.aic_metrics, profile.platform) if known else ():
-        yield _named(counted, counter_name(column, split=True)[0], pl.lit(0.0).alias("value"))
+        for rows in _counted(profile, columns[0], pl.col(columns[0])):
+            yield _named(rows, counter_name(column, split=True)[0], pl.lit(0.0).alias("value"))
 
 
-def _named(rows: pl.DataFrame, name: str, value: pl.Expr) -> tuple[str, TextTable]:
-    return "TASK_PMU_INFO", TextTable.from_rows(rows, [pl.col(TASK_ID), pl.lit(name).alias("name"), value])
+def _counted(profile: Profile, column: str, value: pl.Expr) -> Iterator[pl.DataFrame]:
+    """Yield part by part the kernels that have a value of a counter, by the numbers of their tasks."""
+    ids, offset = kernel_task_ids(profile), 0
+    for part in profile.table("kernels").slices(column):
+        numbers = ids.slice(offset, part.height).cast(pl.Int64).alias(TASK_ID)
+        yield part.select(numbers, value.alias("value")).drop_nulls()
+        offset += part.height
+
+
+def _named(rows: pl.DataFrame, name: str, value: pl.Expr) -> tuple[str, pl.DataFrame]:
+    return "TASK_PMU_INFO", rows.select(TASK_ID, pl.lit(name, pl.String).alias("name"), value)
 
 
 def counter_name(column: str, *, split: bool) -> tuple[str, float]:

@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.analysis import OVERLAP_KINDS, overlap
+from drynpu.analysis import OVERLAP_KINDS
+from drynpu.analysis._overlap import overlap_table
 from drynpu.deliverables._counter_layers import Block, layer_head
 from drynpu.deliverables._db_columns import Rows
 from drynpu.deliverables.overlap.facts import OVERLAP_LAYER
 from drynpu.tables import Profile
+from drynpu.tables._stored import Stored
 from drynpu.writers._events import duration_event
 from drynpu.writers._json import Events, JsonStyle, Value
 from drynpu.writers._layers import Thread, layer_pids
 from drynpu.writers._numbers import Writer
+from drynpu.writers._text_table import TextTable
 
 _NUMBER = pl.col("kind").replace_strict(list(OVERLAP_KINDS), list(range(len(OVERLAP_KINDS))), return_dtype=pl.Int64)
 """Of a kind: its thread in the timeline, its type in the database."""
@@ -22,27 +25,36 @@ _NUMBER = pl.col("kind").replace_strict(list(OVERLAP_KINDS), list(range(len(OVER
 
 def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
     """Yield one event per piece of time, on the thread of its kind."""
-    pieces = overlap(profile)
-    if pieces.is_empty():
+    pieces = overlap_table(profile)
+    if not pieces.height:
         return
     threads = [Thread(tid, kind, tid) for tid, kind in enumerate(OVERLAP_KINDS)]
-    yield from layer_head(profile.pid, OVERLAP_LAYER, pieces, style, threads)
-    rows = pieces.with_columns(_NUMBER.alias("tid"), (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"))
+    devices = pl.DataFrame({"device_id": sorted(_devices(pieces))})
+    yield from layer_head(profile.pid, OVERLAP_LAYER, devices, style, threads)
     args: dict[str, Value] | None = {} if writer is Writer.NATIVE else None
     members = duration_event(pl.col("kind"), layer_pids(profile.pid, OVERLAP_LAYER), pl.col("tid"), args)
-    yield Events(rows, members, ("kind",))
+    yield Events(pieces, members, ("kind",), prepare=_with_thread)
+
+
+def _with_thread(pieces: pl.DataFrame) -> pl.DataFrame:
+    return pieces.with_columns(_NUMBER.alias("tid"), (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"))
+
+
+def _devices(pieces: Stored) -> set[int]:
+    return {number for part in pieces.slices("device_id") for number in part["device_id"].unique().to_list()}
 
 
 def db_rows(profile: Profile) -> Rows:
     """Yield one row per piece of time."""
-    pieces = overlap(profile).with_row_index("id")
-    yield (
-        "OVERLAP_ANALYSIS",
-        pieces.select(
-            pl.col("id").cast(pl.Int64),
+    pieces = overlap_table(profile)
+
+    def make(offset: int, count: int) -> pl.DataFrame:
+        return pieces.slice(offset, count).select(
+            pl.int_range(offset, offset + pl.len(), dtype=pl.Int64).alias("id"),
             pl.col("device_id").alias("deviceId"),
             pl.col("start_ns").alias("startNs"),
             pl.col("end_ns").alias("endNs"),
             _NUMBER.alias("type"),
-        ),
-    )
+        )
+
+    yield "OVERLAP_ANALYSIS", TextTable(tuple(make(0, 0).columns), pieces.height, make)

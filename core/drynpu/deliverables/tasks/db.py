@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from polars.selectors import categorical
+from attrs import frozen
 
 from drynpu.deliverables._db_columns import Rows, text_or_unknown
 from drynpu.deliverables._db_enums import ENUMS, OTHER
 from drynpu.deliverables.marks.db import mark_connection
-from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids, numbered_tasks
+from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids, numbered_tasks, task_numbers
 from drynpu.deliverables.tasks.facts import SCHEDULING_SUFFIX
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
+from drynpu.tables._stored import Stored
 from drynpu.tables.intervals import innermost
 from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers._text_table import Rows as TextRows
 from drynpu.writers._text_table import TextTable
 
 _MARK_TYPE, _COPY_TYPE = "MsTx", "MEMCPY_ASYNC"
@@ -26,7 +28,10 @@ _TENSOR_COLUMNS = {
     for side in ("input", "output")
     for title, part in (("Formats", "formats"), ("DataTypes", "dtypes"), ("Shapes", "shapes"))
 }
-_TASK_COLUMNS = ("duration_ns", "connection_id", "launch_type", "model_id", "copy_bytes", "copy_kind")
+_TASK_COLUMNS = (
+    *("device_id", "stream_id", "task_id", "context_id", "start_ns"),
+    *("duration_ns", "connection_id", "launch_type", "model_id"),
+)
 _KERNEL_COLUMNS = (
     *("name", "op_type", "op_state", "task_type", "block_num", "mix_block_num", "hf32"),
     *_TENSOR_COLUMNS.values(),
@@ -35,51 +40,100 @@ _KERNEL_COLUMNS = (
 
 def db_rows(profile: Profile) -> Rows:
     """Yield tasks, kernels and copies; at level0 what operator information would tell of kernels is ``N/A``."""
-    tasks = _copies_as_called(numbered_tasks(profile, *_TASK_COLUMNS), profile.api)
-    yield "TASK", _tasks(tasks, profile.pid)
+    tasks = numbered_tasks(profile)
+    callers = _callers(tasks, profile.table("api"))
+    every = _TaskRows(tasks, callers)
+    yield "TASK", _tasks(every, profile.pid)
     marks = _marks(profile, tasks.height)
     yield "TASK", _tasks(marks, profile.pid)
-    yield "TASK", _tasks(_around_contexts(tasks, tasks.height + marks.height), profile.pid)
+    whole = _TaskRows(tasks, callers, _in_contexts(tasks), tasks.height + marks.height)
+    yield "TASK", _tasks(whole, profile.pid)
     detailed = profile.level != "level0"
-    ids = kernel_task_ids(profile, tasks)
-    kernels = profile.compact("kernels", *_KERNEL_COLUMNS).with_columns(ids.alias(TASK_ID))
-    schedules = kernels.select(pl.col("name").cast(pl.String).str.ends_with(SCHEDULING_SUFFIX)).to_series()
-    computing = kernels if not schedules.any() else kernels.filter(~schedules)
+    computing, schedules = _chosen_kernels(profile)
     yield "COMPUTE_TASK_INFO", _compute(computing, detailed=detailed)
-    yield "COMMUNICATION_SCHEDULE_TASK_INFO", _schedules(kernels.filter(schedules), detailed=detailed)
+    yield "COMMUNICATION_SCHEDULE_TASK_INFO", _schedules(schedules, detailed=detailed)
     yield "MEMCPY_INFO", _copies(tasks)
 
 
-def _copies_as_called(tasks: pl.DataFrame, api: pl.DataFrame) -> pl.DataFrame:
+@frozen(eq=False)
+class _TaskRows:
+    """Tasks of `numbered_tasks`, all or chosen ones, as TASK shows them; made part by part."""
+
+    tasks: Stored
+    callers: pl.DataFrame
+    chosen: pl.Series | None = None
+    first_id: int = 0
+    """Chosen tasks stand there once more, as what they ran in, and are numbered from here."""
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return self.tasks.height if self.chosen is None else self.chosen.len()
+
+    def slice(self, offset: int, count: int, /) -> pl.DataFrame:
+        """Return *count* rows from *offset* on, or those that are left."""
+        if self.chosen is None:
+            rows = self.tasks.slice(offset, count, *_TASK_COLUMNS)
+        else:
+            rows = self.tasks.gather(self.chosen.slice(offset, count), *_TASK_COLUMNS)
+            rows = rows.with_columns(pl.lit(NO_CONTEXT, pl.Int64).alias("context_id"))
+        return _as_called(rows.with_columns(task_numbers(self.first_id + offset)), self.callers)
+
+
+def _callers(tasks: Stored, calls: Stored) -> pl.DataFrame:
+    """
+    Return the call around that of the runtime for the connection of each copy that has one.
+
+    Columns: ``connection_id`` of the copy, ``caller`` (the connection of the call around it), ``from_acl``.
+    """
+    is_copy = pl.col("launch_type") == _COPY_TYPE
+    copied = pl.concat(
+        part.filter(is_copy)["connection_id"].unique() for part in tasks.slices("launch_type", "connection_id")
+    ).unique()
+    columns = ("connection_id", "level", "start_ns", "end_ns", "tid")
+    runtime = pl.concat(
+        part.filter(pl.col("connection_id").is_in(copied.implode())).select("connection_id", "start_ns", "tid")
+        for part in calls.slices(*columns)
+    )
+    begun = runtime["start_ns"].sort()
+    callers = pl.concat(
+        part.filter(pl.col("level").is_in(_CALLERS) & _may_hold(part, begun)) for part in calls.slices(*columns)
+    )
+    around = innermost(
+        *(callers[name].to_numpy() for name in ("start_ns", "end_ns", "tid")),
+        *(runtime[name].to_numpy() for name in ("start_ns", "tid")),
+    )
+    caller = callers[np.maximum(around, 0)] if callers.height else callers.clear(runtime.height)
+    return runtime.select(
+        "connection_id",
+        caller["connection_id"].alias("caller"),
+        (caller["level"] == _ACL).alias("from_acl"),
+    ).filter(pl.Series(around >= 0))
+
+
+def _may_hold(calls: pl.DataFrame, begun: pl.Series) -> pl.Series:
+    """Return the calls in which something of *begun* (times in order) begins; only these can be around it."""
+    low = begun.search_sorted(calls["start_ns"], side="left")
+    return low < begun.search_sorted(calls["end_ns"], side="right")
+
+
+def _as_called(tasks: pl.DataFrame, callers: pl.DataFrame) -> pl.DataFrame:
     """
     Return tasks whose copies belong to the call around the runtime's, where there is one.
 
     A call of ACL is in no model, whatever is being executed around it (Ascend/msprof tree_analyzer.cpp).
     """
-    copies = tasks.select("connection_id", pl.col("launch_type").cast(pl.String)).filter(
-        pl.col("launch_type") == _COPY_TYPE
-    )
-    calls = api.filter(pl.col("level").cast(pl.String).is_in(_CALLERS))
-    runtime = api.filter(pl.col("connection_id").is_in(copies["connection_id"].implode()))
-    around = innermost(
-        *(calls[name].to_numpy() for name in ("start_ns", "end_ns", "tid")),
-        *(runtime[name].to_numpy() for name in ("start_ns", "tid")),
-    )
-    caller = calls[np.maximum(around, 0)] if calls.height else calls.clear(runtime.height)
-    known = runtime.select(
-        "connection_id",
-        caller["connection_id"].alias("caller"),
-        (caller["level"].cast(pl.String) == _ACL).alias("from_acl"),
-    ).filter(pl.Series(around >= 0))
-    is_copy = pl.col("launch_type").cast(pl.String) == _COPY_TYPE
-    found = tasks.join(known, on="connection_id", how="left", maintain_order="left")
+    if callers.is_empty():
+        return tasks
+    is_copy = pl.col("launch_type") == _COPY_TYPE
+    found = tasks.join(callers, on="connection_id", how="left", maintain_order="left")
     return found.with_columns(
         pl.when(is_copy & pl.col("from_acl")).then(NO_MODEL).otherwise("model_id").alias("model_id"),
         pl.when(is_copy).then(pl.coalesce("caller", "connection_id")).otherwise("connection_id").alias("connection_id"),
     ).drop("caller", "from_acl")
 
 
-def _tasks(tasks: pl.DataFrame, pid: int) -> TextTable:
+def _tasks(tasks: pl.DataFrame | TextRows, pid: int) -> TextTable:
     start = pl.col("start_ns")
     columns = [
         start.alias("startNs"),
@@ -112,15 +166,49 @@ def _marks(profile: Profile, first_id: int) -> pl.DataFrame:
     )
 
 
-def _around_contexts(tasks: pl.DataFrame, first_id: int) -> pl.DataFrame:
-    """Return the tasks that ran in a context as the whole that the scheduler saw; genuine databases have both."""
-    whole = tasks.filter(pl.col("context_id") != NO_CONTEXT).drop(TASK_ID)
-    return whole.with_row_index(TASK_ID, offset=first_id).with_columns(
-        pl.col(TASK_ID).cast(pl.Int64), pl.lit(NO_CONTEXT, pl.Int64).alias("context_id")
+def _in_contexts(tasks: Stored) -> pl.Series:
+    """Return the rows of tasks that ran in a context; genuine databases have the whole that the scheduler saw, too."""
+    flags = pl.concat(
+        part.select(pl.col("context_id") != NO_CONTEXT).to_series() for part in tasks.slices("context_id")
     )
+    return flags.arg_true()
 
 
-def _compute(kernels: pl.DataFrame, *, detailed: bool) -> TextTable:
+@frozen(eq=False)
+class _KernelRows:
+    """Chosen kernels (None: all) with the ``globalTaskId`` of their tasks; made part by part."""
+
+    kernels: Stored
+    ids: pl.Series
+    chosen: pl.Series | None
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return self.kernels.height if self.chosen is None else self.chosen.len()
+
+    def slice(self, offset: int, count: int, /) -> pl.DataFrame:
+        """Return *count* rows from *offset* on, or those that are left."""
+        if self.chosen is None:
+            rows, ids = self.kernels.slice(offset, count, *_KERNEL_COLUMNS), self.ids.slice(offset, count)
+        else:
+            places = self.chosen.slice(offset, count)
+            rows, ids = self.kernels.gather(places, *_KERNEL_COLUMNS), self.ids[places]
+        return rows.with_columns(ids.cast(pl.Int64).alias(TASK_ID))
+
+
+def _chosen_kernels(profile: Profile) -> tuple[_KernelRows, _KernelRows]:
+    """Return the kernels that compute, and those that only schedule communication; those whose task is known."""
+    kernels, ids = profile.table("kernels"), kernel_task_ids(profile)
+    schedules = pl.concat(
+        part.select(pl.col("name").str.ends_with(SCHEDULING_SUFFIX)).to_series() for part in kernels.slices("name")
+    )
+    known = ids.is_not_null()
+    computing = None if known.all() and not schedules.any() else (known & ~schedules).arg_true()
+    return _KernelRows(kernels, ids, computing), _KernelRows(kernels, ids, (known & schedules).arg_true())
+
+
+def _compute(kernels: _KernelRows, *, detailed: bool) -> TextTable:
     unknown = pl.lit(UNKNOWN)
     hf32 = pl.when(pl.col("hf32")).then(pl.lit("YES")).otherwise(pl.lit("NO"))
     texts = {"taskType": text_or_unknown("task_type"), "opType": text_or_unknown("op_type")}
@@ -139,11 +227,7 @@ def _compute(kernels: pl.DataFrame, *, detailed: bool) -> TextTable:
         *((value if detailed else unknown).alias(title) for title, value in texts.items()),
         *(unknown.alias(title) for title in ("attrInfo", "gridDim", "blockDim")),
     ]
-    return TextTable.from_rows(_identified(kernels), columns)
-
-
-def _identified(kernels: pl.DataFrame) -> pl.DataFrame:
-    return kernels.filter(pl.col(TASK_ID).is_not_null()) if kernels[TASK_ID].null_count() else kernels
+    return TextTable.from_rows(kernels, columns)
 
 
 def _shape(name: str) -> pl.Expr:
@@ -153,23 +237,28 @@ def _shape(name: str) -> pl.Expr:
     return pl.when(absent).then(pl.lit(UNKNOWN)).otherwise(quoted)
 
 
-def _schedules(kernels: pl.DataFrame, *, detailed: bool) -> pl.DataFrame:
+def _schedules(kernels: _KernelRows, *, detailed: bool) -> TextTable:
     """Return the tasks that only schedule communication."""
     titles = {"taskType": "task_type", "opType": "op_type"}
-    texts = _identified(kernels).with_columns(categorical().cast(pl.String))
-    return texts.select(
+    columns = [
         text_or_unknown("name").alias("name"),
-        TASK_ID,
+        pl.col(TASK_ID),
         *((text_or_unknown(name) if detailed else pl.lit(UNKNOWN)).alias(title) for title, name in titles.items()),
-    )
+    ]
+    return TextTable.from_rows(kernels, columns)
 
 
-def _copies(tasks: pl.DataFrame) -> pl.DataFrame:
+def _copies(tasks: Stored) -> pl.DataFrame:
     """Return the tasks that the host launched as copies; those of collectives state neither size nor direction."""
     kinds = ENUMS["ENUM_MEMCPY_OPERATION"]
-    asynchronous = pl.col("launch_type").cast(pl.String) == _COPY_TYPE
-    return tasks.filter(pl.col("copy_bytes").is_not_null() | asynchronous).select(
+    is_copy = pl.col("copy_bytes").is_not_null() | (pl.col("launch_type") == _COPY_TYPE)
+    shown = (
         TASK_ID,
         pl.col("copy_bytes").fill_null(0).alias("size"),
         pl.when(pl.col("copy_kind").is_in(list(kinds))).then("copy_kind").otherwise(OTHER).alias("memcpyOperation"),
     )
+    parts, offset = [], 0
+    for part in tasks.slices("copy_bytes", "copy_kind", "launch_type"):
+        parts.append(part.with_columns(task_numbers(offset)).filter(is_copy).select(shown))
+        offset += part.height
+    return pl.concat(parts)

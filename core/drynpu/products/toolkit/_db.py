@@ -97,10 +97,6 @@ def _run_rows(profile: Profile) -> Rows:
 
 def has_toolkit_data(profile: Profile) -> bool:
     """Tell whether the toolkit recorded anything."""
-    recorded = (
-        profile.compact("api", "connection_id"),
-        profile.compact("tasks", "connection_id"),
-        profile.communication_ops,
-        *profile.group_tables.values(),
-    )
-    return any(not table.is_empty() for table in recorded)
+    tables = (profile.communication_ops, *profile.group_tables.values())
+    long = (profile.table("api"), profile.table("tasks"))
+    return any(table.height for table in tables) or any(table.height for table in long)

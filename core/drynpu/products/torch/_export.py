@@ -17,11 +17,11 @@ from drynpu.analysis import (
     op_statistic,
     operator_details,
     operator_memory,
-    overlap,
     step_ranges,
     step_trace,
     steps_at,
 )
+from drynpu.analysis._overlap import overlap_table
 from drynpu.deliverables.communication._layer import operation_threads
 from drynpu.deliverables.record_group import RecordGroup, iter_layers, torch_csv_tables, torch_documents
 from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
@@ -178,7 +178,7 @@ def _device_tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[
     summary = plain_op_summary(profile, writer)
     steps = None if ranges.is_empty() else (lambda starts: steps_at(starts, ranges).cast(pl.String))
     yield "kernel_details.csv", kernel_details(summary, steps, level=profile.level)
-    yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlap(profile)))
+    yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlap_table(profile)))
     yield "task_time.csv", task_time_table(profile.table("tasks"), writer)
     if profile.level != "level0":
         yield "op_statistic.csv", op_statistic_table(op_statistic(profile), writer)

@@ -11,6 +11,7 @@ import pytest
 
 from drynpu.analysis import OVERLAP
 from drynpu.deliverables.overlap import files
+from drynpu.tables._stored import stored
 from drynpu.writers._json import COMPACT, write_trace
 from drynpu.writers._numbers import Writer
 
@@ -20,7 +21,7 @@ def test_overlap_names_all_threads_and_has_arguments_by_writer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: Writer, tail: str
 ) -> None:
     pieces = pl.DataFrame([(1, "Free", 1_000_000, 1_500_000)], schema=OVERLAP, orient="row")
-    monkeypatch.setattr(files, "overlap", lambda profile: pieces)
+    monkeypatch.setattr(files, "overlap_table", lambda profile: stored(pieces))
     profile: Any = type("Process", (), {"pid": 4321})
     assert write_trace(tmp_path / "t.json", files.layers(profile, COMPACT, writer), COMPACT)
     found = (tmp_path / "t.json").read_text(encoding="utf-8")
@@ -34,4 +35,5 @@ def test_overlap_names_all_threads_and_has_arguments_by_writer(
     assert events[-1]["pid"] == 4321 << 10 | 31 << 5 | 1
     assert (events[-1]["tid"], events[-1]["dur"]) == (3, 500.0)
     assert found.endswith(tail)
-    assert next(files.db_rows(profile))[1].rows() == [(0, 1, 1_000_000, 1_500_000, 3)]
+    ((_, rows),) = files.db_rows(profile)
+    assert rows.frame().rows() == [(0, 1, 1_000_000, 1_500_000, 3)]

@@ -18,9 +18,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from drynpu.deliverables.registry import GROUPS, schemas
-from drynpu.deliverables.tasks.db import _around_contexts
+from drynpu.deliverables.tasks.db import _in_contexts, _TaskRows
 from drynpu.options import Level, Switches
 from drynpu.products import export_msprof_db, load_profile
+from drynpu.tables import TASKS
+from drynpu.tables._stored import stored
 
 Both = Callable[..., SimpleNamespace]
 
@@ -272,9 +274,14 @@ def test_what_runs_in_a_context_is_there_as_a_whole_too() -> None:
     A genuine database (torch_db_level1 of 2025) has for the kernel with ids 2, 11112 a row with context 4294967295 from
     1736410576421822690 to 1736410576421839830, and one with context 0 inside it.
     """
-    times = {"start_ns": [5, 1736410576421822690], "duration_ns": [1, 17_140]}
-    tasks = pl.DataFrame({"globalTaskId": [0, 1], "context_id": [4_294_967_295, 0], "task_id": [7, 11_112], **times})
-    (whole,) = _around_contexts(tasks, 40).rows(named=True)
+    rows = [
+        {"context_id": 4_294_967_295, "task_id": 7, "start_ns": 5, "duration_ns": 1},
+        {"context_id": 0, "task_id": 11_112, "start_ns": 1736410576421822690, "duration_ns": 17_140},
+    ]
+    tasks = stored(pl.DataFrame(rows, schema=TASKS))
+    found = _TaskRows(tasks, pl.DataFrame(), _in_contexts(tasks), first_id=40)
+    assert found.height == 1
+    (whole,) = found.slice(0, 5).select("globalTaskId", *rows[0]).rows(named=True)
     assert whole == {
         "globalTaskId": 40,
         "context_id": 4_294_967_295,

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import polars as pl
 
-from drynpu.deliverables.tasks.db import _copies_as_called
+from drynpu.deliverables.tasks.db import _as_called, _callers
 from drynpu.tables import Profile
+from drynpu.tables._stored import stored
 
 
 def test_copies_belong_to_the_call_around_the_runtime() -> None:
@@ -35,10 +36,10 @@ def test_copies_belong_to_the_call_around_the_runtime() -> None:
             "model_id": [9, 9, none, 9, none],
         }
     )
-    found = _copies_as_called(tasks, api)
+    found = _as_called(tasks, _callers(stored(tasks), stored(api)))
     assert found["connection_id"].to_list() == [2, 1, 6, 8, -1]
     assert found["model_id"].to_list() == [none, 9, none, 9, none]
-    assert _copies_as_called(tasks, api.clear()).equals(tasks)
+    assert _as_called(tasks, _callers(stored(tasks), stored(api.clear()))).equals(tasks)
 
 
 def test_both_paths_of_the_toolkit_read_the_direction(record: Callable[[], Profile]) -> None:
