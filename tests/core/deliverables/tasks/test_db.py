@@ -14,9 +14,8 @@ UNKNOWN = "N/A"
 
 @pytest.mark.parametrize(("detailed", "kind"), [(True, ("AI_CPU", "Reduce")), (False, (UNKNOWN, UNKNOWN))])
 def test_what_schedules_communication_is_described_above_level0(detailed: bool, kind: tuple[str, str]) -> None:
-    kernels = pl.DataFrame(
-        {"name": ["none", "one", ""], "task_type": ["x", "AI_CPU", ""], "op_type": ["y", "Reduce", None]}, schema=KERNELS
-    )  # fmt: skip
+    columns = {"name": ["none", "one", ""], "task_type": ["x", "AI_CPU", ""], "op_type": ["y", "Reduce", None]}
+    kernels = pl.DataFrame(pl.DataFrame(columns).rows(named=True), schema=KERNELS)
     rows = _KernelRows(stored(kernels), pl.Series([None, 5, 6]), pl.Series([1, 2]))
     assert _schedules(rows, detailed=detailed).frame().rows() == [
         ("one", 5, *kind),
@@ -30,7 +29,8 @@ def test_shapes_stand_in_quotes_where_there_are_tensors() -> None:
 
 
 def test_tasks_of_a_context_stand_there_as_a_whole_again() -> None:
-    tasks = stored(pl.DataFrame({"context_id": [NO_CONTEXT, 4, 0], "start_ns": [7, 8, 9]}, schema=TASKS))
+    rows = [{"context_id": context, "start_ns": start} for context, start in ((NO_CONTEXT, 7), (4, 8), (0, 9))]
+    tasks = stored(pl.DataFrame(rows, schema=TASKS))
     whole = _TaskRows(tasks, pl.DataFrame(), _in_contexts(tasks), 30).slice(0, 2)
     assert whole.select("globalTaskId", "context_id", "start_ns").rows() == [(30, NO_CONTEXT, 8), (31, NO_CONTEXT, 9)]
 
