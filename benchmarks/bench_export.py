@@ -36,6 +36,7 @@ from drynpu.tables import (
     QUEUE,
     TASKS,
 )
+from drynpu.tables._stored import Stored, with_codes
 from drynpu.writers._files import write_csv
 from drynpu.writers._json import SPACED, write_trace
 from drynpu.writers._numbers import Writer
@@ -56,8 +57,8 @@ def frame(schema: pl.Schema, columns: dict[str, object], rows: int) -> pl.DataFr
     return pl.DataFrame(missing | columns).select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
-def synthetic(count: int) -> tuple[HostTrace, Timeline, pl.DataFrame]:
-    """Return *count* operators, each with a node call, a task and a kernel."""
+def synthetic(count: int) -> tuple[HostTrace, Timeline, Stored]:
+    """Return *count* operators, each with a node call, a task and a kernel, as a reader of raw data keeps them."""
     random = np.random.default_rng(0)
     start = BEGIN_NS + np.cumsum(random.integers(2_000, 20_000, count))
     names = np.array([f"aten::operator_{number}" for number in range(NAMES)])[random.integers(0, NAMES, count)]
@@ -98,7 +99,7 @@ def synthetic(count: int) -> tuple[HostTrace, Timeline, pl.DataFrame]:
     timeline = Timeline(
         pid=1, api=api, tasks=tasks, communication_ops=COMMUNICATION_OPS.to_frame(),
     )  # fmt: skip
-    return trace, timeline, table.with_columns(counters)
+    return trace, timeline, with_codes(table.with_columns(counters))
 
 
 def write_raw(path: Path, content: bytes) -> None:

@@ -8,7 +8,7 @@ import polars as pl
 from attrs import define
 
 from drynpu.tables import call_name
-from drynpu.tables._stored import Gathered, Stored, gathered
+from drynpu.tables._stored import Stored, gathered, with_codes
 
 _LOW_BITS = 20
 _WIDE_NS = 1 << 42
@@ -46,18 +46,8 @@ def sum_calls(api: Stored) -> dict[tuple[str, str], CallSums]:
     return found
 
 
-def _coded(api: Stored) -> Stored:
-    """Return the table with texts as codes, as tables of records are kept."""
-    if {"level", "name", "item"} <= set(api.words):
-        return api
-    parts = Gathered(api.schema)
-    for part in api.slices():
-        parts.append(part)
-    return parts.table()
-
-
 def _part_sums(api: Stored) -> Iterator[tuple[str, str, int, int, int, int, int]]:
-    api = _coded(api)
+    api = with_codes(api)
     words = {name: api.words[name][1] for name in ("level", "name", "item")}
     levels = words["level"].to_list()
     named_by_item = [code for code, level in enumerate(levels) if level == "communication"]

@@ -9,7 +9,7 @@ so that memory does not grow with the recording; who reads them in parts has a p
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -222,15 +222,22 @@ class Stored:
 
     def gather(self, rows: pl.Series, *names: str) -> pl.DataFrame:
         """Return some rows of columns (default all) as readers see them; a null gives a row of nulls."""
+        return self._gathered(rows, names).frame()
+
+    def gather_compact(self, rows: pl.Series, *names: str) -> pl.DataFrame:
+        """Return what `gather` does, but texts as categories."""
+        return self._gathered(rows, names).compact()
+
+    def _gathered(self, rows: pl.Series, names: Sequence[str]) -> Stored:
         first, last = rows.min(), rows.max()
         if not isinstance(first, int) or not isinstance(last, int):
             first, last = 0, -1
         # Rows that stand close together are read as one stretch.
         part = self._slice(first, last - first + 1, names or self.schema)
         if last - first + 1 == rows.len() and not rows.null_count() and rows.is_sorted():
-            return part.frame()
+            return part
         place = rows.cast(pl.Int64) - first
-        return evolve(part, numbers=pl.DataFrame([gathered(column, place) for column in part.numbers])).frame()
+        return evolve(part, numbers=pl.DataFrame([gathered(column, place) for column in part.numbers]))
 
     def ordered(self, *by: str, descending: tuple[bool, ...] = ()) -> Stored:
         """Return the rows in the order of columns; those that are equal there stay in the order they have."""
@@ -256,6 +263,11 @@ class Stored:
     def gather_of(self, order: pl.Series | None, offset: int, count: int) -> pl.DataFrame:
         """Return *count* rows from *offset* on in an order that `order` gave."""
         return self.slice(offset, count) if order is None else self.gather(order.slice(offset, count))
+
+    def reworded(self, changes: Mapping[str, Callable[[pl.Series], pl.Series]]) -> Stored:
+        """Return the table with the words of text columns changed, each distinct one once."""
+        words = {name: (codes, changes[name](known)) for name, (codes, known) in self.words.items() if name in changes}
+        return evolve(self, words={**self.words, **words})
 
     def with_columns(self, columns: Mapping[str, pl.Series]) -> Stored:
         """Return the table with further columns at the right."""
@@ -307,6 +319,17 @@ class Filled:
 def stored(table: Stored | pl.DataFrame) -> Stored:
     """Return a table that is kept as it was given."""
     return table if isinstance(table, Stored) else Stored(schema=table.schema, numbers=table)
+
+
+def with_codes(table: Stored | pl.DataFrame) -> Stored:
+    """Return a table with texts as codes, as those of records are kept."""
+    kept = stored(table)
+    if all(name in kept.words for name, dtype in kept.schema.items() if dtype == pl.String):
+        return kept
+    parts = Gathered(kept.schema)
+    for part in kept.slices():
+        parts.append(part)
+    return parts.table()
 
 
 def filed(table: Stored | pl.DataFrame) -> Stored:

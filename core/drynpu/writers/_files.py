@@ -15,6 +15,7 @@ import polars as pl
 
 from drynpu._errors import OutputError
 from drynpu._staging import Staging, staged_path, staging_prefix, sweep_staged
+from drynpu.writers._csv_cells import NEEDS_QUOTES, joined_cells
 from drynpu.writers._text_table import CHUNK_ROWS, Table, TextTable, chunks_of
 
 CSV_ROW_LIMIT = 1_000_000
@@ -24,7 +25,6 @@ REPEATED = "\0"
 """Ends a column name that occurs more than once; a number after it keeps the columns apart."""
 
 _CSV_CHUNK_ROWS = CHUNK_ROWS
-_NEEDS_QUOTES = r'[",\r\n]'
 _STAMP = "%Y%m%d%H%M%S"
 
 
@@ -117,7 +117,7 @@ def free_stamp(directory: Path, now: datetime | None = None) -> str:
 
 def write_csv(path: Path, table: Table, *, line_end: str) -> Path:
     """
-    Write a table of String columns as csv with minimal quoting; empty text is an empty cell.
+    Write a table of String or categorical columns as csv with minimal quoting; empty text is an empty cell.
 
     Quotes are set as the toolkit's and Python's csv writers set them: around cells that hold a comma, a quote or
     a line break, quotes inside doubled. Of a column name only what stands before ``REPEATED`` is written, so that a
@@ -129,19 +129,28 @@ def write_csv(path: Path, table: Table, *, line_end: str) -> Path:
     header = pl.DataFrame([[name.split(REPEATED)[0]] for name in names], schema=names, orient="col")
     with new_file(path) as stream:
         header.write_csv(stream, include_header=False, line_terminator=line_end, quote_style="necessary")
+        buffer = io.BytesIO()
         for chunk in chunks_of(table, _CSV_CHUNK_ROWS):
-            buffer = io.BytesIO()
-            odd = chunk.select(pl.col(quotable).unique().str.contains(_NEEDS_QUOTES).any())
-            cells = chunk.with_columns(_quoted(chunk[name]) for name in quotable if odd[name].item())
+            if chunk.is_empty():
+                continue
+            texts = [name for name in quotable if chunk[name].dtype == pl.String]
+            odd = chunk.select(pl.col(texts).unique().str.contains(NEEDS_QUOTES).any())
+            chunk = chunk.with_columns(_quoted(chunk[name]) for name in texts if odd[name].item())
+            cells = joined_cells(chunk, quotable)
+            buffer.seek(0)
             cells.write_csv(buffer, include_header=False, line_terminator=line_end, quote_style="never")
-            stream.write(buffer.getbuffer())
+            # The room stays for the next part; a shorter one leaves the rest of the last behind it.
+            with buffer.getbuffer() as written:
+                stream.write(written[: buffer.tell()])
     return path
 
 
 def _quoted(cells: pl.Series) -> pl.Series:
     """Return cells with quotes around those that need them, looking at each distinct text once."""
     distinct = cells.unique()
-    odd = distinct.filter(distinct.str.contains(_NEEDS_QUOTES))
+    odd = distinct.filter(distinct.str.contains(NEEDS_QUOTES))
+    if odd.is_empty():
+        return cells
     shown = '"' + odd.str.replace_all('"', '""', literal=True) + '"'
     quoted: pl.Series = cells.replace_strict(odd, shown, default=cells, return_dtype=pl.String)
     return quoted

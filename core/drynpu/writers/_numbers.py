@@ -26,7 +26,11 @@ _REPR_SMALL = 1e-4
 _REPR_LARGE = 1e16
 
 _LOOKED_UP = 1 << 16
-"""How many texts of thousandths are kept: 0.0 to 65.535."""
+"""How many texts of whole numbers and of thousandths are kept: 0 to 65535, and 0.0 to 65.535."""
+_WORTH = 4096
+"""Rows from which on a table of these texts is made."""
+_FEW = 256
+"""Below this, whole numbers of a column are few."""
 
 
 class Writer(enum.Enum):
@@ -54,8 +58,73 @@ def _short_fractions() -> pl.Series:
 
 def us_text(ns: pl.Expr, suffix: str = "") -> pl.Expr:
     """Return whole non-negative nanoseconds as microseconds with exactly three decimals, then *suffix*."""
-    parts = [(ns // 1000).cast(pl.String), pl.lit(_fractions()).gather(ns % 1000)]
+    return ns.map_batches(lambda values: _us(values, suffix), return_dtype=pl.String, is_elementwise=True)
+
+
+def _us(values: pl.Series, suffix: str) -> pl.Series:
+    if _are_looked_up(values):
+        found: pl.Series = _us_texts(suffix)[values.cast(pl.UInt32)].alias(values.name)
+        return found
+    return values.to_frame().select(_any_us_text(pl.first(), suffix)).to_series()
+
+
+def _any_us_text(ns: pl.Expr, suffix: str) -> pl.Expr:
+    parts = [whole_text(ns // 1000), pl.lit(_fractions()).gather(ns % 1000)]
     return pl.concat_str([*parts, pl.lit(suffix)] if suffix else parts)
+
+
+@functools.cache
+def _us_texts(suffix: str) -> pl.Series:
+    """Return the texts of 0, 1, ... nanoseconds up to the most that is looked up."""
+    ns = pl.int_range(_LOOKED_UP, dtype=pl.Int64)
+    return pl.select(
+        pl.concat_str([(ns // 1000).cast(pl.String), pl.lit(_fractions()).gather(ns % 1000), pl.lit(suffix)])
+    ).to_series()
+
+
+def _are_looked_up(values: pl.Series) -> bool:
+    """Return whether texts are at hand for whole numbers, and these are so many that it is worth having them."""
+    if values.len() < _WORTH or values.null_count():
+        return False
+    low, high = values.min(), values.max()
+    return isinstance(low, int) and isinstance(high, int) and low >= 0 and high < _LOOKED_UP
+
+
+def whole_text(value: pl.Expr) -> pl.Expr:
+    """Return whole numbers as text; that of small ones is looked up, which is ten times as fast as making it."""
+    return value.map_batches(_whole, return_dtype=pl.String, is_elementwise=True)
+
+
+def _whole(values: pl.Series) -> pl.Series:
+    found: pl.Series
+    if _are_looked_up(values):
+        found = _wholes()[values.cast(pl.UInt32)].alias(values.name)
+    else:
+        found = values.cast(pl.String)
+    return found
+
+
+def whole_words(values: pl.Series) -> pl.Series:
+    """Return whole numbers as categories, or as text where they may be many."""
+    low, high = values.min(), values.max()
+    if not isinstance(low, int) or not isinstance(high, int) or values.null_count():
+        text: pl.Series = values.cast(pl.String)
+        return text
+    if low == high:
+        word: pl.Series = pl.Series(values.name, [str(low)]).cast(pl.Categorical)
+        same: pl.Series = word.new_from_index(0, values.len())
+        return same
+    if low < 0 or high >= _FEW:
+        return _whole(values)
+    found: pl.Series = _wholes()[:_FEW].cast(pl.Categorical)[values.cast(pl.UInt32)].alias(values.name)
+    return found
+
+
+@functools.cache
+def _wholes() -> pl.Series:
+    """Return the texts of 0, 1, ... up to the largest that is looked up."""
+    texts: pl.Series = pl.int_range(_LOOKED_UP, dtype=pl.Int64, eager=True).cast(pl.String)
+    return texts
 
 
 def decimal_text(thousandths: pl.Expr) -> pl.Expr:
@@ -67,7 +136,7 @@ def decimal_text(thousandths: pl.Expr) -> pl.Expr:
     """
     sign = pl.when(thousandths < 0).then(pl.lit("-")).otherwise(pl.lit(""))
     size = thousandths.abs()
-    return pl.concat_str([sign, (size // 1000).cast(pl.String), pl.lit(_short_fractions()).gather(size % 1000)])
+    return pl.concat_str([sign, whole_text(size // 1000), pl.lit(_short_fractions()).gather(size % 1000)])
 
 
 def float_text(value: pl.Expr) -> pl.Expr:

@@ -29,6 +29,8 @@ class TextTable:
     """
     Rows that are made when they are asked for: of String columns, or with the columns of a database.
 
+    Columns in which few texts repeat may be categories in the parts; `frame` has them as texts.
+
     ``make(offset, count)`` returns the rows from *offset* on, *count* of them or those that are left. ``plain`` names
     columns of numbers and set words, in which nothing can need quotes in a csv file.
     """
@@ -71,11 +73,12 @@ class TextTable:
 
     def drop(self, name: str) -> TextTable:
         """Return the table without a column."""
-        return self.map(lambda part: part.drop(name))
+        columns = tuple(column for column in self.columns if column != name)
+        return evolve(self, columns=columns, make=lambda offset, count: self.make(offset, count).drop(name))
 
     def frame(self) -> pl.DataFrame:
         """Return all rows at once."""
-        return self.make(0, self.height)
+        return self.make(0, self.height).with_columns(categorical().cast(pl.String))
 
 
 Table: TypeAlias = pl.DataFrame | TextTable

@@ -8,8 +8,18 @@ import polars as pl
 
 from drynpu.platforms import Platform
 from drynpu.tables import KERNELS
-from drynpu.tables._stored import Stored, stored
-from drynpu.writers._numbers import UNKNOWN, Writer, duration_text, rounded_text, thousandths_text, us_text, wait_text
+from drynpu.tables._stored import Stored, with_codes
+from drynpu.writers._numbers import (
+    UNKNOWN,
+    Writer,
+    duration_text,
+    rounded_text,
+    thousandths_text,
+    us_text,
+    wait_text,
+    whole_text,
+    whole_words,
+)
 from drynpu.writers._text_table import TextTable
 
 STARTS = "start_ns"
@@ -53,6 +63,16 @@ _PLAIN = frozenset(
     }
 )
 """Columns whose cells are numbers or words of the tables, under their names in either file."""
+_SHAPES = ("input_shapes", "output_shapes")
+_UNUSED = ("device_id", "batch_id", "start_ns", "duration_ns", "connection_id", "node_start_ns", "node_tid")
+"""Columns of kernels that no cell is made of, or times, which are there for all rows already."""
+_NUMBERS = {
+    "model_id": "Model ID",
+    "task_id": "Task ID",
+    "stream_id": "Stream ID",
+    "block_num": "Block Num",
+    "mix_block_num": "Mix Block Num",
+}
 _DETAILS = ("Block Num", "Mix Block Num", "HF32 Eligible", *_TENSORS, "Context ID")
 
 _TORCH_NAMES = {
@@ -87,12 +107,14 @@ def op_summary(
     (``max(0, start - previous start - previous duration)``). At level0 everything that needs operator information
     is ``N/A`` and there are no counters.
     """
-    level0, kernels = level == "level0", stored(kernels)
-    counters = [] if level0 else [name for name in kernels.schema if name not in KERNELS]
-    of_kernels = _kernel_cells(kernels, counters, writer, level0=level0)
+    level0 = level == "level0"
+    table = with_codes(kernels).reworded(dict.fromkeys(_SHAPES, _quoted))
+    counters = [] if level0 else [name for name in table.schema if name not in KERNELS]
+    of_kernels = _kernel_cells(table, counters, writer, level0=level0)
     of_collectives = _collective_cells(level0=level0)
-    order = _order(kernels, communication_ops)
-    first_collective = kernels.height
+    order = _order(table, communication_ops)
+    needed = [name for name in table.schema if name not in _UNUSED]
+    first_collective = table.height
     columns: tuple[str, ...] = (*_BASE, *_DETAILS, *counters)
     if not (order["row"] < first_collective).any():
         columns = (*_BASE, "Context ID")
@@ -102,23 +124,55 @@ def op_summary(
     def make(offset: int, count: int) -> pl.DataFrame:
         part = order.slice(offset, count)
         row = part["row"]
-        is_kernel = row < first_collective
-        cells = [kernels.gather(row.filter(is_kernel)).select(of_kernels)]
-        if not is_kernel.all():
-            chosen = communication_ops[row.filter(~is_kernel) - first_collective]
-            cells.append(chosen.select(of_collectives))
-            together = pl.concat(cells, how="diagonal_relaxed")
-            # Kernels stand before collectives here; back to their order in time.
-            place = pl.concat([is_kernel.arg_true(), (~is_kernel).arg_true()])
-            cells = [together[place.arg_sort()]]
-        shown = cells[0].hstack(part.select(_times(writer)))
+        if communication_ops.is_empty():
+            cells = _shown(table.gather_compact(row, *needed), of_kernels)
+        else:
+            is_kernel = row < first_collective
+            cells = _shown(table.gather_compact(row.filter(is_kernel), *needed), of_kernels)
+            chosen = communication_ops[row.filter(~is_kernel) - first_collective].select(of_collectives)
+            cells = _mixed(cells, chosen, is_kernel)
+        shown = cells.hstack([whole_words(part["device_id"]).alias("Device_id"), *part.select(_times(writer))])
         return shown.select(*(_filled(shown, name) for name in columns), STARTS)
 
     return TextTable((*columns, STARTS), order.height, make, _PLAIN.union(counters))
 
 
+def _mixed(kernels: pl.DataFrame, collectives: pl.DataFrame, is_kernel: pl.Series) -> pl.DataFrame:
+    """Return the cells of kernels and collectives in the order in which they ran."""
+    if collectives.is_empty():
+        return kernels
+    words = [name for name in collectives.columns if name in kernels and kernels[name].dtype == pl.Categorical]
+    together = pl.concat(
+        [kernels, collectives.with_columns(pl.col(words).cast(pl.Categorical))], how="diagonal_relaxed"
+    )
+    place = pl.concat([is_kernel.arg_true(), (~is_kernel).arg_true()])
+    return together[place.arg_sort()]
+
+
 def _filled(cells: pl.DataFrame, name: str) -> pl.Expr:
-    return pl.col(name).fill_null(UNKNOWN) if cells[name].null_count() else pl.col(name)
+    if not cells[name].null_count():
+        return pl.col(name)
+    return pl.col(name).fill_null(_word(UNKNOWN) if cells[name].dtype == pl.Categorical else UNKNOWN)
+
+
+def _shown(kernels: pl.DataFrame, cells: list[pl.Expr]) -> pl.DataFrame:
+    """Return kernels as cells, those of few texts as categories."""
+    numbers = {title: whole_words(kernels[name]).alias(title) for name, title in _NUMBERS.items()}
+    whole = bool((kernels["context_id"] == _WHOLE_TASK).all())
+    context = whole_text(pl.col("context_id"))
+    context = pl.when(pl.col("context_id") == _WHOLE_TASK).then(pl.lit(UNKNOWN)).otherwise(context)
+    shown = kernels.select(*cells, (_word(UNKNOWN) if whole else context).alias("Context ID"))
+    return shown.with_columns(column for title, column in numbers.items() if title not in shown.columns)
+
+
+def _word(text: str) -> pl.Expr:
+    return pl.lit(text).cast(pl.Categorical)
+
+
+def _quoted(words: pl.Series) -> pl.Series:
+    """Return shapes in quotes of their own, so that spreadsheets take them as text."""
+    quoted: pl.Series = '"' + words + '"'
+    return quoted
 
 
 def _order(kernels: Stored, communication_ops: pl.DataFrame) -> pl.DataFrame:
@@ -151,13 +205,8 @@ def _is_ordered(rows: pl.DataFrame) -> bool:
 
 
 def _kernel_cells(kernels: Stored, counters: list[str], writer: Writer, *, level0: bool) -> list[pl.Expr]:
-    context = pl.when(pl.col("context_id") == _WHOLE_TASK).then(pl.lit(UNKNOWN)).otherwise(_text("context_id"))
     return [
-        _text("model_id").alias("Model ID"),
-        _text("task_id").alias("Task ID"),
-        _text("stream_id").alias("Stream ID"),
         _known("name").alias("Op Name"),
-        context.alias("Context ID"),
         *(_no_operator_info() if level0 else _operator_info()),
         *(_counter(kernels, name, writer) for name in counters),
     ]
@@ -168,25 +217,21 @@ def _text(name: str) -> pl.Expr:
 
 
 def _known(name: str) -> pl.Expr:
-    return pl.col(name).replace("", UNKNOWN)
+    return pl.when(pl.col(name) == "").then(_word(UNKNOWN)).otherwise(name)
 
 
 def _operator_info() -> list[pl.Expr]:
     tensors: list[pl.Expr] = []
     for side, shown in (("input", "Input"), ("output", "Output")):
         absent = pl.col(f"{side}_dtypes") == ""
-        # The cell carries quotes of its own, so that spreadsheets take the shapes as text.
-        shapes = pl.concat_str([pl.lit('"'), pl.col(f"{side}_shapes"), pl.lit('"')])
-        tensors.append(pl.when(absent).then(pl.lit(UNKNOWN)).otherwise(shapes).alias(f"{shown} Shapes"))
+        tensors.append(pl.when(absent).then(_word(UNKNOWN)).otherwise(f"{side}_shapes").alias(f"{shown} Shapes"))
         tensors.append(_known(f"{side}_dtypes").alias(f"{shown} Data Types"))
         tensors.append(_known(f"{side}_formats").alias(f"{shown} Formats"))
     return [
         _known("op_type").alias("OP Type"),
         _known("op_state").alias("OP State"),
         _known("task_type").alias("Task Type"),
-        _text("block_num").alias("Block Num"),
-        _text("mix_block_num").alias("Mix Block Num"),
-        pl.when(pl.col("hf32")).then(pl.lit("YES")).otherwise(pl.lit("NO")).alias("HF32 Eligible"),
+        pl.when(pl.col("hf32")).then(_word("YES")).otherwise(_word("NO")).alias("HF32 Eligible"),
         *tensors,
     ]
 
@@ -194,7 +239,7 @@ def _operator_info() -> list[pl.Expr]:
 def _no_operator_info() -> list[pl.Expr]:
     unknown = ("OP Type", "OP State", "Task Type", "HF32 Eligible", *_TENSORS)
     blocks = ("Block Num", "Mix Block Num")
-    return [*(pl.lit(UNKNOWN).alias(name) for name in unknown), *(pl.lit("0").alias(name) for name in blocks)]
+    return [*(_word(UNKNOWN).alias(name) for name in unknown), *(_word("0").alias(name) for name in blocks)]
 
 
 def _counter(kernels: Stored, name: str, writer: Writer) -> pl.Expr:
@@ -227,7 +272,6 @@ def _times(writer: Writer) -> list[pl.Expr]:
     wait = pl.col("wait_ns")
     shown = wait_text(wait.fill_null(0), writer)
     return [
-        _text("device_id").alias("Device_id"),
         us_text(pl.col(STARTS), "\t").alias("Task Start Time(us)"),
         # A kernel of which nobody knows how long it took ends as it starts.
         pl.when(pl.col("duration_ns") > 0)

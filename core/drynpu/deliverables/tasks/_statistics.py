@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from drynpu.tables._stored import Stored, stored
-from drynpu.writers._numbers import Writer, duration_text, statistic_text, us_text
+from drynpu.writers._numbers import Writer, duration_text, statistic_text, us_text, whole_text
 from drynpu.writers._text_table import TextTable
 
 _PLAIN = ("Device_id", "stream_id", "task_id", "task_time(us)", "task_start(us)", "task_stop(us)")
@@ -57,11 +57,11 @@ def task_time_table(tasks: Stored | pl.DataFrame, writer: Writer) -> TextTable:
     start, kept = pl.col("start_ns"), stored(tasks)
     order = kept.order("start_ns", "device_id", "stream_id", "task_id")
     cells = [
-        pl.col("device_id").cast(pl.String).alias("Device_id"),
+        whole_text(pl.col("device_id")).alias("Device_id"),
         pl.col("kernel_name").replace("", "N/A"),
         pl.col("kernel_type").replace("", "N/A"),
-        pl.col("stream_id").cast(pl.String),
-        pl.col("task_id").cast(pl.String),
+        whole_text(pl.col("stream_id")),
+        whole_text(pl.col("task_id")),
         duration_text(pl.col("duration_ns"), writer).alias("task_time(us)"),
         us_text(start, "\t").alias("task_start(us)"),
         us_text(start + pl.col("duration_ns"), "\t").alias("task_stop(us)"),

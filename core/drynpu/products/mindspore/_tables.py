@@ -74,7 +74,7 @@ def mindspore_kernel_details(
     ]
 
     def change(part: pl.DataFrame) -> pl.DataFrame:
-        launched = part.join(
+        launched = part.with_columns(pl.col("Op Name").cast(pl.String)).join(
             known, left_on=["Op Name", STARTS], right_on=["name", "start_ns"], how="left", maintain_order="left"
         )
         details = launched.select(shown)
