@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import orjson
 from attrs import evolve, field, frozen
 
+from drynpu import CommandError
 from drynpu.analysis import Summary, summarise
 from drynpu.products import load_profile
 
 _RANK = re.compile(r"^(\[\d+\] )?(\[rank\d+\]:\s?)?")
 _OUTPUT, _ERRORS = "stdout.txt", "stderr.txt"
 _GIB = 2**30
-_STAGES = "pp"
+DATA_PARALLEL = "dp"
+_SIZES = {
+    "tp": ("tp", "tp-size", "tensor-parallel-size", "tensor-model-parallel-size"),
+    "pp": ("pp", "pp-size", "pipeline-parallel-size", "pipeline-model-parallel-size"),
+    "cp": ("cp", "cp-size", "context-parallel-size"),
+}
+"""Options of scripts by which ranks share one model; data parallelism is what they leave of the world."""
+_DATA_GROUPS = ("dp", "data_parallel", "data_parallel_group")
+"""What scripts call the group of data-parallel ranks."""
 
 
 @frozen(kw_only=True)
@@ -42,16 +54,22 @@ class Measures:
 
 @frozen(kw_only=True)
 class Cell:
-    """One run: the ``values`` of the grid, the ``ranks`` that ran, and what came of it; ``error`` if it failed."""
+    """
+    One run: the ``values`` of the grid, the ``ranks`` of a ``world`` that ran, and what came of it.
+
+    ``data_parallel``: how many ranks hold the same part of the model; ``None`` if unknown. ``error`` if it failed.
+    """
 
     values: Mapping[str, str]
     ranks: tuple[int, ...]
+    world: int = 1
+    data_parallel: int | None = None
     measures: Measures | None = None
     error: str = ""
     notes: tuple[str, ...] = field(default=())
 
     def row(self) -> dict[str, Any]:
-        """Return the cell as one flat row, units in the names."""
+        """Return the cell as one flat row, units in the names; values of the grid first."""
         names = (
             "step_ms",
             "low_ms",
@@ -63,34 +81,65 @@ class Cell:
             "peak_gib",
         )
         numbers = {name: None if self.measures is None else getattr(self.measures, name) for name in names}
-        return {**self.values, "ranks": ",".join(map(str, self.ranks)), **numbers, "error": self.error}
+        ranks = ",".join(map(str, self.ranks))
+        placed = {"world": self.world, DATA_PARALLEL: self.data_parallel, "ranks": ranks}
+        return {**self.values, **placed, **numbers, "error": self.error, **self.values}
 
 
-def stage_ranks(values: Mapping[str, str], world: int) -> tuple[int, ...]:
-    """Return one rank of every stage of the pipeline, if the grid or the arguments name their number as ``pp``."""
-    text = values.get(_STAGES, "1")
-    stages = int(text) if text.isdecimal() and int(text) else 1
+def parallel_sizes(values: Mapping[str, str], arguments: Sequence[str]) -> Mapping[str, int]:
+    """Return the sizes ``tp``, ``pp`` and ``cp`` that the grid or the arguments of the script name, else 1."""
+    stated = {name.replace("_", "-"): value for name, value in (*_options(arguments), *values.items())}
+    found = {}
+    for size, names in _SIZES.items():
+        texts = [stated[name] for name in names if name in stated]
+        found[size] = int(texts[0]) if texts and texts[0].isdecimal() and int(texts[0]) else 1
+    return found
+
+
+def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield names and values of ``--name value`` and ``--name=value``."""
+    for argument, after in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
+        if argument.startswith("--"):
+            name, equals, value = argument.removeprefix("--").partition("=")
+            yield name, value if equals else after
+
+
+def world_of(values: Mapping[str, str], sizes: Mapping[str, int]) -> int:
+    """
+    Return the world in which the value ``dp`` of the grid is the number of data-parallel ranks.
+
+    Raises
+    ------
+    CommandError
+        The value is no number.
+    """
+    text = values[DATA_PARALLEL]
+    if not text.isdecimal() or not int(text):
+        raise CommandError(f"{text!r} is no number of data-parallel ranks; write the axis as dp=1,2,4", exit_code=2)
+    return int(text) * math.prod(sizes.values())
+
+
+def stage_ranks(stages: int, world: int) -> tuple[int, ...]:
+    """Return one rank of every stage of the pipeline."""
     # Where the stages do not divide the world the script has to say so: rank 0 runs.
     return tuple(range(0, world, world // stages)) if world % stages == 0 else (0,)
 
 
-def run_cell(
-    folder: Path, values: Mapping[str, str], ranks: tuple[int, ...], options: Sequence[str], script: Sequence[str]
-) -> Cell:
+def run_cell(folder: Path, cell: Cell, given: Mapping[str, str], options: Sequence[str], script: Sequence[str]) -> Cell:
     """
-    Run the script in *folder* with *values* as its options, and read what it left.
+    Run the script of a *cell* in *folder* with *given* as its options, and return the cell with what it left.
 
     *options* are those of ``drynpu run``; *script* is its path and the arguments that all cells share.
     """
     folder.mkdir(parents=True)
-    given = [part for name, value in values.items() for part in (f"--{name}", value)]
-    chosen = ["--ranks", ",".join(map(str, ranks))]
-    command = [sys.executable, "-m", "drynpu", "run", "--quiet", *options, *chosen, *script, *given]
+    values = [part for name, value in given.items() for part in (f"--{name}", value)]
+    chosen = ["--world", str(cell.world), "--ranks", ",".join(map(str, cell.ranks))]
+    command = [sys.executable, "-m", "drynpu", "run", "--quiet", *options, *chosen, *script, *values]
     with (folder / _OUTPUT).open("wb") as output, (folder / _ERRORS).open("wb") as errors:
         status = subprocess.run(command, cwd=folder, stdout=output, stderr=errors, check=False).returncode
     if status:
-        return Cell(values=values, ranks=ranks, error=_last_line(folder / _ERRORS) or f"ended with status {status}")
-    return _read_cell(folder, values, ranks)
+        return evolve(cell, error=_last_line(folder / _ERRORS) or f"ended with status {status}")
+    return _read_cell(folder, cell)
 
 
 def _last_line(path: Path) -> str:
@@ -99,19 +148,27 @@ def _last_line(path: Path) -> str:
     return (errors or [line for line in lines if line] or [""])[-1]
 
 
-def _read_cell(folder: Path, values: Mapping[str, str], ranks: tuple[int, ...]) -> Cell:
+def _read_cell(folder: Path, cell: Cell) -> Cell:
     # Scripts choose where their results go; every result directory of PyTorch's profiler has this file.
     found = sorted({path.parent for path in folder.rglob("profiler_info*.json")})
     summaries = [summarise(load_profile(path)) for path in found]
     measured = [each for each in map(_measure, summaries) if each is not None]
     if not measured:
-        return Cell(
-            values=values, ranks=ranks, error="no profile with steps: the script recorded nothing; try --profile"
-        )
+        return evolve(cell, error="no profile with steps: the script recorded nothing; try --profile")
     slowest = max(measured, key=lambda each: each.step_ms)
     peaks = [each.peak_gib for each in measured if each.peak_gib is not None]
     notes = tuple(dict.fromkeys(note for each in summaries for note in each.notes))
-    return Cell(values=values, ranks=ranks, measures=evolve(slowest, peak_gib=max(peaks, default=None)), notes=notes)
+    measures = evolve(slowest, peak_gib=max(peaks, default=None))
+    sizes = [size for path in found if (size := _data_group(path)) is not None]
+    return evolve(cell, measures=measures, notes=notes, data_parallel=sizes[0] if sizes else cell.data_parallel)
+
+
+def _data_group(path: Path) -> int | None:
+    """Return the size of the group that the script calls data-parallel; ``None`` if there is none."""
+    metadata = path / "profiler_metadata.json"
+    groups = orjson.loads(metadata.read_bytes()).get("parallel_group_info", {}) if metadata.is_file() else {}
+    found = [len(group["global_ranks"]) for group in groups.values() if group.get("group_name") in _DATA_GROUPS]
+    return max(found, default=None)
 
 
 def _mean_ms(times_us: Sequence[float]) -> float | None:

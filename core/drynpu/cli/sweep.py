@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from rich.table import Table
 
 from drynpu import CommandError
 from drynpu.cli._shared import as_json, console, echo_json
-from drynpu.cli._sweep_cells import Cell, run_cell, stage_ranks
+from drynpu.cli._sweep_cells import DATA_PARALLEL, Cell, parallel_sizes, run_cell, stage_ranks, world_of
 from drynpu.cli._world import read_ranks, read_straggler, topology_option
 from drynpu.writers._files import new_file
 
@@ -30,6 +31,7 @@ _HEADINGS |= {
     "peak_gib": "peak\nGiB",
 }
 _LEGEND = (
+    "dp: ranks with the same part of the model, by the script's group of that name, else what tp, pp and cp leave.",
     "Times in ms, modelled, of the slowest rank that ran: means over the steps of its profile.",
     "80 %: 8 of 10 such steps last so long. not hidden: communication while nothing computes. free: the device waits.",
 )
@@ -65,7 +67,11 @@ def _read_axes(_: click.Context, option: click.Parameter, given: tuple[str, ...]
     metavar="NAME=V,V",
     help="Values of an option of the script; may be given for each.",
 )
-@click.option("--world", type=click.IntRange(min=1), default=1, show_default=True, help="Ranks of the job.")
+@click.option(
+    "--world",
+    type=click.IntRange(min=1),
+    help="Ranks of the job.  [default: 1, or as many as the axis dp needs]",
+)
 @click.option(
     "--ranks",
     callback=read_ranks,
@@ -88,7 +94,7 @@ def _read_axes(_: click.Context, option: click.Parameter, given: tuple[str, ...]
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def sweep(
     axes: tuple[_Axis, ...],
-    world: int,
+    world: int | None,
     ranks: tuple[int, ...] | None,
     nproc_per_node: int | None,
     straggler: tuple[int, float] | None,
@@ -108,20 +114,26 @@ def sweep(
 
     Every cell is a run of the script by drynpu run --world, with the values as its options (--tp 2 --pp 4) behind the
     ARGUMENTS, which follow a --. Numbers are those of the slowest rank that ran. A cell that fails says why.
+
+    Without --world the axis dp is the number of data-parallel ranks: the world is as large as they and the sizes tp, pp
+    and cp make it, and the script does not get the value.
     """
     if output is not None and output.exists() and any(output.iterdir()):
         raise CommandError(f"{output} is not empty; each run gets a new folder there", exit_code=2)
-    options = _options(world, nproc_per_node, straggler, topology, no_compute, profile, chip)
-    cells = [dict(zip([axis.name for axis in axes], values, strict=True)) for values in _product(axes)]
+    options = _options(nproc_per_node, straggler, topology, no_compute, profile, chip)
+    cells = [
+        _cell(dict(zip([axis.name for axis in axes], values, strict=True)), world, ranks, arguments)
+        for values in _product(axes)
+    ]
     command = [str(script.resolve()), *arguments]
     keep = tempfile.TemporaryDirectory(prefix="drynpu-sweep-") if output is None else nullcontext(str(output))
     with keep as folder, ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         done = list(
             pool.map(
-                lambda values: run_cell(
-                    Path(folder).resolve() / _folder_name(values),
-                    values,
-                    ranks or stage_ranks(values, world),
+                lambda cell: run_cell(
+                    Path(folder).resolve() / _folder_name(cell.values),
+                    cell,
+                    _given(cell.values, world),
                     options,
                     command,
                 ),
@@ -133,6 +145,23 @@ def sweep(
         raise SystemExit(1)
 
 
+def _cell(
+    values: Mapping[str, str], world: int | None, ranks: tuple[int, ...] | None, arguments: Sequence[str]
+) -> Cell:
+    """Return a cell that has not run yet, with its world and what is known of its data parallelism."""
+    sizes = parallel_sizes(values, arguments)
+    if world is None:
+        world = world_of(values, sizes) if DATA_PARALLEL in values else 1
+    copies, rest = divmod(world, math.prod(sizes.values()))
+    chosen = ranks or stage_ranks(sizes["pp"], world)
+    return Cell(values=values, ranks=chosen, world=world, data_parallel=None if rest else copies)
+
+
+def _given(values: Mapping[str, str], world: int | None) -> Mapping[str, str]:
+    """Return the values that the script gets as options: all but the size that makes the world."""
+    return {name: value for name, value in values.items() if world is not None or name != DATA_PARALLEL}
+
+
 def _product(axes: Sequence[_Axis]) -> itertools.product[tuple[str, ...]]:
     return itertools.product(*(axis.values for axis in axes))
 
@@ -142,7 +171,6 @@ def _folder_name(values: Mapping[str, str]) -> str:
 
 
 def _options(
-    world: int,
     node_ranks: int | None,
     straggler: tuple[int, float] | None,
     topology: Path | None,
@@ -151,8 +179,7 @@ def _options(
     chip: str | None,
 ) -> list[str]:
     """Return the options of ``drynpu run`` that all cells share."""
-    options = ["--world", str(world)]
-    options += [] if node_ranks is None else ["--nproc-per-node", str(node_ranks)]
+    options = [] if node_ranks is None else ["--nproc-per-node", str(node_ranks)]
     options += [] if straggler is None else ["--straggler", "{}:{}".format(*straggler)]
     options += [] if topology is None else ["--topology", str(topology)]
     options += [] if chip is None else ["--chip", chip]
@@ -173,10 +200,11 @@ def _show(cells: Sequence[Cell], csv_file: Path | None, json_output: bool) -> No
         echo_json({"cells": rows, "notes": notes})
         return
     table = Table(box=None)
-    for name in [*cells[0].values, *_HEADINGS.values()]:
+    placed = [name for name in (DATA_PARALLEL,) if name not in cells[0].values]
+    for name in [*cells[0].values, *placed, *_HEADINGS.values()]:
         table.add_column(name, justify="right", no_wrap=True)
     for cell, row in zip(cells, rows, strict=True):
-        texts = list(cell.values.values())
+        texts = [*cell.values.values(), *("N/A" if row[name] is None else str(row[name]) for name in placed)]
         if cell.measures is not None:
             low, high = row["low_ms"], row["high_ms"]
             row["interval"] = "N/A" if low is None else f"{low:.3f} to {high:.3f}"

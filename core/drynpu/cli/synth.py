@@ -41,6 +41,7 @@ def _link(_: click.Context, option: click.Parameter, value: str | None) -> tuple
     "--link-factor", type=click.FloatRange(min=0.01), default=4.0, show_default=True, help="How slow; 1: none is."
 )
 @topology_option
+@click.option("--raw", is_flag=True, help="Write raw records as well; the recorded ranks need theirs.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that write ranks; as many as cores without it.")
 @as_json
 def synth(
@@ -55,6 +56,7 @@ def synth(
     slow_link: tuple[int, int] | None,
     link_factor: float,
     topology: Path | None,
+    raw: bool,
     workers: int | None,
     json_output: bool,
 ) -> None:
@@ -63,10 +65,10 @@ def synth(
 
     Rank r does what the recorded rank r modulo their number did, with jitter; one rank and one link are slow, steps
     vary, and all ranks wait for the last. Every directory says in profiler_metadata.json that it is synthetic, and
-    how it was made. Texts give texts, databases give databases.
+    how it was made. Texts give texts, databases give databases, raw records with --raw.
     """
     options = SynthOptions(
-        ranks, seed, jitter, step_change, slow_rank, slow_factor, slow_link, link_factor, str(topology or "")
+        ranks, seed, jitter, step_change, slow_rank, slow_factor, slow_link, link_factor, str(topology or ""), raw
     )
     made_of = find_cluster(run)
     done = synthesise(made_of, output, options, workers=workers)

@@ -49,9 +49,9 @@ def control_files(
     devices = HOST_DEVICES if device is None else str(device.id)
     settings = dict.fromkeys(_SAMPLE_KEYS, "") | dict(sample) | {"devices": devices}
     yield "sample.json", orjson.dumps(settings)
-    yield f"start_info{suffix}", _moment("Begin", anchors.collection_begin_us, anchors.monotonic_raw_ns)
+    yield f"start_info{suffix}", moment("Begin", anchors.collection_begin_us, anchors.monotonic_raw_ns)
     if ended_unix_ns is not None:
-        yield f"end_info{suffix}", _moment("End", ended_unix_ns // 1000, ended_unix_ns - anchors.offset_ns)
+        yield f"end_info{suffix}", moment("End", ended_unix_ns // 1000, ended_unix_ns - anchors.offset_ns)
     base_ns = anchors.host_counter_ns if device is None else anchors.device_counter_ns
     section = "Host" if device is None else f"Device{device.id}"
     # Beside a device the host counter belongs to the instant of the device counter.
@@ -126,7 +126,8 @@ def read_counters(path: Path) -> dict[str, int]:
     return readings
 
 
-def _moment(which: str, unix_us: int, monotonic_ns: int) -> bytes:
+def moment(which: str, unix_us: int, monotonic_ns: int) -> bytes:
+    """Return start_info (*which* is ``Begin``) or end_info (``End``)."""
     content = dict.fromkeys(_TIME_KEYS, "")
     local = datetime.fromtimestamp(unix_us // 1_000_000, timezone.utc).astimezone()
     content[f"collectionDate{which}"] = f"{local:%Y-%m-%d %H:%M:%S}.{unix_us % 1_000_000:06d}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -245,6 +245,28 @@ class TlvFile:
             self.notes.append(f"{name}: {short} records shorter than their fixed part of {size} bytes were left out")
         if foreign:
             self.notes.append(f"{name}: {foreign} records of a type other than {self._type} were left out")
+
+    def rewritten(self, change: Callable[[Records], None], part_bytes: int) -> Iterator[bytes]:
+        """
+        Yield the bytes of the file with the fixed parts of its records as *change* leaves them; all else stays.
+
+        Raises
+        ------
+        OutputError
+            If the file cannot be read.
+        """
+        left = b""
+        within = np.arange(self.dtype.itemsize, dtype=np.int64)
+        for block in read_blocks(self.path, "records of the framework's host side", part_bytes):
+            data = np.frombuffer(left + block, np.uint8).copy()
+            starts, _, end, _ = self._scan(data.tobytes())
+            fixed = _gather(data, starts, self.dtype)
+            change(fixed)
+            for first in range(0, len(starts), _CHUNK):
+                data[starts[first : first + _CHUNK, np.newaxis] + within] = _bytes_of(fixed[first : first + _CHUNK])
+            yield data[:end].tobytes()
+            left = data[end:].tobytes()
+        yield left
 
     def texts(self) -> tuple[dict[int, str], ...]:
         """Return the distinct sets of texts."""

@@ -18,9 +18,10 @@ from drynpu.cluster._find import ANALYSIS_DB, RankSource
 from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._linked import LinkedRank
 from drynpu.cluster.synth._plan import DB_TITLES, RankPlan, changed_step, changed_times, step_key
-from drynpu.cluster.synth._warp import Span, Warp, build_warp
+from drynpu.cluster.synth._warp import Span, Warp, build_warp, on_grid
 from drynpu.deliverables.communication.facts_files import START_TIME
 from drynpu.products.torch._db_analysis import communication_rows
+from drynpu.raw import ClockAnchors
 from drynpu.writers._files import new_path
 from drynpu.writers._folders import FRAMEWORK_OUTPUT
 
@@ -32,16 +33,24 @@ _TIMES = {
     "synchronization_time": f.SYNCHRONIZATION,
     "idle_time": f.IDLE,
 }
+_OF_DEVICE = ("TASK", "COMMUNICATION_OP")
+"""Tables whose instants are ticks of the device."""
 _INSTANTS = ("startNs", "endNs", "timestampNs")
 
 
 def write_db_rank(
-    source: RankSource, output: Path, plan: RankPlan, groups: GroupCopies, linked: LinkedRank | None
-) -> None:
+    source: RankSource,
+    output: Path,
+    plan: RankPlan,
+    groups: GroupCopies,
+    linked: LinkedRank | None,
+    anchors: ClockAnchors | None = None,
+) -> Warp:
     """
     Write the databases of a synthetic rank to the folder *output*.
 
-    Its communication is that of *linked* where links are those of a topology.
+    Its communication is that of *linked* where links are those of a topology. With *anchors* what the device did begins
+    and ends on its ticks. Returns the map of times.
     """
     spans: Sequence[Span] = ()
     analysis = source.path / FRAMEWORK_OUTPUT / ANALYSIS_DB
@@ -56,13 +65,16 @@ def write_db_rank(
                 spans = linked.spans
                 _replace(connection, linked)
             _sit(connection, plan)
+    alone = next(iter(plan.steps.values())).alone
+    warp = build_warp(min((span.start_ns for span in spans), default=0), spans, alone)
     profiler = database_path(source)
     if profiler.is_file():
         path = output / f"ascend_pytorch_profiler_{plan.rank}.db"
         with new_path(path) as partial, _copied(profiler, partial) as connection:
-            _move_times(connection, spans, next(iter(plan.steps.values())).alone)
+            warp = _move_times(connection, spans, alone, anchors)
             _rename(connection, plan, groups)
             _sit(connection, plan)
+    return warp
 
 
 @contextmanager
@@ -184,8 +196,10 @@ def _sit(connection: sqlite3.Connection, plan: RankPlan) -> None:
         connection.execute("UPDATE NPU_INFO SET id = ?", (plan.device,))
 
 
-def _move_times(connection: sqlite3.Connection, spans: Sequence[Span], alone: float) -> None:
-    """Move all instants of all tables to the timeline of the rank."""
+def _move_times(
+    connection: sqlite3.Connection, spans: Sequence[Span], alone: float, anchors: ClockAnchors | None
+) -> Warp:
+    """Move all instants of all tables to the timeline of the rank, and return it."""
     tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     columns = {name: [title for title in _INSTANTS if title in _columns(connection, name)] for name in tables}
     columns = {name: titles for name, titles in columns.items() if titles}
@@ -199,20 +213,23 @@ def _move_times(connection: sqlite3.Connection, spans: Sequence[Span], alone: fl
         rows = np.array(known[name], dtype=object)
         if not len(rows):
             continue
-        moved = [_moved(warp, rows[:, place + 1]) for place in range(len(titles))]
+        grid = anchors if name in _OF_DEVICE else None
+        moved = [_moved(warp, rows[:, place + 1], grid) for place in range(len(titles))]
         places = ", ".join(f"{title} = ?" for title in titles)
         values = zip(*(column.tolist() for column in moved), rows[:, 0].tolist(), strict=True)
         connection.executemany(f'UPDATE "{name}" SET {places} WHERE rowid = ?', values)
+    return warp
 
 
 def _moved(
-    warp: Warp, values: np.ndarray[tuple[int], np.dtype[np.object_]]
+    warp: Warp, values: np.ndarray[tuple[int], np.dtype[np.object_]], anchors: ClockAnchors | None
 ) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
     """Return instants in the timeline of the rank; what is no number stays."""
     known = np.array([isinstance(value, int) for value in values])
     moved = values.copy()
     instants: I64 = values[known].astype(np.int64)
-    moved[known] = warp(instants).tolist()
+    found = warp(instants)
+    moved[known] = (found if anchors is None else on_grid(anchors, found)).tolist()
     return moved
 
 

@@ -33,6 +33,8 @@ class SynthOptions:
         The link whose transit time is multiplied; ``None`` draws one that was recorded.
     topology:
         File with the links of the cluster; empty for links as they were recorded.
+    raw:
+        Ranks have raw records as well.
     """
 
     ranks: int
@@ -44,6 +46,7 @@ class SynthOptions:
     slow_link: tuple[int, int] | None = None
     link_factor: float = 4.0
     topology: str = ""
+    raw: bool = False
 
 
 @frozen

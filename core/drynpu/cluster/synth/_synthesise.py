@@ -32,6 +32,7 @@ from drynpu.cluster.synth._plan import (
     SynthPlan,
     plan_cluster,
 )
+from drynpu.cluster.synth._raw import RawSource, find_raw, move_end, write_raw_rank
 from drynpu.cluster.synth._text import FILES, write_text_rank
 from drynpu.cluster.synth._works import OperatorWork, find_works
 from drynpu.writers._files import make_directory, new_file
@@ -66,6 +67,7 @@ class _Job:
     folder: Path
     label: Mapping[str, object]
     links: ClusterLinks | None
+    raw: tuple[RawSource, ...]
 
 
 @frozen(eq=False)
@@ -92,20 +94,27 @@ def synthesise(source: ClusterSource, folder: Path, options: SynthOptions, *, wo
     """
     if folder.exists() and any(folder.iterdir()):
         raise OutputError(f"{folder} is not empty; name a new folder")
+    if options.raw and options.topology:
+        raise OutputError(
+            "raw records keep the tasks of collectives, and so the links, that were recorded: choose --raw or "
+            "--topology, not both"
+        )
     read = _read(source, options)
     plan, links = _planned(read, source, options)
-    make_directory(folder)
-    label = _label(source, options, plan, links)
-    job = _Job(source.ranks, read.groups, options, folder, label, links)
-    few = workers is None and options.ranks <= FEW_RANKS
-    items = [(rank, read.works[rank.place] if read.works else ()) for rank in plan.ranks]
-    for _ in spread(functools.partial(_write_rank, job=job), items, workers=1 if few else workers):
-        pass
+    with tempfile.TemporaryDirectory(prefix="drynpu-synth-") as work:
+        raw = tuple(find_raw(rank, Path(work)) for rank in source.ranks) if options.raw else ()
+        make_directory(folder)
+        label = _label(source, options, plan, links)
+        job = _Job(source.ranks, read.groups, options, folder, label, links, raw)
+        few = workers is None and options.ranks <= FEW_RANKS
+        items = [(rank, read.works[rank.place] if read.works else ()) for rank in plan.ranks]
+        for _ in spread(functools.partial(_write_rank, job=job), items, workers=1 if few else workers):
+            pass
     with new_file(folder / LABEL) as stream:
         stream.write(orjson.dumps(label, option=orjson.OPT_INDENT_2))
     unlinked = {work.name.partition("__")[0] for works in read.works for work in works if not work.kind}
-    left_out = _left_out(source)
-    return Synthesis(folder, options.ranks, plan.slow_rank, plan.slow_link, left_out, tuple(sorted(unlinked)))
+    left_out = sorted({*_left_out(source), *(name for rank in raw for name in rank.left_out)})
+    return Synthesis(folder, options.ranks, plan.slow_rank, plan.slow_link, tuple(left_out), tuple(sorted(unlinked)))
 
 
 def _read(source: ClusterSource, options: SynthOptions) -> _Recorded:
@@ -169,14 +178,20 @@ def _write_rank(item: tuple[RankPlan, tuple[OperatorWork, ...]], job: _Job) -> N
     suffix = "_".join(source.path.name.split("_")[-2:])
     directory = job.folder / f"{worker}_{100_000 + plan.rank}_{stamp or '0' * 17}_{suffix}"
     output = make_directory(directory / FRAMEWORK_OUTPUT)
+    raw = job.raw[plan.place] if job.raw else None
+    anchors = None if raw is None else raw.anchors
     if source.form is Form.DB:
-        write_db_rank(source, output, plan, groups, linked)
+        warp = write_db_rank(source, output, plan, groups, linked, anchors)
     else:
-        write_text_rank(source.path, output, plan, groups, linked)
+        warp = write_text_rank(source.path, output, plan, groups, linked, anchors)
+    if raw is not None:
+        write_raw_rank(raw, directory, plan, groups, warp, job.options.ranks)
     info = next(source.path.glob("profiler_info_*.json"), None)
     said = orjson.loads(info.read_bytes()) if info is not None else {}
     if "rank_id" in said:
         said["rank_id"] = plan.rank
+    if raw is not None:
+        move_end(said, warp)
     _write(directory / f"profiler_info_{plan.rank}.json", said)
     metadata = source.path / METADATA
     facts = orjson.loads(metadata.read_bytes()) if metadata.is_file() else {}

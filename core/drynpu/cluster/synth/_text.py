@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ from drynpu.cluster import _facts as f
 from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._linked import LinkedRank
 from drynpu.cluster.synth._plan import TEXT_TITLES, RankPlan, changed_step, changed_times, step_key
-from drynpu.cluster.synth._warp import Span, build_warp
+from drynpu.cluster.synth._warp import Span, Warp, build_warp, on_grid
 from drynpu.deliverables.communication.facts_files import START_TIME
+from drynpu.raw import ClockAnchors
 from drynpu.writers._files import new_file
 from drynpu.writers._folders import FRAMEWORK_OUTPUT
 from drynpu.writers._numbers import us_text
@@ -24,27 +25,36 @@ from drynpu.writers._numbers import us_text
 FILES = ("step_trace_time.csv", "communication.json", "communication_matrix.json", "kernel_details.csv")
 """Files of a recorded rank that a synthetic one has as well."""
 
-_START, _DURATION, _DEVICE = "Start Time(us)", "Duration(us)", "Device_id"
+_START, _DURATION, _DEVICE, _NAME = "Start Time(us)", "Duration(us)", "Device_id", "Name"
 Document = dict[str, Any]
 
 
-def write_text_rank(source: Path, output: Path, plan: RankPlan, groups: GroupCopies, linked: LinkedRank | None) -> None:
+def write_text_rank(
+    source: Path,
+    output: Path,
+    plan: RankPlan,
+    groups: GroupCopies,
+    linked: LinkedRank | None,
+    anchors: ClockAnchors | None = None,
+) -> Warp:
     """
     Write the results of a synthetic rank to the folder *output*, from those in the directory *source*.
 
-    Its communication is that of *linked* where links are those of a topology.
+    Its communication is that of *linked* where links are those of a topology. With *anchors* kernels begin and end on
+    ticks of the device. Returns the map of times.
     """
     recorded = source / FRAMEWORK_OUTPUT
     _steps(recorded / FILES[0], output / FILES[0], plan)
-    times = _document(recorded / FILES[1]) if linked is None else {}
-    if times:
+    times = _document(recorded / FILES[1])
+    if times and linked is None:
         _write(output / FILES[1], _times(times, plan, groups))
     matrix = _document(recorded / FILES[2]) if linked is None else {}
     if matrix:
         _write(output / FILES[2], _matrix(matrix, plan, groups))
     for name, document in (linked.documents if linked is not None else {}).items():
         _write(output / name, document)
-    _kernels(recorded / FILES[3], output / FILES[3], plan, spans(times, plan) if linked is None else linked.spans)
+    every = tuple(spans(times, plan)) if linked is None else linked.spans
+    return _kernels(recorded / FILES[3], output / FILES[3], plan, every, _names(times, groups), anchors)
 
 
 def _document(path: Path) -> Document:
@@ -156,28 +166,43 @@ def spans(times: Mapping[str, Mapping[str, Mapping[str, Document]]], plan: RankP
                 yield Span(start_ns, round(known[f.ELAPSE] * 1e6), round(new[f.ELAPSE] * 1e6), planned.alone)
 
 
-def _kernels(source: Path, path: Path, plan: RankPlan, collectives: Iterable[Span]) -> None:
-    """Write the kernels at their times in the timeline of the rank; all else stands as recorded."""
-    if not source.is_file():
-        return
-    table = pl.read_csv(source, infer_schema=False)
+def _names(times: Document, groups: GroupCopies) -> Mapping[str, str]:
+    """Return names of operators -> their names in the copy, where they change."""
+    every = {name for kinds in times.values() for contents in kinds.values() for name in contents}
+    pairs = {name.rpartition("@")[0]: groups.renamed(name).rpartition("@")[0] for name in every}
+    return {name: new for name, new in pairs.items() if name != new}
+
+
+def _kernels(
+    source: Path,
+    path: Path,
+    plan: RankPlan,
+    collectives: Sequence[Span],
+    names: Mapping[str, str],
+    anchors: ClockAnchors | None,
+) -> Warp:
+    """Write the kernels at their times in the timeline of the rank, and return it; all else stands as recorded."""
+    alone = next(iter(plan.steps.values())).alone
+    table = pl.read_csv(source, infer_schema=False) if source.is_file() else pl.DataFrame()
     if table.is_empty() or not {_START, _DURATION} <= set(table.columns):
-        return
+        return build_warp(min((span.start_ns for span in collectives), default=0), collectives, alone)
     start, duration = (_ns(pl.col(title)) for title in (_START, _DURATION))
     numbers = table.select(start.alias("start"), (start + duration).alias("end"))
-    first = int(numbers["start"].to_numpy().min())
-    alone = next(iter(plan.steps.values())).alone
-    warp = build_warp(first, collectives, alone)
-    begin, end = (pl.Series(warp(numbers[name].to_numpy())) for name in ("start", "end"))
+    warp = build_warp(int(numbers["start"].to_numpy().min()), collectives, alone)
+    moved = [warp(numbers[name].to_numpy()) for name in ("start", "end")]
+    begin, end = (pl.Series(values if anchors is None else on_grid(anchors, values)) for values in moved)
     tab = "\t" if table[_START].str.ends_with("\t").any() else ""
     shown = table.with_columns(
         pl.select(us_text(pl.lit(begin), tab)).to_series().alias(_START),
         pl.select(us_text(pl.lit(end - begin))).to_series().alias(_DURATION),
     )
+    if names and _NAME in shown.columns:
+        shown = shown.with_columns(pl.col(_NAME).replace(names))
     if plan.device is not None and _DEVICE in shown.columns:
         shown = shown.with_columns(pl.lit(str(plan.device)).alias(_DEVICE))
     with new_file(path) as stream:
         shown.write_csv(stream)
+    return warp
 
 
 def _ns(column: pl.Expr) -> pl.Expr:

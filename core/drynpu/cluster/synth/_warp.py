@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from drynpu.arrays import F64, I64
+from drynpu.raw import ClockAnchors
 
 
 @frozen
@@ -60,3 +61,8 @@ def build_warp(base_ns: int, spans: Iterable[Span], alone: float) -> Warp:
             after.append(after[-1] + (end - before[-1]) * span.new_ns / span.elapse_ns)
             before.append(float(end))
     return Warp(base_ns, np.array(before), np.array(after), last)
+
+
+def on_grid(anchors: ClockAnchors, unix_ns: I64) -> I64:
+    """Return Unix times as a reader finds them of the device's ticks, which are at them or next after them."""
+    return anchors.tick_to_unix(anchors.unix_to_tick(unix_ns))

@@ -1,0 +1,231 @@
+"""Raw records of a synthetic rank: copies of those of a recorded one, on the timeline and in the groups of the rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from attrs import frozen
+
+from drynpu.arrays import I64, Array, Bools, Records
+from drynpu.cluster.synth._groups import GroupCopies
+from drynpu.cluster.synth._warp import Warp
+from drynpu.deliverables.communication.facts import HCCL_INFO, HCCL_OP_INFO
+from drynpu.raw import ClockAnchors, RecordKind, RecordKinds
+from drynpu.raw._slices import find_slices
+
+_HOST_TIMES = frozenset({"timestamp", "begin", "end", "start"})
+_TICKS = frozenset({"tick", "start_tick", "end_tick"})
+_POINTS = "points"
+"""Field of the frequencies of cores: an array of ticks with values."""
+_OTHER_TIMES = ("_us", "_ns", "host_time")
+"""Ends of fields that hold times of other clocks: samplers and AI CPU; what has them is left out."""
+_DURATION = "duration_estimated_us"
+"""The model's estimate of a task of a collective: no time of a clock."""
+_NO_TIME = (0, 2**64 - 1)
+"""A time that is not there, and the mark of an event where a call has its end."""
+_NO_RANK = 0xFFFF_FFFF
+_PROBED = 4096
+"""Records by which kinds of the same file are told from each other."""
+
+
+@frozen(eq=False)
+class Timeline:
+    """
+    The clocks of a recording and the map from its times to those of a rank.
+
+    Attributes
+    ----------
+    host_times, host_moved:
+        All distinct raw host times of the recording in order, and what they become, shape ``[n]``.
+    """
+
+    anchors: ClockAnchors
+    warp: Warp
+    host_times: I64
+    host_moved: I64
+
+    @classmethod
+    def build(cls, anchors: ClockAnchors, warp: Warp, host_times: I64) -> Timeline:
+        """
+        Return the timeline on which distinct host times stay distinct.
+
+        Where a long wait becomes short, calls of the host that lie in it come so close that they would begin and end
+        together, and readers could not tell which is inside which. They are moved forward, by single units of the
+        clock: no launch then comes after its kernel.
+        """
+        moved = anchors.unix_to_host(warp(anchors.host_to_unix(host_times)))
+        place = np.arange(len(moved))
+        latest = np.minimum.accumulate((moved - place)[::-1])[::-1] + place
+        return cls(anchors, warp, host_times, latest)
+
+    def host(self, raw: Array) -> Array:
+        """Return raw host times on the timeline of the rank."""
+        return _moved(raw, lambda times: self.host_moved[np.searchsorted(self.host_times, times)])
+
+    def ticks(self, ticks: Array) -> Array:
+        """Return ticks of the device on the timeline of the rank."""
+        return _moved(ticks, lambda times: self.anchors.unix_to_tick(self.warp(self.anchors.tick_to_unix(times))))
+
+
+def _moved(values: Array, move: Callable[[I64], I64]) -> Array:
+    known = _is_time(values)
+    moved = values.copy()
+    moved[known] = move(values[known].astype(np.int64)).astype(values.dtype)
+    return moved
+
+
+def _is_time(values: Array) -> Bools:
+    return ~np.isin(values, np.array(_NO_TIME, np.uint64).astype(values.dtype))
+
+
+def distinct_times(records: Records, names: Sequence[str]) -> I64:
+    """Return the distinct times in fields of records, in order."""
+    columns = [records[name][_is_time(records[name])].astype(np.int64) for name in names]
+    return np.unique(np.concatenate(columns)) if columns else np.empty(0, np.int64)
+
+
+def host_time_names(kind: RecordKind) -> tuple[str, ...]:
+    """Return the fields of a host record that hold times."""
+    return tuple(name for name in kind.dtype.names or () if name in _HOST_TIMES)
+
+
+@frozen(eq=False)
+class GroupIds:
+    """Ids of groups in records: those of the recorded rank and of the synthetic one, what numbers grow by, sizes."""
+
+    recorded: Array
+    ids: Array
+    shifts: I64
+    sizes: I64
+
+    @classmethod
+    def of(cls, groups: GroupCopies, ranks: int, texts: Mapping[int, str]) -> GroupIds:
+        """Return the ids of *groups*; *texts* are those that records name by number. A size of 0 stays as it is."""
+        numbers = {text: number for number, text in texts.items()}
+        found = []
+        for key, new in groups.keys.items():
+            number = numbers.get(key, int(key) if key.isdecimal() else None)
+            if number is not None:
+                grown = ranks if len(groups.members[key]) == ranks else 0
+                found.append((number, number if new == key else int(new), groups.shifts[key], grown))
+        columns = list(zip(*sorted(found), strict=True)) if found else [(), (), (), ()]
+        numbers_of, ids = (np.array(column, np.uint64) for column in columns[:2])
+        return cls(numbers_of, ids, np.array(columns[2], np.int64), np.array(columns[3], np.int64))
+
+    def rename(self, records: Records) -> None:
+        """Let records be of the groups of the rank."""
+        if not len(self.recorded) or not len(records):
+            return
+        place = np.minimum(np.searchsorted(self.recorded, records["group_name"]), len(self.recorded) - 1)
+        known = self.recorded[place] == records["group_name"]
+        records["group_name"] = np.where(known, self.ids[place], records["group_name"])
+        if "local_rank" not in (records.dtype.names or ()):
+            return
+        for name in ("local_rank", "remote_rank"):
+            numbers = records[name].astype(np.int64)
+            records[name] = np.where(known & (numbers != _NO_RANK), numbers + self.shifts[place], numbers)
+        sizes = self.sizes[place]
+        records["rank_size"] = np.where(known & (sizes > 0), sizes, records["rank_size"])
+
+
+def is_timed(kind: RecordKind) -> bool:
+    """Return whether all times of a record are of the host's clock or of the device's counter."""
+    names = kind.dtype.names or ()
+    known = _HOST_TIMES if kind.side == "host" else _TICKS
+    return not any(name not in known and name.endswith(_OTHER_TIMES) for name in names if name != _DURATION)
+
+
+def kinds_of_file(kinds: RecordKinds, directory: Path, stem: str, *, sixth: bool) -> tuple[RecordKind, ...]:
+    """
+    Return the kinds of records in the slices of a stem; none if they are not known.
+
+    *sixth* chooses the forms of the platform whose records are called ``_v6``.
+    """
+    found = [kind for kind in kinds.records.values() if stem in (kind.stem, *kind.also)]
+    if any(kind.name.endswith("_v6") for kind in found):
+        newer = {kind.name.removesuffix("_v6") for kind in found if kind.name.endswith("_v6")}
+        found = [
+            kind for kind in found if kind.name.endswith("_v6") == sixth or kind.name.removesuffix("_v6") not in newer
+        ]
+    if any(kind.sized for kind in found):
+        return tuple(kind for kind in found if kind.sized)
+    head = _head(directory, stem)
+    fitting: dict[int, list[RecordKind]] = {}
+    for kind in found:
+        size = kind.dtype.itemsize
+        records = np.frombuffer(head[: min(len(head) // size, _PROBED) * size], np.uint8).view(kind.dtype)
+        if len(records) and kind.plausible(records).all():
+            fitting.setdefault(size, []).append(kind)
+    return tuple(sorted(fitting.values(), key=len)[-1]) if fitting else ()
+
+
+def _head(directory: Path, stem: str) -> bytes:
+    slices = find_slices(directory, stem)
+    if not slices:
+        return b""
+    with slices[0].path.open("rb") as file:
+        return file.read(_PROBED * 1024)
+
+
+def rewrite(
+    slices: Sequence[Path], kinds: Sequence[RecordKind], timeline: Timeline, groups: GroupIds
+) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of the slices of a file as the rank has them; a record that two share is in the later."""
+    left = b""
+    for number, path in enumerate(slices, 1):
+        data = np.frombuffer(left + path.read_bytes(), np.uint8).copy()
+        used = _sized(data, kinds, timeline) if kinds[0].sized else _changed(data, kinds, timeline, groups)
+        used = len(data) if number == len(slices) else used
+        yield path.name, data[:used].tobytes()
+        left = data[used:].tobytes()
+
+
+def _changed(data: Array, kinds: Sequence[RecordKind], timeline: Timeline, groups: GroupIds) -> int:
+    size = kinds[0].dtype.itemsize
+    used = len(data) // size * size
+    for kind in kinds:
+        records = data[:used].view(kind.dtype)
+        rows = kind.members(records) & kind.plausible(records)
+        _move(records, rows, kind, timeline)
+        if kind.name in (HCCL_INFO.name, HCCL_OP_INFO.name):
+            chosen = records[rows]
+            groups.rename(chosen)
+            for name in ("group_name", "local_rank", "remote_rank", "rank_size"):
+                if name in (kind.dtype.names or ()):
+                    records[name][rows] = chosen[name]
+    return used
+
+
+def _move(records: Records, rows: Bools, kind: RecordKind, timeline: Timeline) -> None:
+    host = kind.side == "host"
+    names = _HOST_TIMES if host else _TICKS
+    for name in kind.dtype.names or ():
+        if name in names:
+            column = records[name]
+            column[rows] = (timeline.host if host else timeline.ticks)(column[rows])
+        elif name == _POINTS and not host:
+            ticks = records[name]["tick"]
+            ticks[rows] = timeline.ticks(ticks[rows])
+
+
+def _sized(data: Array, kinds: Sequence[RecordKind], timeline: Timeline) -> int:
+    """Change records that say their size in the two bytes at offset 2; return how many bytes are whole records."""
+    by_size: dict[int, list[int]] = {}
+    at = 0
+    while at + 4 <= len(data):
+        size = int(data[at + 2]) | int(data[at + 3]) << 8
+        if size < 4 or at + size > len(data):
+            break
+        by_size.setdefault(size, []).append(at)
+        at += size
+    for size, starts in by_size.items():
+        kind = next((kind for kind in kinds if kind.dtype.itemsize == size), None)
+        if kind is None:
+            continue
+        offset = kind.dtype.fields["tick"][1]  # type: ignore[index]
+        places = np.array(starts)[:, np.newaxis] + np.arange(offset, offset + 8)
+        ticks = np.ascontiguousarray(data[places]).view(np.uint64)[:, 0]
+        data[places] = timeline.ticks(ticks).view(np.uint8).reshape(-1, 8)
+    return at

@@ -1,0 +1,149 @@
+"""Synthetic ranks with raw records: what reads them finds the kernels, groups and ranks of the texts and databases."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import tarfile
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from drynpu import OutputError
+from drynpu.cluster import find_cluster
+from drynpu.cluster.synth import SynthOptions, synthesise
+from drynpu.cluster.synth._records import Timeline
+from drynpu.cluster.synth._warp import Span, build_warp
+from drynpu.options import ExportType
+from drynpu.products import export_torch, load_profile
+from drynpu.raw import ClockAnchors
+
+RECORDED = Path(__file__).parents[1] / "approved" / "recorded"
+SHOWN = ("Name", "Start Time(us)", "Duration(us)", "Task ID", "Stream ID", "aicore_time(us)")
+
+
+@pytest.fixture(scope="module")
+def two_ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two recorded ranks of PyTorch with their raw data and texts."""
+    folder = tmp_path_factory.mktemp("recorded")
+    for rank in (0, 1):
+        with tarfile.open(RECORDED / f"torch_rank{rank}.tar.xz") as archive:
+            archive.extractall(folder / f"host_{7 + rank}_2026010100000000{rank}_ascend_pt", filter="data")
+    for directory in folder.iterdir():
+        export_torch(load_profile(directory), [ExportType.TEXT])
+    return folder
+
+
+def directory_of(folder: Path, rank: int) -> Path:
+    (info,) = folder.glob(f"*/profiler_info_{rank}.json")
+    return info.parent
+
+
+def kernels(directory: Path) -> list[tuple[str, ...]]:
+    table = pl.read_csv(directory / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", infer_schema=False)
+    return sorted(table.select(name for name in SHOWN if name in table.columns).iter_rows())
+
+
+def read_again(directory: Path, folder: Path) -> Path:
+    """Return a copy of a rank whose results were written anew from its raw records."""
+    copy = folder / directory.name
+    shutil.copytree(directory, copy, ignore=shutil.ignore_patterns("ASCEND_PROFILER_OUTPUT"))
+    export_torch(load_profile(copy), [ExportType.TEXT])
+    return copy
+
+
+def test_raw_records_give_the_kernels_of_the_texts(two_ranks: Path, tmp_path: Path) -> None:
+    options = SynthOptions(6, seed=3, slow_rank=2, slow_factor=2.0, jitter=0.3, raw=True)
+    done = synthesise(find_cluster(two_ranks), tmp_path / "many", options)
+    for rank in (0, 2, 5):
+        directory = directory_of(tmp_path / "many", rank)
+        expected = kernels(directory)
+        again = read_again(directory, tmp_path / f"again_{rank}")
+        assert kernels(again) == expected != kernels(directory_of(two_ranks, rank % 2))
+        profile = load_profile(again)
+        assert profile.rank_id == rank
+        assert not [note for note in profile.notes if "left out" in note]
+    assert not [name for name in done.left_out if "api_event" in name or "hccl" in name or "stars" in name]
+
+
+def test_collectives_in_raw_records_are_of_the_groups_of_the_copy(two_ranks: Path, tmp_path: Path) -> None:
+    synthesise(find_cluster(two_ranks), tmp_path / "many", SynthOptions(6, raw=True))
+    recorded = load_profile(directory_of(two_ranks, 1)).frame("communication_tasks")
+    made = load_profile(directory_of(tmp_path / "many", 5)).frame("communication_tasks")
+    assert made.height == recorded.height > 0
+    # Rank 1 of 2 in the group of all became rank 5 of 6.
+    whole = recorded["src_rank"] == 1
+    assert set(made.filter(whole)["src_rank"]) == {5}
+    assert set(made.filter(whole)["dst_rank"]) <= {4, 5, 0xFFFF_FFFF}
+    text = json.loads(
+        (directory_of(tmp_path / "many", 5) / "ASCEND_PROFILER_OUTPUT" / "communication.json").read_text()
+    )
+    named = {name.rpartition("@")[2] for kinds in text.values() for names in kinds.values() for name in names}
+    assert set(made["group"]) == named - {"Total Op Info"}
+
+
+def test_databases_and_raw_records_agree_too(two_ranks: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(two_ranks, tmp_path / "run")
+    for directory in run.iterdir():
+        export_torch(load_profile(directory), [ExportType.DB])
+    synthesise(find_cluster(run), tmp_path / "many", SynthOptions(4, jitter=0.2, raw=True))
+    directory = directory_of(tmp_path / "many", 3)
+    with closing(sqlite3.connect(directory / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_3.db")) as connection:
+        expected = connection.execute("SELECT startNs, endNs FROM TASK ORDER BY startNs, endNs").fetchall()
+    tasks = load_profile(directory).tasks.select("start_ns", end_ns=pl.col("start_ns") + pl.col("duration_ns"))
+    # TASK has what marks and steps lasted as well.
+    assert tasks.height > 100
+    assert set(tasks.iter_rows()) <= set(expected)
+
+
+def test_no_kernel_begins_before_its_launch(two_ranks: Path, tmp_path: Path) -> None:
+    synthesise(find_cluster(two_ranks), tmp_path / "many", SynthOptions(2, jitter=0.4, seed=8, raw=True))
+    for rank in (0, 1):
+        profile = load_profile(directory_of(tmp_path / "many", rank))
+        launched = profile.api.filter(pl.col("level") == "node").select("connection_id", pl.col("start_ns").alias("at"))
+        first = profile.tasks.group_by("connection_id").agg(pl.col("start_ns").min())
+        both = first.join(launched, on="connection_id")
+        assert both.height > 0
+        assert (both["start_ns"] >= both["at"]).all()
+
+
+def test_host_times_stay_apart_where_a_long_wait_becomes_short() -> None:
+    anchors = ClockAnchors(
+        collection_begin_us=1_000, monotonic_raw_ns=1_000_000, device_cntvct=0, host_cntvct=0, device_hz=50_000_000
+    )
+    times = np.sort(np.random.default_rng(0).choice(np.arange(1_000_000, 3_000_000), 500, replace=False))
+    warp = build_warp(1_000_000, [Span(1_500_000, 1_000_000, 100, 1.0)], 1.0)
+    timeline = Timeline.build(anchors, warp, times)
+    moved = timeline.host(times.astype(np.uint64)).astype(np.int64)
+    assert (np.diff(moved) > 0).all()
+    assert (moved <= warp(times)).all()
+    # Away from the wait nothing moves forward.
+    assert (moved[times > 2_500_000] == warp(times[times > 2_500_000])).all()
+    assert timeline.host(np.array([0, 2**64 - 1], np.uint64)).tolist() == [0, 2**64 - 1]
+
+
+def test_what_cannot_be_is_refused(two_ranks: Path, tmp_path: Path) -> None:
+    topology = tmp_path / "cluster.yaml"
+    topology.write_text("devices: 2\n")
+    with pytest.raises(OutputError, match="choose --raw or --topology"):
+        synthesise(find_cluster(two_ranks), tmp_path / "a", SynthOptions(4, topology=str(topology), raw=True))
+    run = shutil.copytree(two_ranks, tmp_path / "run")
+    shutil.rmtree(next(directory_of(run, 1).glob("PROF_*")))
+    with pytest.raises(OutputError, match="rank 1 has no raw data"):
+        synthesise(find_cluster(run), tmp_path / "b", SynthOptions(4, raw=True))
+    assert not (tmp_path / "b").exists()
+
+
+def test_the_same_seed_writes_the_same_records_whoever_writes(two_ranks: Path, tmp_path: Path) -> None:
+    contents = []
+    for name, workers in (("one", 1), ("two", 2)):
+        folder = tmp_path / name / "many"
+        synthesise(find_cluster(two_ranks), folder, SynthOptions(4, seed=4, raw=True), workers=workers)
+        # Where a directory lies stands in sample.json.
+        files = sorted(path for path in folder.rglob("*") if path.is_file() and "sample.json" not in path.name)
+        contents.append([(path.relative_to(folder), path.read_bytes()) for path in files])
+    assert contents[0] == contents[1] != []
