@@ -257,6 +257,16 @@ def test_alone_a_rank_only_copies() -> None:
     assert of.link.tolist() == [LinkType.ON_CHIP]
 
 
+@pytest.mark.parametrize(
+    ("kind", "other"), [("broadcast", 0), ("reduce", 0), ("scatter", 0), ("allReduce", 2), ("alltoall", 2)]
+)
+def test_without_a_root_the_first_of_the_group_is_it_and_others_have_themselves(kind: str, other: int) -> None:
+    request = CollectiveRequest(kind=kind, size_bytes=64, ranks=(7, 4, 9), rank=9)
+    assert (request.me, request.other) == (2, other)
+    rooted = CollectiveRequest(kind="broadcast", size_bytes=64, ranks=(7, 4, 9), rank=9, peer=4)
+    assert rooted.other == 1
+
+
 def test_every_problem_is_told() -> None:
     with pytest.raises(OptionError) as caught:
         CollectiveRequest(kind="allreduce", size_bytes=-1, ranks=(0, 0), rank=3, peer=9)

@@ -104,6 +104,14 @@ def test_a_table_names_twice_the_pages_that_sequences_reach(cache: tuple[int, ..
     assert few.computed == pytest.approx(N * 7 * page), "no more than there are"
 
 
+@pytest.mark.parametrize("query", [(24, 3, 512), (3, 24, 512)])
+def test_a_table_has_a_row_for_each_sequence_even_of_few_queries(query: tuple[int, ...]) -> None:
+    """24 sequences of 3 queries in 4 heads of 128, whichever stands first; half of 24 rows of 9 pages is in use."""
+    cache = tensor(400, 16, 4, 128)
+    found = pairs(tensor(*query), cache, cache, whole(24, 9))
+    assert found.computed == pytest.approx(24 * 4 * 3 * (24 * 9 / 2 * 16 / 24))
+
+
 @pytest.mark.parametrize(("queries", "keys", "values", "width", "value_width"), [
     (192, 192, 128, 192, 128), (192, 192, 192, 192, 192), (48, 48, 96, 48, 48),
 ])  # fmt: skip
