@@ -146,5 +146,6 @@ class SimulatedTimer:
             end_ns=captured.end_ns,
             collectives=captured.communication.collectives(marked=False),
             processor_waits=captured.delays,
+            accesses=captured.accesses,
             launch_mode=mode,
         )

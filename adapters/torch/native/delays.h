@@ -1,12 +1,20 @@
 // How long a thread waited for a processor, which says more about the load of this machine than about the script.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
+
+#include "calls.h"
 
 namespace npu {
 
@@ -19,20 +27,85 @@ constexpr int NOT_OPENED = -1, ABSENT = -2;
 inline thread_local int schedstat_file = NOT_OPENED;
 inline thread_local int64_t delay_known_ns = 0, delay_recording = -1, delay_looked_at = 0;
 
+// The thread that writes what was recorded, by the file of its counts and a number that changes with the thread. While it
+// waits for a processor it may hold Python's lock, for which the others wait then, and nothing counts that.
+inline std::atomic<uint64_t> watched{0};
+inline std::atomic<int64_t> watched_known_ns{-1};  // when some thread last asked; -1 where none did
+constexpr uint64_t FILE_BITS = 32, FILE_MASK = (uint64_t{1} << FILE_BITS) - 1;
+
+inline int open_counts() { return open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC); }
+
 // Linux counts: ns on a processor, ns ready to run without one, turns.
-inline int64_t delay_ns() {
-  if (schedstat_file == NOT_OPENED) {
-    schedstat_file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    if (schedstat_file < 0) schedstat_file = ABSENT;
-  }
-  if (schedstat_file < 0) return 0;
+inline int64_t waited_in(int file) {
   char text[96];
-  const ssize_t length = pread(schedstat_file, text, sizeof(text) - 1, 0);
+  const ssize_t length = pread(file, text, sizeof(text) - 1, 0);
   if (length <= 0) return 0;
   text[length] = 0;
   char* rest = nullptr;
   std::strtoull(text, &rest, 10);
   return static_cast<int64_t>(std::strtoull(rest, nullptr, 10));
+}
+
+inline int64_t delay_ns() {
+  if (schedstat_file == NOT_OPENED) {
+    schedstat_file = open_counts();
+    if (schedstat_file < 0) schedstat_file = ABSENT;
+  }
+  return schedstat_file < 0 ? 0 : waited_in(schedstat_file);
+}
+
+// Makes this thread the one that is watched. The file of the one before stays open: others may be reading it.
+inline void watch_this_thread() {
+  static thread_local bool is_watched = false;
+  if (std::exchange(is_watched, true)) return;
+  const int file = open_counts();
+  if (file < 0) return;
+  watched_known_ns = -1;
+  watched = ((watched.load() >> FILE_BITS) + 1) << FILE_BITS | static_cast<uint64_t>(file);
+}
+
+// Returns how long the watched thread waited since a thread last asked; 0 after it has ended.
+inline int64_t new_watched_delay() {
+  const uint64_t now = watched.load(std::memory_order_relaxed);
+  if (!now) return 0;
+  const int64_t total_ns = waited_in(static_cast<int>(now & FILE_MASK));
+  const int64_t before_ns = watched_known_ns.exchange(total_ns);
+  return before_ns < 0 || total_ns < before_ns ? 0 : total_ns - before_ns;
+}
+
+// What each thread of the process had waited when the recording began, by its number: a thread that is woken in the
+// recording waits before it first looks.
+inline std::mutex* first_mutex = new std::mutex();
+inline std::unordered_map<int64_t, int64_t>* first_ns = new std::unordered_map<int64_t, int64_t>();
+
+inline void note_first_delays() {
+  std::unordered_map<int64_t, int64_t> found;
+  if (DIR* threads = opendir("/proc/self/task")) {
+    while (const dirent* each = readdir(threads)) {
+      if (each->d_name[0] == '.') continue;
+      const int file = openat(dirfd(threads), (std::string(each->d_name) + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC);
+      if (file < 0) continue;
+      found[std::strtoll(each->d_name, nullptr, 10)] = waited_in(file);
+      close(file);
+    }
+    closedir(threads);
+  }
+  std::lock_guard<std::mutex> lock(*first_mutex);
+  *first_ns = std::move(found);
+}
+
+// Returns what this thread had waited when the recording began, 0 where it began later.
+inline int64_t first_delay_ns() {
+  std::lock_guard<std::mutex> lock(*first_mutex);
+  const auto found = first_ns->find(thread_id());
+  return found == first_ns->end() ? 0 : found->second;
+}
+
+// A forked process has none of its parent's threads.
+inline void forget_threads() {
+  watched = 0;
+  first_mutex = new std::mutex();  // another thread of the parent may have held it
+  first_ns = new std::unordered_map<int64_t, int64_t>();
 }
 
 // Returns how long this thread waited since it last looked in this recording, 0 where that is next to nothing. It looks
@@ -43,12 +116,14 @@ inline int64_t new_delay(int64_t recording) {
   const int64_t tick = now.tv_sec * 1'000'000'000 + now.tv_nsec;
   if (tick == delay_looked_at && delay_recording == recording) return 0;
   delay_looked_at = tick;
-  const int64_t total_ns = delay_ns(), since_ns = total_ns - delay_known_ns;
-  const bool is_known = delay_recording == recording;
-  if (is_known && since_ns < LEAST_DELAY_NS) return 0;
-  delay_recording = recording;
+  if (delay_recording != recording) {
+    delay_known_ns = first_delay_ns();
+    delay_recording = recording;
+  }
+  const int64_t total_ns = delay_ns(), since_ns = total_ns - delay_known_ns + new_watched_delay();
+  if (since_ns < LEAST_DELAY_NS) return 0;
   delay_known_ns = total_ns;
-  return is_known ? since_ns : 0;
+  return since_ns;
 }
 
 // Closes the file, which counts for the thread that opened it.
@@ -61,6 +136,9 @@ inline void forget_delays() {
 #else
 
 inline int64_t new_delay(int64_t) { return 0; }
+inline void watch_this_thread() {}
+inline void note_first_delays() {}
+inline void forget_threads() {}
 inline void forget_delays() {}
 
 #endif

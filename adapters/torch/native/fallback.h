@@ -73,13 +73,20 @@ inline const Operator& operator_of(const c10::OperatorHandle& op) {
 class Translation {
  public:
   Translation(const Operator& op, torch::jit::Stack& stack, size_t count)
-      : op_(op), begin_ns_(marks_wanted.load(std::memory_order_relaxed) && !mark_last(op.recorded_name) ? unix_ns() : 0) {
+      : op_(op) {
+    if (marks_wanted.load(std::memory_order_relaxed)) {
+      is_recorded_ = mark_last(op.recorded_name);
+      if (!is_recorded_) begin_ns_ = unix_ns();
+    }
     const size_t first = stack.size() - count;
     if (!computing) {
       aliases.outlined = Outliner().decide(stack, first);
       if (aliases.outlined) arguments_.assign(stack.begin() + static_cast<int64_t>(first), stack.end());
     }
-    for (size_t i = 0; i < count; ++i) translate(stack[first + i], i < op.writes.size() && op.writes[i]);
+    for (size_t i = 0; i < count; ++i) {
+      reads_ = is_recorded_ && !(op.copies && i == 0);  // what is copied to is written alone
+      translate(stack[first + i], i < op.writes.size() && op.writes[i]);
+    }
     if (op.generator >= 0) translate_generator(stack[first + static_cast<size_t>(op.generator)]);
     if (aliases.device < 0) aliases.device = named_device_ >= 0 ? named_device_ : current_device;
     check_devices();
@@ -93,6 +100,7 @@ class Translation {
     if (op_.any_written) aliases.follow_written();
     if (!results_stay_on_host_)
       for (size_t i = stack.size() - count; i < stack.size(); ++i) result(stack[i]);
+    if (is_recorded_) note_results(stack, count);
     if (aliases.outlined) estimate(stack, count);
   }
 
@@ -107,6 +115,30 @@ class Translation {
   Aliases aliases;
 
  private:
+  static void note_bytes(const at::Tensor& tensor, bool written) {
+    const auto* impl = tensor.unsafeGetTensorImpl();
+    const int64_t bytes = impl->numel() * static_cast<int64_t>(impl->itemsize());
+    if (C10_LIKELY(bytes < LEAST_ACCESS_BYTES) || !impl->has_storage() || !is_plain(impl)) return;
+    const auto& holding = holding_of(*impl->unsafe_storage().unsafeGetStorageImpl());
+    if (!holding.block) return;
+    constexpr int DEVICE_BITS = 56;  // each device has addresses of its own
+    note_access(
+        holding.block->address | static_cast<int64_t>(holding.device) << DEVICE_BITS,
+        impl->storage_offset() * static_cast<int64_t>(impl->itemsize()), bytes, holding.block->size, written);
+  }
+
+  void note_results(const torch::jit::Stack& stack, size_t count) const {
+    const auto note = [](const at::Tensor& tensor) {
+      if (tensor.defined() && on_device(tensor.unsafeGetTensorImpl())) note_bytes(tensor, true);
+    };
+    if (op_.any_written) return aliases.each_written(note);
+    for (size_t i = stack.size() - count; i < stack.size(); ++i) {
+      if (stack[i].isTensor()) note(stack[i].toTensor());
+      else if (stack[i].isTensorList())
+        for (const auto& each : stack[i].toListRef()) note(each.toTensor());
+    }
+  }
+
   void note_type(const at::Tensor& tensor) {
     const auto type = tensor.scalar_type();
     narrow_ |= type == c10::kHalf || type == c10::kBFloat16 || type == c10::kInt;
@@ -218,6 +250,7 @@ class Translation {
   }
 
   void note_device(const at::Tensor& tensor) {
+    if (reads_) note_bytes(tensor, false);
     if (tensor.dim() == 0 && seen_ >= 0) return;  // numbers of other devices are taken, as by PyTorch
     const auto index = tensor.device().index();
     if (seen_ >= 0 && index != seen_ && !seen_is_number_) other_ = index;
@@ -252,7 +285,8 @@ class Translation {
 
   const Operator& op_;
   torch::jit::Stack arguments_;  // as they were, kept only where the operator runs on shapes
-  int64_t begin_ns_;
+  int64_t begin_ns_ = 0;
+  bool is_recorded_ = false, reads_ = false;  // by the recorder, as the operator that began last
   bool host_ = false, results_stay_on_host_ = false, seen_is_number_ = false, narrow_ = false;
   c10::DeviceIndex seen_ = -1, other_ = -1, named_device_ = -1;
 };

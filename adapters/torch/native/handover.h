@@ -11,7 +11,7 @@ struct Table {
   Interned names, calls;
   std::function<c10::time_t(c10::approx_time_t)> clock;
   int64_t end = 0;
-  size_t rows = 0, allocations = 0, delays = 0;
+  size_t rows = 0, allocations = 0, delays = 0, accesses = 0;
 };
 
 inline std::unique_ptr<Table> handover;  // guarded by the recorder's lock
@@ -32,8 +32,8 @@ inline void renumber(Table& table, const Recorded& recorded) {
   }
 }
 
-// Ends the recording, and fills how many rows, names, bytes of names, calls, words of calls, allocations and delays
-// there are.
+// Ends the recording, and fills how many rows, names, bytes of names, calls, words of calls, allocations, delays and
+// accesses there are.
 inline void stop_recording(int64_t* sizes) {
   std::lock_guard<std::mutex> all(recorder->mutex);
   auto table = std::make_unique<Table>();
@@ -55,6 +55,7 @@ inline void stop_recording(int64_t* sizes) {
     table->rows += recorded.rows.count();
     table->allocations += recorded.allocations.count();
     table->delays += recorded.delays.count();
+    table->accesses += recorded.accesses.count();
     renumber(*table, recorded);
   }
   sizes[0] = static_cast<int64_t>(table->rows);
@@ -64,6 +65,7 @@ inline void stop_recording(int64_t* sizes) {
   sizes[4] = static_cast<int64_t>(table->calls.bytes().size() / sizeof(int64_t));
   sizes[5] = static_cast<int64_t>(table->allocations);
   sizes[6] = static_cast<int64_t>(table->delays);
+  sizes[7] = static_cast<int64_t>(table->accesses);
   handover = std::move(table);
 }
 
@@ -75,7 +77,7 @@ inline void copy(const Interned& interned, void* bytes, int64_t* ends) {
 // Fills what stop_recording() counted, ends of names and of calls in bytes, and forgets it.
 inline void read_recording(
     Row* rows, char* names, int64_t* name_ends, int64_t* calls, int64_t* call_ends, Allocated* allocations,
-    Delayed* delays) {
+    Delayed* delays, Accessed* accesses) {
   std::unique_ptr<Table> table;
   {
     std::lock_guard<std::mutex> all(recorder->mutex);
@@ -99,6 +101,9 @@ inline void read_recording(
       allocations->time = table->clock(static_cast<c10::approx_time_t>(allocations->time));
     auto* latest = table->threads[i].delays.drain(delays);
     for (; delays != latest; ++delays) delays->time = table->clock(static_cast<c10::approx_time_t>(delays->time));
+    auto* newest = table->threads[i].accesses.drain(accesses);
+    for (; accesses != newest; ++accesses)
+      accesses->time = table->clock(static_cast<c10::approx_time_t>(accesses->time));
   }
 }
 

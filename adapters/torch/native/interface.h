@@ -121,14 +121,16 @@ DRYNPU_EXPORT const char* drynpu_operator_name(int64_t number) {
 
 // Returns 0 where a recording runs already.
 DRYNPU_EXPORT int drynpu_start_recording(int with_memory) { return npu::start_recording(with_memory != 0); }
+// The thread that calls this writes what was recorded: others may wait for it while it has no processor.
+DRYNPU_EXPORT void drynpu_watch_this_thread() { npu::watch_this_thread(); }
 DRYNPU_EXPORT int drynpu_is_recording() { return npu::recording; }
 DRYNPU_EXPORT void drynpu_stop_recording(int64_t* sizes) { npu::stop_recording(sizes); }
 DRYNPU_EXPORT void drynpu_read_recording(
     void* rows, char* names, int64_t* name_ends, int64_t* calls, int64_t* call_ends, void* allocations,
-    void* delays) {
+    void* delays, void* accesses) {
   npu::read_recording(
       static_cast<npu::Row*>(rows), names, name_ends, calls, call_ends, static_cast<npu::Allocated*>(allocations),
-      static_cast<npu::Delayed*>(delays));
+      static_cast<npu::Delayed*>(delays), static_cast<npu::Accessed*>(accesses));
 }
 // Returns PyTorch's name of an element type as Kineto shows it, nullptr where there is no such type.
 DRYNPU_EXPORT const char* drynpu_type_name(int type) {

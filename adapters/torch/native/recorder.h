@@ -37,6 +37,13 @@ struct Allocated {
   uint32_t thread;
 };
 
+// The layout is that of ACCESS there: an operator reads or writes so many bytes of a block of the device's memory.
+struct Accessed {
+  int64_t time, block, offset, bytes, block_bytes;
+  uint32_t thread;
+  uint8_t written;
+};
+
 // The layout is that of DELAY there. The thread waited so long for a processor since it looked the last time.
 struct Delayed {
   int64_t time, waited_ns;
@@ -83,6 +90,7 @@ struct Recorded {
   Rows<Row> rows;
   Rows<Allocated> allocations;
   Rows<Delayed> delays;
+  Rows<Accessed> accesses;
   Interned names, calls;  // a call is the number of its name and the words of its arguments
 };
 
@@ -173,6 +181,7 @@ inline void forget_parent() {
   recorder = new Recorder();
   buffer_here = nullptr;
   forget_delays();
+  forget_threads();
 }
 
 inline Buffer* new_buffer() {
@@ -212,7 +221,7 @@ inline std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& f
   const int64_t waited_ns = new_delay(recordings.load(std::memory_order_relaxed));
   std::lock_guard lock(buffer->mutex);
   if (!recording.load(std::memory_order_relaxed)) return nullptr;  // stopped meanwhile, and the rows are taken
-  auto& [rows, allocations, delays, names, calls] = buffer->recorded;
+  auto& [rows, allocations, delays, accesses, names, calls] = buffer->recorded;
   const char* name = fn.name();
   const int32_t number = names.number(name);
   words[0] = number;
@@ -274,12 +283,25 @@ inline void note_allocation(const void* address, int64_t bytes) {
   buffer->recorded.allocations.add() = {now, reinterpret_cast<uint64_t>(address), bytes, buffer->thread};
 }
 
+// Smaller tensors take no time worth counting, from L2 or from memory.
+constexpr int64_t LEAST_ACCESS_BYTES = 64 * 1024;
+
+inline void note_access(int64_t block, int64_t offset, int64_t bytes, int64_t block_bytes, bool written) {
+  auto* buffer = buffer_here;
+  if (!buffer) return;
+  std::lock_guard lock(buffer->mutex);
+  if (!recording.load(std::memory_order_relaxed)) return;
+  const auto now = static_cast<int64_t>(c10::getApproximateTime());
+  buffer->recorded.accesses.add() = {now, block, offset, bytes, block_bytes, buffer->thread, written};
+}
+
 // Returns false where a recording runs already.
 inline bool start_recording(bool with_memory) {
   std::lock_guard<std::mutex> all(recorder->mutex);
   if (recording) return false;
   if (observer != at::INVALID_CALLBACK_HANDLE) at::removeCallback(observer);  // that of the process that forked this one
   recorder->clock = std::make_unique<c10::ApproximateClockToUnixTimeConverter>();
+  note_first_delays();
   ++recordings;
   recording = true;
   recording_memory = with_memory;

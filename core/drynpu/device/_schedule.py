@@ -67,12 +67,21 @@ class _HandOver:
 
 @define(kw_only=True)
 class _State:
-    """The state that one segment passes to the next; nothing else is carried through the loop."""
+    """
+    The state that one segment passes to the next; nothing else is carried through the loop.
+
+    ``stream_free`` is when the last kernel leaves a stream, ``reached`` when the events come that it waits for.
+    """
 
     shift_ns: int = 0
     dequeue_free_ns: int = 0
     stream_free: dict[int, int] = field(factory=dict)
+    reached: dict[int, int] = field(factory=dict)
     events: dict[int, int] = field(factory=dict)
+
+    def drained(self, stream: int) -> int:
+        """Return when everything is over that was put on the stream."""
+        return max(self.stream_free.get(stream, 0), self.reached.get(stream, 0))
 
 
 @define(kw_only=True)
@@ -170,14 +179,20 @@ class _Scheduler:
         # No kernel starts before its launch, so it arrives on the tick after.
         arrival = np.ceil((launched - self.base_ns) / self.tick_ns).astype(np.int64)
         streams, ticks = self.launches.stream[rows], self.launches.duration_ticks[rows]
-        gaps = np.zeros_like(ticks) if self.launches.gap_ticks is None else self.launches.gap_ticks[rows]
+        gaps, tails = (
+            np.zeros_like(ticks) if column is None else column[rows]
+            for column in (self.launches.gap_ticks, self.launches.tail_ticks)
+        )
         for stream in np.unique(streams).tolist():
             on = np.flatnonzero(streams == stream)
             # The gap before a kernel is a part of its turn, and may pass before the kernel is launched.
+            # After an event the next kernel starts at once.
             gap = gaps[on]
-            begin = gap + fifo(arrival[on] - gap, gap + ticks[on], self.state.stream_free.get(stream, 0))
+            busy: I64 = ticks[on] + tails[on]
+            ready: I64 = np.maximum(arrival[on], self.state.reached.get(stream, 0)) - gap
+            begin = gap + fifo(ready, gap + busy, self.state.stream_free.get(stream, 0))
             self.out["kernel_start_ticks"][rows.start + on] = begin
-            self.state.stream_free[stream] = int(begin[-1] + ticks[on[-1]])
+            self.state.stream_free[stream] = int(begin[-1] + busy[-1])
         self._meet(rows.stop - 1)
 
     def _meet(self, launch: int) -> None:
@@ -195,21 +210,20 @@ class _Scheduler:
             self._wait(last, max(self.state.stream_free[stream] for stream in self.launches.stream[launched].tolist()))
         kind = int(self.dispatches.kind[last])
         stream, event = int(self.dispatches.stream[last]), int(self.dispatches.event[last])
-        free = self.state.stream_free
+        state, drained = self.state, self.state.drained(stream)
         if kind == DispatchKind.RECORD_EVENT:
-            self.state.events[event] = free.get(stream, 0)
+            state.events[event] = drained
             # The record goes through the queue behind all that was put in before it, when its call has put it in.
-            arrival = max(int(self.out["end_ns"][last]), self.state.dequeue_free_ns)
-            drained = self.base_ns + int(np.ceil(free.get(stream, 0) * self.tick_ns))
-            self.out["event_ns"][last] = max(arrival, drained)
+            arrival = max(int(self.out["end_ns"][last]), state.dequeue_free_ns)
+            self.out["event_ns"][last] = max(arrival, self.base_ns + int(np.ceil(drained * self.tick_ns)))
         elif kind == DispatchKind.WAIT_EVENT:
-            free[stream] = max(free.get(stream, 0), self.state.events.get(event, 0))
+            state.reached[stream] = max(drained, state.events.get(event, 0))
         elif kind == DispatchKind.WAIT_DEVICE:
-            self._wait(last, max(free.values(), default=0))
+            self._wait(last, max((*state.stream_free.values(), *state.reached.values()), default=0))
         elif kind == DispatchKind.WAIT_STREAM:
-            self._wait(last, free.get(stream, 0))
+            self._wait(last, drained)
         elif kind == DispatchKind.SYNCHRONIZE_EVENT:
-            self._wait(last, self.state.events.get(event, 0))
+            self._wait(last, state.events.get(event, 0))
 
     def _wait(self, row: int, until_ticks: int) -> None:
         """Let the host wait until the device reached a tick; on the clock ``wall`` its times are those measured."""

@@ -28,14 +28,15 @@ from drynpu.kernels._elements import element_operations
 from drynpu.kernels._estimate import Estimate, estimate
 from drynpu.kernels._families import family_of
 from drynpu.kernels._fitting import Measured, calibration_document, fit, predicted_us
-from drynpu.kernels._jitter import jitter, occurrences
+from drynpu.kernels._jitter import draw, jitter, occurrences
 from drynpu.kernels._joining import concatenate, merge_equal, used_entries
 from drynpu.kernels._nodes import (
     NodeCall,
     framed,
     node_signature,
 )
-from drynpu.kernels._operators import Allocations, Call, Operators
+from drynpu.kernels._operators import Accesses, Allocations, Call, Operators
+from drynpu.kernels._pipes import l2_window, overflow_share, presumed_cold
 from drynpu.kernels._rows import task_type_of, tensors_of
 from drynpu.kernels._rules import (
     UNMAPPED_SUFFIX,
@@ -79,6 +80,7 @@ __all__ = [
     "MODEL_VERSION",
     "NO_DATA",
     "UNMAPPED_SUFFIX",
+    "Accesses",
     "Allocations",
     "Binding",
     "Calibration",
@@ -123,6 +125,7 @@ __all__ = [
     "counter_group",
     "counter_values",
     "described_kernel",
+    "draw",
     "element_operations",
     "estimate",
     "event_codes",
@@ -131,6 +134,7 @@ __all__ = [
     "framed",
     "jitter",
     "join_rules",
+    "l2_window",
     "launches_nothing",
     "load_calibration",
     "merge_equal",
@@ -140,8 +144,10 @@ __all__ = [
     "occurrences",
     "opaque_plan",
     "output_tiles",
+    "overflow_share",
     "plan_of",
     "predicted_us",
+    "presumed_cold",
     "task_type_of",
     "task_type_on",
     "tensor_like",

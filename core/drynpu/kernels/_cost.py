@@ -22,7 +22,7 @@ from drynpu.kernels._types import DTYPES, Copy, KernelCost, KernelSpec, TaskType
 from drynpu.platforms import Chip
 
 _LEAST_ROWS = 16
-MODEL_VERSION = "tiles-2"
+MODEL_VERSION = "tiles-3"
 """Names the model in what a run writes; changes whenever the times of the same kernels change."""
 
 

@@ -68,9 +68,27 @@ def jitter(
         return np.empty(0, np.float64)
     identity = _identities(kernels) if kernels else np.arange(len(duration_ns), dtype=np.uint64)
     sigma = np.where(duration_ns < _SHORT_NS, _SIGMA_SHORT, _SIGMA)
-    state = _mix(identity[kernel_index] + _mix(np.full(1, seed % 2**64, np.uint64)))
-    state = _mix(state ^ _mix(occurrence.astype(np.int64).astype(np.uint64)))
-    return _exp(sigma[kernel_index] * _normal(state))
+    return _exp(sigma[kernel_index] * _normal(_states(identity[kernel_index], occurrence, seed)))
+
+
+def draw(
+    quantiles: Sequence[float], kernel_index: Integers, occurrence: Integers, seed: int, kernels: Sequence[KernelSpec]
+) -> F64:
+    """
+    Return a number per launch, shape ``[m]``, of the distribution with these *quantiles* at equal distances.
+
+    It depends on the seed, the kernel and the occurrence only, as `jitter` does; the two are independent.
+    """
+    if len(kernel_index) == 0:
+        return np.empty(0, np.float64)
+    state = _mix(_states(_mix(_identities(kernels))[kernel_index], occurrence, seed))
+    shares = (state >> np.uint64(11)).astype(np.float64) / 2.0**53
+    return np.interp(shares, np.linspace(0.0, 1.0, len(quantiles)), np.asarray(quantiles, np.float64))
+
+
+def _states(identity: U64, occurrence: Integers, seed: int) -> U64:
+    state = _mix(identity + _mix(np.full(1, seed % 2**64, np.uint64)))
+    return _mix(state ^ _mix(occurrence.astype(np.int64).astype(np.uint64)))
 
 
 def _identities(kernels: Sequence[KernelSpec]) -> U64:

@@ -147,6 +147,31 @@ def _texts(signature: Signature) -> tuple[str, str]:
 
 
 @frozen(eq=False, kw_only=True)
+class Accesses:
+    """
+    What operators read and wrote of the device's memory, without small tensors; every column has shape ``[n]``.
+
+    ``block`` is the address of an allocation of ``block_bytes``, in which the tensor begins at ``offset``. An access
+    lies between start and end of its operator.
+    """
+
+    time_ns: I64
+    thread: I64
+    block: I64
+    offset: I64
+    size_bytes: I64
+    block_bytes: I64
+    written: Bools
+
+    def __attrs_post_init__(self) -> None:
+        columns = (self.time_ns, self.thread, self.block, self.offset, self.size_bytes, self.block_bytes, self.written)
+        _same_length(self, columns)
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+
+@frozen(eq=False, kw_only=True)
 class Allocations:
     """Allocator events in time order; every column has shape ``[n]``. A negative size is a release."""
 

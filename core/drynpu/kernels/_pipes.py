@@ -69,6 +69,27 @@ def transfer(
     # A cache slower than the memory behind it would be passed by.
     l2_read = min(memory_read, read / (chip.l2_read_gbs * share * tuning.l2_efficiency))
     l2_write = min(memory_write, written / (chip.l2_write_gbs * share * tuning.l2_efficiency))
+    waiting = access_ns(spec, split=chip.split)
+    waiting = max(waiting / all_cores, min(waiting, _LEAST_WAIT_NS)) if waiting else 0.0
+    waiting += chain_ns(spec) if chip.split else 0.0
+    one_core = spec.bytes_read / (_PORT_BYTES_PER_CYCLE * chip.aic_mhz / 1000)
+    if spec.read_miss is not None:
+        misses = missed_shares(spec, chip, tuning)
+        behind = [share * ns for share, ns in zip(misses, (memory_read, memory_write), strict=True)]
+        before = [(1 - share) * ns for share, ns in zip(misses, (l2_read, l2_write), strict=True)]
+        turned = tuning.turnaround * min(misses[0] * read, misses[1] * written) / memory
+        crossed = misses[0] * spec.bytes_read + misses[1] * spec.bytes_written
+        return Transfer(
+            read_ns=behind[0] + before[0] + waiting,
+            write_ns=behind[1] + before[1],
+            bus_ns=sum(behind) + turned + max(before) + waiting,
+            limit_ns=max(
+                crossed / chip.memory_gbs,
+                (1 - misses[0]) * spec.bytes_read / chip.l2_read_gbs,
+                (1 - misses[1]) * spec.bytes_written / chip.l2_write_gbs,
+            ),
+            one_core_ns=one_core,
+        )
     cold = cold_bytes(spec)
     # Of a kernel that is cold altogether nothing is in L2; else the cold operand is read, beside what L2 serves.
     total = spec.bytes_read + spec.bytes_written
@@ -76,9 +97,6 @@ def transfer(
     from_l2 = 1 - overflow
     added = from_l2 * (memory_read - l2_read) * min(cold / spec.bytes_read, 1.0) if cold and spec.bytes_read else 0.0
     bus_memory = memory_read + memory_write + tuning.turnaround * min(read, written) / memory
-    waiting = access_ns(spec, split=chip.split)
-    waiting = max(waiting / all_cores, min(waiting, _LEAST_WAIT_NS)) if waiting else 0.0
-    waiting += chain_ns(spec) if chip.split else 0.0
     return Transfer(
         read_ns=overflow * memory_read + from_l2 * l2_read + added + waiting,
         write_ns=overflow * memory_write + from_l2 * l2_write,
@@ -87,7 +105,7 @@ def transfer(
             max(overflow * total, min(cold, total)) / chip.memory_gbs,
             from_l2 * max(spec.bytes_read / chip.l2_read_gbs, spec.bytes_written / chip.l2_write_gbs),
         ),
-        one_core_ns=spec.bytes_read / (_PORT_BYTES_PER_CYCLE * chip.aic_mhz / 1000),
+        one_core_ns=one_core,
     )
 
 
@@ -102,23 +120,43 @@ def _spread(work: float, cores: int, block: int) -> float:
     return max(work, cores * min(work, block))
 
 
-def missed_share(spec: KernelSpec, chip: Chip, tuning: Tuning) -> float:
+def missed_shares(spec: KernelSpec, chip: Chip, tuning: Tuning) -> tuple[float, float]:
     """
-    Return the share of the traffic that L2 does not serve.
+    Return the shares of what is read and of what is written that L2 does not serve.
 
     What a kernel before it wrote is found there as long as it fits. Not so what is used once in a step: the tensors
     of an optimizer, and the second operand of a product, which is a weight as a rule.
     """
     footprint, by_size = spec.bytes_read + spec.bytes_written, overflow_share(spec, chip, tuning)
-    return max(by_size, cold_bytes(spec) / footprint) if footprint else by_size
+    if spec.read_miss is not None:
+        # What is changed in place was read before.
+        in_place = family_of(spec.op_type).name == "optimizer"
+        return spec.read_miss, max(by_size, spec.read_miss) if in_place else by_size
+    share = max(by_size, cold_bytes(spec) / footprint) if footprint else by_size
+    return share, share
 
 
 def overflow_share(spec: KernelSpec, chip: Chip, tuning: Tuning) -> float:
     """Return the share of the traffic that does not fit into L2: it grows with the tensors."""
-    footprint = spec.bytes_read + spec.bytes_written
+    warm, cold = l2_window(chip, tuning)
+    return min(max((spec.bytes_read + spec.bytes_written - warm) / (cold - warm), 0.0), 1.0)
+
+
+def l2_window(chip: Chip, tuning: Tuning) -> tuple[float, float]:
+    """Return up to how many bytes L2 holds all of what was touched since, and from how many on nothing of it."""
     cold_share = tuning.l2_cold_share if chip.split else tuning.l2_cold_share_unified
-    warm, cold = tuning.l2_warm_share * chip.l2_bytes, cold_share * chip.l2_bytes
-    return min(max((footprint - warm) / (cold - warm), 0.0), 1.0)
+    return tuning.l2_warm_share * chip.l2_bytes, cold_share * chip.l2_bytes
+
+
+def presumed_cold(spec: KernelSpec) -> tuple[bool, ...]:
+    """Return which inputs were not used for a long time, as far as the kernel itself suggests it."""
+    family, count = family_of(spec.op_type).name, len(spec.inputs)
+    if family == "matmul":
+        last = PROLOG_WEIGHTS if is_prolog(spec.op_type) else 2
+        return tuple(1 <= place <= last for place in range(count))
+    if family == "attention":
+        return tuple(place > 0 and reads_cache(spec) for place in range(count))
+    return (cold_bytes(spec) > 0,) * count
 
 
 def cold_bytes(spec: KernelSpec) -> int:

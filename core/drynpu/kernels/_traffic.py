@@ -121,9 +121,9 @@ def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> 
 
 def _moved(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> dict[str, int]:
     """Return the bytes that cross into and out of the cores, and those of them that come from behind L2."""
-    missed = pipes.missed_share(spec, chip, tuning)
+    missed_reads, missed_writes = pipes.missed_shares(spec, chip, tuning)
     read, written = spec.bytes_read, spec.bytes_written
-    from_main, to_main = _lines(missed * read), _lines(missed * written)
+    from_main, to_main = _lines(missed_reads * read), _lines(missed_writes * written)
     if not chip.split:
         main = {"aic_main_read_bytes": from_main, "aic_main_write_bytes": to_main}
         if not timed.mac_ns:

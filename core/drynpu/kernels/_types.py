@@ -175,6 +175,8 @@ class KernelSpec:
     cube_tiles: int = 0
     """Number of independent output tiles of a cube kernel; bounds its block number."""
     hf32: bool = False
+    read_miss: float | None = None
+    """Share of what is read that L2 does not hold, where the stream tells it; None: what its shapes suggest."""
     copy: Copy | None = None
     mapped: bool = True
     """False for the generic vector kernel that stands for an operator without a rule."""

@@ -102,6 +102,11 @@ class Platform:
     """Last level caches, among which addresses alternate."""
     l2_events: CacheEvents | None = None
     """What the L2 cache counts per task; ``None``: nothing that is known."""
+    l2_read_us: tuple[float, ...] = ()
+    """
+    How long the stream of a kernel rests until the L2 counters of it are read: quantiles from the shortest to the
+    longest at equal distances. None where nothing was measured.
+    """
     l2_hit_rate: bool = True
     """Whether l2_cache.csv shows the hit rate."""
     soc_pmu_record: str = "soc_pmu"

@@ -18,6 +18,7 @@ from drynpu.arrays import Array
 from drynpu.deliverables.marks.facts import MarkKind
 from drynpu.device import DispatchKind, LaunchMode
 from drynpu.kernels import (
+    Accesses,
     Allocations,
     Copy,
     KernelPlan,
@@ -49,6 +50,7 @@ from drynpu.simulate import (
 )
 
 _CLASSES: tuple[type[Any], ...] = (
+    Accesses,
     AclCalls,
     Allocations,
     ClockAnchors,

@@ -14,7 +14,7 @@ from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device import BEST_FIT_POOL, CACHING_POOL
 from drynpu.kernels import MODEL_VERSION, Operators, usual_calibration
-from drynpu.options import Clock, ProfilingRequest
+from drynpu.options import Clock, Level, ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.products._framework_data import write_framework_data
 from drynpu.products.toolkit._prof import write_prof
@@ -203,6 +203,7 @@ def _simulate(recordings: Mapping[int, Recording], destination: Destination, set
             seed=setup.seed,
             base_ns=int(anchors.tick_to_unix(anchors.device_cntvct)),
             pool=BEST_FIT_POOL if destination.framework == MINDSPORE else CACHING_POOL,
+            l2_counters=request.switches.l2_cache and request.level is not Level.NONE,
         )
         host = HostRows(
             simulation=simulation,

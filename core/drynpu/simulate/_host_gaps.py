@@ -7,6 +7,8 @@ by far holds something else: a file is read, the script sleeps, host tensors are
 the shortest of its like, for a busy machine delays some of them and hardly all. Only one that is longer still than any
 such delay lasts as measured: a checkpoint is saved in one step of many, a batch comes late. Where the recorder knows
 how long threads were ready and waited for a processor, or collected garbage, a gap is measured without that.
+
+Recording itself takes its time beside an NPU: keeping the stack of an operator costs more than the operator does.
 """
 
 from __future__ import annotations
@@ -50,7 +52,11 @@ def model_gaps(work: PlannedWork, costs: HostCosts) -> I64:
     calls, nested = _count(lowered, dispatches)
     # A collective is a call of the script, whether or not the framework shows an operator for it.
     calls[:-1] = np.maximum(calls[:-1], _begins(work.ordered.collective))
-    modelled = np.maximum(costs.call_ns * calls + costs.nested_ns * nested, np.minimum(measured, _STEP_NS))
+    called = costs.call_ns * calls
+    if recording.python_frames is not None and len(recording.python_frames.start_ns):
+        called = costs.frame_ns * _count_in_gaps(recording.python_frames.start_ns, dispatches)
+    kept = costs.stack_ns * _count_stacks(lowered, dispatches)
+    modelled = np.maximum(called + kept + costs.nested_ns * nested, np.minimum(measured, _STEP_NS))
     inside = np.append(continues_graph(work), False)
     plan = np.full(len(dispatches.start_ns), -1, np.int64)
     plan[work.ordered.operator_rows] = lowered.dispatch_plan
@@ -102,14 +108,32 @@ def _count(lowered: LoweredLaunches, dispatches: Dispatches) -> tuple[I64, I64]:
     called: Bools = (operators.signature >= 0) & ((parent < 0) | annotation[np.maximum(parent, 0)])
     quiet = ~(lowered.computing | annotation)
     quiet[lowered.dispatch_op] = False
-    gap = np.searchsorted(dispatches.start_ns, operators.start_ns, side="left")
-    ends = np.concatenate(([np.iinfo(np.int64).min], dispatches.end_ns))
-    lies_in = operators.start_ns >= ends[gap]
-    count = len(ends)
     return (
-        np.bincount(gap[lies_in & called], minlength=count),
-        np.bincount(gap[lies_in & quiet], minlength=count),
+        _count_in_gaps(operators.start_ns[called], dispatches),
+        _count_in_gaps(operators.start_ns[quiet], dispatches),
     )
+
+
+def _count_in_gaps(start_ns: I64, dispatches: Dispatches) -> I64:
+    """Return how many of what starts at those times does so in each gap."""
+    gap = np.searchsorted(dispatches.start_ns, start_ns, side="left")
+    ends = np.concatenate(([np.iinfo(np.int64).min], dispatches.end_ns))
+    return np.bincount(gap[start_ns >= ends[gap]], minlength=len(ends))
+
+
+def _count_stacks(lowered: LoweredLaunches, dispatches: Dispatches) -> I64:
+    """
+    Return how many stacks of operators are kept in each gap and in the dispatch after it.
+
+    An operator that launches has two on a device: its own, and that of the call by which it enters the queue.
+    """
+    operators = lowered.recording.operators
+    launches = np.zeros(len(operators), np.int64)
+    launches[lowered.dispatch_op] = 1
+    has_stack = np.append([bool(text) for text in operators.stacks], False)[operators.stack].astype(bool)
+    has_stack &= ~lowered.computing & (operators.scope != ANNOTATION) | (launches > 0)
+    gap = np.searchsorted(dispatches.start_ns, operators.start_ns[has_stack], side="left")
+    return np.bincount(gap, 1 + launches[has_stack], len(dispatches.start_ns) + 1).astype(np.int64)
 
 
 def _begins(collective: I64) -> Bools:

@@ -169,6 +169,18 @@ def _number_kernels(plans: tuple[KernelPlan, ...]) -> tuple[tuple[KernelSpec, ..
     return tuple(kernel for p in plans for kernel in p.kernels), np.cumsum(count) - count, count
 
 
+def launching_operator(row: I64, lowered: LoweredLaunches) -> I64:
+    """Return the launching operator that encloses (or is) each operator row, -1 if none."""
+    dispatching = np.zeros(max(len(lowered.parent), 1), bool)
+    dispatching[lowered.dispatch_op] = True
+    found = row.copy()
+    while True:
+        climb = np.flatnonzero((found >= 0) & ~dispatching[found])
+        if not len(climb):
+            return found
+        found[climb] = lowered.parent[found[climb]]
+
+
 def _count_unmapped(operators: Operators, plans: tuple[KernelPlan, ...], dispatch_plan: I64) -> dict[str, int]:
     calls = np.bincount(dispatch_plan, minlength=len(plans))
     found: Counter[str] = Counter()

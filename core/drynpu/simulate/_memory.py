@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import attrs
-import numpy as np
 from attrs import frozen
 
-from drynpu.arrays import I64
 from drynpu.device import CACHING_POOL, DeviceMemory, MemoryPool, account, innermost, pair
-from drynpu.simulate._lower import LoweredLaunches
+from drynpu.simulate._lower import launching_operator
 from drynpu.simulate._schedule import ScheduledWork
 
 
@@ -35,7 +33,7 @@ def add_memory(scheduled: ScheduledWork, pool: MemoryPool = CACHING_POOL) -> Sim
     allocated = (size > 0) & (owner >= 0)
     allocated[allocated] = lowered.device_memory[owner[allocated]]
     partner = pair(allocations.address, size)
-    dispatch = _launching_operator(owner, lowered)
+    dispatch = launching_operator(owner, lowered)
     scratch = (partner >= 0) & (dispatch >= 0) & (dispatch == dispatch[partner])
     kept = allocated & ~scratch
     keep = kept | ((partner >= 0) & (size < 0) & kept[partner])
@@ -48,15 +46,3 @@ def add_memory(scheduled: ScheduledWork, pool: MemoryPool = CACHING_POOL) -> Sim
         pool=pool,
     )
     return Simulation(**attrs.asdict(scheduled, recurse=False), memory=memory)
-
-
-def _launching_operator(row: I64, lowered: LoweredLaunches) -> I64:
-    """Return the launching operator that encloses (or is) each operator row, -1 if none."""
-    dispatching = np.zeros(max(len(lowered.parent), 1), bool)
-    dispatching[lowered.dispatch_op] = True
-    found = row.copy()
-    while True:
-        climb = np.flatnonzero((found >= 0) & ~dispatching[found])
-        if not len(climb):
-            return found
-        found[climb] = lowered.parent[found[climb]]

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from drynpu.arrays import I64
 from drynpu.device import LaunchMode
-from drynpu.kernels import Allocations, Operators
+from drynpu.kernels import Accesses, Allocations, Operators
 from drynpu.simulate._host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
 from drynpu.simulate._inputs import Collective, DatasetEvent, GraphRun, HostCall, Mark, Rendezvous
 
@@ -87,6 +87,8 @@ class Recording:
     Times at which a thread had waited for a processor of this machine since a moment before, or had collected garbage,
     and how long, in ns, ``[n, 2]``; None where nobody looked.
     """
+    accesses: Accesses | None = None
+    """Which memory the operators touched, where that is known: tells what L2 still holds of it."""
     calls: AclCalls | None = None
     """Calls that the script made into the vendor's library itself."""
     launch_mode: LaunchMode = LaunchMode.QUEUE

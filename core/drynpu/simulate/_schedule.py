@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from drynpu.arrays import F64, I64, Bools
 from drynpu.device import Dispatches, HostCosts, Launches, LaunchMode, StreamTimes, closing_order, schedule_streams
-from drynpu.kernels import CostTable, TaskType, jitter, occurrences, task_type_on
+from drynpu.kernels import CostTable, TaskType, draw, jitter, occurrences, task_type_on
 from drynpu.options import Clock
 from drynpu.platforms import Chip
 from drynpu.simulate._graph_nodes import launched_by_device
@@ -23,13 +23,17 @@ from drynpu.simulate._inputs import Rendezvous
 from drynpu.simulate._lower import LoweredLaunches
 from drynpu.simulate._meet import CollectiveCalls, PlannedWork
 from drynpu.simulate._recording import Recording
+from drynpu.simulate._reuse import split_by_reuse
 from drynpu.simulate._time_map import TimeMap
 
-_GRAPH_GAP_NS = 110
+_QUEUE_GAP_NS = 110
 """
-Between two kernels of a graph that was loaded as a whole: the median reported of devices, where nine of ten gaps are
-under 0.18 us. No public capture shows one.
+Between two kernels of which the second waits on the stream already: the median reported of graphs that were loaded as a
+whole, where nine of ten gaps are under 0.18 us. The scheduler of the device takes what was launched one by one from the
+same queue; in the genuine runs 0.02 to 0.16 us lie between tasks that wait there.
 """
+_READ_TYPES = frozenset({TaskType.AI_CORE, TaskType.AI_VECTOR_CORE, TaskType.MIX_AIC, TaskType.MIX_AIV})
+"""Kernels of which L2 counts."""
 
 
 @frozen(eq=False, kw_only=True)
@@ -94,22 +98,28 @@ class ScheduledWork:
     """Which thread launched."""
 
 
-def schedule(work: PlannedWork, *, chip: Chip, clock: Clock, seed: int, base_ns: int) -> ScheduledWork:
+def schedule(
+    work: PlannedWork, *, chip: Chip, clock: Clock, seed: int, base_ns: int, l2_counters: bool = False
+) -> ScheduledWork:
     """
     Lay dispatches on the host and launches on streams; *base_ns* is the Unix time of the device's tick 0.
 
     On the clocks ``projected`` and ``modelled`` what an operator took on this CPU is replaced by the cost of its
     dispatch; on the latter what lies between dispatches is replaced as well.
     """
-    ordered, lowered, dispatches = work.ordered, work.ordered.lowered, work.dispatches
+    occurrence = occurrences(work.ordered.lowered.launch_kernel)
+    ordered = evolve(work.ordered, lowered=split_by_reuse(work.ordered.lowered, chip))
+    work = evolve(work, ordered=ordered)
+    lowered, dispatches = ordered.lowered, work.dispatches
     recording, rows = lowered.recording, ordered.operator_rows
     costs = CostTable.build(lowered.kernels, chip)
-    factor = jitter(lowered.launch_kernel, occurrences(lowered.launch_kernel), costs.duration_ns, seed, lowered.kernels)
+    factor = jitter(lowered.launch_kernel, occurrence, costs.duration_ns, seed, lowered.kernels)
     # A kernel ends on the tick after its work is done. One of unknown work ends as it starts: no number is invented.
     ticks = np.ceil(costs.duration_ns[lowered.launch_kernel] * factor / chip.tick_ns).astype(np.int64)
     stream = ordered.operator_stream[lowered.launch_dispatch]
     issued = np.flatnonzero((ordered.collective >= 0) & (dispatches.launches > 0))
-    launches, by_operator = _merge_launches(work, stream, ticks, issued, gap_ticks=-(-_GRAPH_GAP_NS // chip.tick_ns))
+    tail = _tail_ticks(lowered, occurrence, chip, seed) if l2_counters else np.zeros_like(ticks)
+    launches, by_operator = _merge_launches(work, stream, ticks, tail, issued, chip.tick_ns)
     if recording.rendezvous is not None:
         ask = _ask_ranks(recording.rendezvous, work.collectives, by_operator, tick_ns=chip.tick_ns, base_ns=base_ns)
         launches = evolve(launches, meets=~by_operator, rendezvous=ask)
@@ -173,26 +183,36 @@ def _map_times(recording: Recording, dispatches: Dispatches, times: StreamTimes,
     return TimeMap.from_stretches(start, end, to_start, to_end)
 
 
+def _tail_ticks(lowered: LoweredLaunches, occurrence: I64, chip: Chip, seed: int) -> I64:
+    """Return how long the stream rests behind each launch until its L2 counters are read."""
+    if not chip.platform.l2_read_us:
+        return np.zeros(len(occurrence), np.int64)
+    read = np.array([kernel.task_type in _READ_TYPES for kernel in lowered.kernels] or [False])[lowered.launch_kernel]
+    rest_us = draw(chip.platform.l2_read_us, lowered.launch_kernel, occurrence, seed, lowered.kernels)
+    return np.where(read, np.ceil(rest_us * 1000 / chip.tick_ns), 0).astype(np.int64)
+
+
 def _merge_launches(
-    work: PlannedWork, stream: I64, ticks: I64, issued: I64, *, gap_ticks: float
+    work: PlannedWork, stream: I64, ticks: I64, tail: I64, issued: I64, tick_ns: float
 ) -> tuple[Launches, Bools]:
     """
     Return kernels and collectives in host order, and which of them are kernels of operators.
 
-    *issued* are the dispatches that launch the collectives. In a graph a kernel starts *gap_ticks* after another.
+    *issued* are the dispatches that launch the collectives; *tail* is how long a stream rests after each kernel.
     """
     ordered, collectives = work.ordered, work.collectives
     owner = np.concatenate([ordered.operator_rows[ordered.lowered.launch_dispatch], issued])
     by_host = np.argsort(owner, kind="stable")
     from_graph = launched_by_device(work)
     costs = np.where(from_graph, HostCosts().graph_node_ns, HostCosts().node_ns)
-    gaps = np.where(from_graph, np.int64(gap_ticks), 0)
+    gaps = np.full(len(ticks), int(-(-_QUEUE_GAP_NS // tick_ns)))
     in_graph = np.array([each.in_graph for each in collectives.collectives], bool)
     launches = Launches(
         stream=np.concatenate([stream, collectives.stream])[by_host],
         duration_ticks=np.concatenate([ticks, collectives.ticks])[by_host],
         node_ns=np.concatenate([costs, np.where(in_graph, HostCosts().graph_node_ns, collectives.node_ns)])[by_host],
         gap_ticks=np.concatenate([gaps, np.zeros(len(collectives), np.int64)])[by_host],
+        tail_ticks=np.concatenate([tail, np.zeros(len(collectives), np.int64)])[by_host],
     )
     return launches, by_host < len(ticks)
 

@@ -36,6 +36,7 @@ def simulate(
     seed: int,
     base_ns: int,
     pool: MemoryPool = CACHING_POOL,
+    l2_counters: bool = False,
 ) -> Simulation:
     """
     Put a recording on the device.
@@ -50,6 +51,8 @@ def simulate(
         Unix time of the device's tick 0 of this recording; kernels lie on the tick grid after it.
     pool:
         How the framework's allocator grows.
+    l2_counters:
+        Whether the L2 counters of each kernel are read, for which its stream rests.
 
     Raises
     ------
@@ -59,5 +62,5 @@ def simulate(
     lowered = lower(recording, plan)
     ordered = order(lowered, computing=clock is Clock.WALL)
     planned = meet(ordered, chip)
-    scheduled = schedule(planned, chip=chip, clock=clock, seed=seed, base_ns=base_ns)
+    scheduled = schedule(planned, chip=chip, clock=clock, seed=seed, base_ns=base_ns, l2_counters=l2_counters)
     return add_memory(scheduled, pool)

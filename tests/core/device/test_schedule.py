@@ -40,10 +40,11 @@ def work(draw: st.DrawFn) -> tuple[Dispatches, Launches]:
         count = draw(st.integers(1, 3)) if mark in (DispatchKind.LAUNCH, DispatchKind.WAIT_STREAM) else 0
         stream = draw(st.sampled_from([2, 3]))
         rows.append((clock, clock + length, int(mark), count, draw(st.booleans()), stream, draw(st.integers(1, 2))))
-        launches += [(stream, draw(st.integers(1, 5000))) for _ in range(count)]
+        few = st.sampled_from([0, 0, 6, 4400])
+        launches += [(stream, draw(st.integers(1, 5000)), draw(few), draw(few)) for _ in range(count)]
         clock += length
     table = np.array(rows, np.int64).reshape(-1, 7)
-    kernels = np.array(launches, np.int64).reshape(-1, 2)
+    kernels = np.array(launches, np.int64).reshape(-1, 4)
     return (
         Dispatches(
             start_ns=table[:, 0],
@@ -55,7 +56,7 @@ def work(draw: st.DrawFn) -> tuple[Dispatches, Launches]:
             event=table[:, 6],
             thread=np.ones(len(table), np.int64),
         ),
-        Launches(stream=kernels[:, 0], duration_ticks=kernels[:, 1]),
+        Launches(stream=kernels[:, 0], duration_ticks=kernels[:, 1], gap_ticks=kernels[:, 2], tail_ticks=kernels[:, 3]),
     )
 
 
@@ -68,7 +69,10 @@ def one_by_one(
 ) -> tuple[list[int], list[int], list[int], list[int]]:
     """Return host starts, host ends, kernel start ticks and times of events, by a loop that follows the design."""
     d, launches = case
+    none = np.zeros(len(launches.stream), np.int64)
+    gaps, tails = (none if each is None else each for each in (launches.gap_ticks, launches.tail_ticks))
     free: dict[int, int] = {}
+    kernel_free: dict[int, int] = {}
     events: dict[int, int] = {}
     starts, ends, kernels, reached = [], [], [], []
     host, measured_end, queue_free, at = None, 0, 0, 0
@@ -91,9 +95,11 @@ def one_by_one(
             for k in range(count):
                 node = dequeue + dequeue_ns // 2 + later + COSTS.api_ns // 2 + k * COSTS.node_ns
                 launched = node + (COSTS.node_ns - COSTS.runtime_ns) // 2 + COSTS.runtime_ns
-                begin = max(math.ceil(launched / TICK_NS), free.get(stream, 0))
+                # The pause before it follows a kernel, not an event.
+                behind = kernel_free.get(stream, 0) + int(gaps[at])
+                begin = max(math.ceil(launched / TICK_NS), free.get(stream, 0), behind)
                 kernels.append(begin)
-                free[stream] = begin + int(launches.duration_ticks[at])
+                free[stream] = kernel_free[stream] = begin + int(launches.duration_ticks[at] + tails[at])
                 at += 1
             if mode is LaunchMode.CALLER_WAITS:
                 end = max(end, math.ceil(free[stream] * TICK_NS))
@@ -161,7 +167,10 @@ def test_no_kernel_starts_before_its_launch_or_overlaps_on_its_stream(
     for stream in np.unique(launches.stream):
         rows = np.flatnonzero(launches.stream == stream)
         end = result.kernel_start_ticks[rows] + launches.duration_ticks[rows]
-        assert (result.kernel_start_ticks[rows][1:] >= end[:-1]).all()
+        assert launches.gap_ticks is not None
+        assert launches.tail_ticks is not None
+        pause = launches.gap_ticks[rows][1:] + launches.tail_ticks[rows][:-1]
+        assert (result.kernel_start_ticks[rows][1:] >= end[:-1] + pause).all()
 
 
 @given(work(), ways())

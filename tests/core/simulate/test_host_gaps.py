@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from drynpu.device import HostCosts
 from drynpu.kernels import Placement
 from drynpu.options import Clock
 from drynpu.simulate._host_gaps import _begins
+from drynpu.simulate._host_activity import PythonFrames
 
 DATA = Path(os.environ.get("GENUINE_PROFILES", Path(__file__).parents[4] / "shared" / "data"))
 COSTS = HostCosts()
@@ -167,6 +169,58 @@ def test_work_on_host_tensors_that_takes_long_stays(tools: Any) -> None:
         now += 83 * MS
     start = modelled(tools, tools.operators(rows)).op_start_ns[1::2]
     assert np.diff(start)[1:-1] == pytest.approx(82 * MS, rel=0.03)
+
+
+def test_a_kept_stack_and_recorded_python_functions_take_their_time(tools: Any) -> None:
+    """The second operator of three has a stack, and three functions begin in the gap before the last one."""
+    table = script(tools, [20_000] * 3)
+    stacked = evolve(table, stack=np.array([-1, 0, -1], np.int32), stacks=("train.py(3): step",))
+    usual = LAUNCH_NS + COSTS.call_ns
+    assert np.diff(modelled(tools, table).op_start_ns).tolist() == [usual, usual]
+    assert np.diff(modelled(tools, stacked).op_start_ns).tolist() == [usual + 2 * COSTS.stack_ns, usual]
+    nothing = evolve(stacked, stacks=("",))  # a thread without Python has an empty one
+    assert np.diff(modelled(tools, nothing).op_start_ns).tolist() == [usual, usual]
+    begin_ns = table.end_ns[1] + np.array([1_000, 2_000, 3_000])
+    frames = PythonFrames(
+        names=("train.py(3): step",),
+        name=np.zeros(3, np.int64),
+        start_ns=begin_ns,
+        end_ns=begin_ns + 500,
+        thread=np.full(3, tools.pid),
+    )
+    recorded = tools.simulate(table, clock=Clock.MODELLED, python_frames=frames)
+    # A call of the script is one of its functions then; a gap in which none begins lasts as long as any without calls.
+    assert np.diff(recorded.op_start_ns).tolist() == [LAUNCH_NS + 5_000, LAUNCH_NS + 3 * COSTS.frame_ns]
+
+
+def test_genuine_main_threads_take_as_long() -> None:
+    """Between two entries into the queue of a thread with Python, whose stacks and modules are recorded."""
+    traces = sorted(DATA.glob("genuine/torch_text_level1/*/ASCEND_PROFILER_OUTPUT/trace_view.json"))
+    if not traces:
+        pytest.skip("the genuine profiles are not there")
+    for trace in traces:
+        events = json.loads(trace.read_text())
+        main = {event["tid"] for event in events if event.get("cat") == "python_function"}
+        there = [event for event in events if event["ph"] == "X" and event["tid"] in main]
+        starts = {
+            kind: np.sort([float(event["ts"]) for event in there if event.get("cat") == kind])
+            for kind in ("enqueue", "python_function")
+        }
+        starts["operator"] = np.sort(
+            [float(e["ts"]) for e in there if e["name"].startswith("aten::") or "Backward" in e["name"]]
+        )
+        entries = starts["enqueue"]
+        functions, operators = (
+            np.diff(np.searchsorted(starts[kind], entries)) for kind in ("python_function", "operator")
+        )
+        measured = np.diff(entries)
+        # The call that enters the queue is an operator there as well, with a stack of its own.
+        stacks = COSTS.stack_ns * (operators + 1)
+        modelled_ns = LAUNCH_NS + stacks + COSTS.nested_ns * np.maximum(operators - 1, 0) + COSTS.frame_ns * functions
+        usual = measured < 5000  # besides there are two waits for the device
+        assert usual.sum() > 45
+        assert np.median(np.abs(modelled_ns / 1000 / measured - 1)[usual]) < 0.3
+        assert modelled_ns[usual].sum() / 1000 == pytest.approx(measured[usual].sum(), rel=0.25)
 
 
 def test_genuine_backward_threads_take_as_long() -> None:

@@ -11,18 +11,14 @@ import functools
 import importlib.util
 import io
 import json
-import os
 import statistics
-import subprocess
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 from torch.autograd.profiler import record_function
@@ -336,28 +332,6 @@ def indices() -> object:
     return [(name.removeprefix("aten::"), shapes[1], types[1], values[1]) for name, shapes, types, values in calls]
 
 
-def delayed() -> object:
-    """Compute on one processor together with a process that is never idle; return what was waited for and the times."""
-    processor = min(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {processor})
-    x, tracer = torch.zeros(3, device="npu"), ColumnTracer()
-    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        tracer.start()
-        for _ in range(200):
-            x.exp()
-            end_ns = time.thread_time_ns() + 5_000_000
-            while time.thread_time_ns() < end_ns:
-                pass
-        chunk = tracer.stop()
-    finally:
-        busy.kill()
-        busy.wait()
-    time_ns, waited_ns = chunk.delays.T
-    inside = bool(np.all((time_ns >= chunk.begin_ns) & (time_ns <= chunk.end_ns) & (np.diff(time_ns, prepend=0) >= 0)))
-    return int(waited_ns.sum()), int(waited_ns.min()), inside, chunk.end_ns - chunk.begin_ns
-
-
 def ended_threads() -> object:
     """Many threads that end, one after another: their rows are there, and their buffers serve again."""
     tracer, counts, identities = ColumnTracer(), [], set()
@@ -460,7 +434,7 @@ def forked() -> object:
 
 
 WORK = (gpt, convolutions, nested_autograd, threads, arguments, compiled)
-_ALONE = (memory, open_ends, indices, delayed, ended_threads, stressed, beside_torch_profiler, forked)
+_ALONE = (memory, open_ends, indices, ended_threads, stressed, beside_torch_profiler, forked)
 CASES: dict[str, Callable[[], object]] = {
     **{work.__name__: functools.partial(lambda make: compared(make()), work) for work in WORK},
     **{f"placed {work.__name__}": functools.partial(placed, work) for work in WORK[:3]},

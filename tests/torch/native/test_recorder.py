@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 SCRIPT = Path(__file__).with_name("recorder.py")
+DELAYS = Path(__file__).with_name("delays.py")
 
 
 @pytest.mark.parametrize(
@@ -75,10 +76,30 @@ def test_indices_are_kept_though_kineto_leaves_them_out(run: Any) -> None:
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count such waits")
 def test_waits_for_a_processor_are_known(run: Any) -> None:
     """A second of work beside a process that is never idle, on one processor: about a second is waited."""
-    total_ns, least_ns, has_times_inside, lasted_ns = run(SCRIPT, "delayed")
+    total_ns, least_ns, has_times_inside, lasted_ns = run(DELAYS, "delayed")
     assert has_times_inside
     assert least_ns >= 200_000
     assert 300_000_000 < total_ns < lasted_ns - 900_000_000
+
+
+@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count such waits")
+def test_waits_of_the_thread_that_writes_count_as_those_of_the_threads_that_record(run: Any) -> None:
+    """It may hold Python's lock while it has no processor, for which the others wait uncounted."""
+    noted_ns, waited_ns = run(DELAYS, "watched")
+    assert waited_ns > 100_000_000
+    assert noted_ns > 0.7 * waited_ns
+
+
+def test_which_memory_was_touched_is_noted_but_for_small_tensors(run: Any) -> None:
+    rows, has_times_inside, block_bytes = run(DELAYS, "touched")
+    whole, half = 256 * 512 * 4, 128 * 512 * 4
+    assert rows == [
+        *([0, 0, whole, False], [1, 0, whole, True]),
+        *([0, half, half, False], [0, half, half, True]),
+        *([0, 0, whole, False], [1, 0, whole, True]),
+    ]
+    assert has_times_inside
+    assert block_bytes == [whole + 512]  # as the allocator rounds it
 
 
 def test_threads_that_end_leave_their_rows(run: Any) -> None:

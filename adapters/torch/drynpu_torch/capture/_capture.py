@@ -12,9 +12,9 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from drynpu import without_collections
-from drynpu.arrays import I32, I64, Bools
+from drynpu.arrays import I32, I64, Bools, Records
 from drynpu.device import inherit, nest
-from drynpu.kernels import Allocations, Operators, Placement, Signature, used_entries
+from drynpu.kernels import Accesses, Allocations, Operators, Placement, Signature, used_entries
 from drynpu.recorder import SAVE_INTERVAL_NS
 from drynpu.simulate import HostCall, PythonFrames
 from drynpu_torch.capture._chunk import USER_SCOPE, Chunk, rows_named
@@ -61,6 +61,7 @@ class CapturedTorch:
     follows_threads: bool = True
     """Whether threads that Python started are in it, too."""
     delays: I64 = field(factory=lambda: np.empty((0, 2), np.int64))
+    accesses: Accesses | None = None
     """A time and how long a thread had waited for a processor of this machine shortly before, in ns, ``[n, 2]``."""
     communication: Communication = field(factory=Communication)
 
@@ -94,7 +95,7 @@ class Capture:
     _steps_in_chunk: int = 0
     _events_per_step: float = 0.0
     _garbage_ns: list[tuple[int, int]] = field(factory=list)
-    _collections: list[tuple[int, int]] = field(factory=list)
+    _delays: list[tuple[int, int]] = field(factory=list)
     _ranges: OpenRanges = field(factory=OpenRanges)
     _begun_ns: int = 0
     _given: _Given = field(factory=lambda: _Given())
@@ -117,7 +118,7 @@ class Capture:
         if self.gc_threshold_ms is not None:
             self._garbage_ns = self._patches.enter_context(garbage_collections(self.gc_threshold_ms))
         else:
-            self._collections = self._patches.enter_context(collection_costs())
+            self._delays = self._patches.enter_context(collection_costs())
         if self.automatic_marks:
             self._patches.enter_context(automatic_marks())
         if self.flop_formulas is not None:
@@ -135,6 +136,11 @@ class Capture:
         # What another thread is inside of would write into the memory that the tracer gives back.
         if not self._ranges.elsewhere and not self.tracer.threads.busy:
             self._cut()
+            # The first chunk starts a thread, for whose first turn on a busy machine this one waits.
+            cut_ns = time.time_ns()
+            self._give(self._chunks[-1])
+            given_ns = time.time_ns()
+            self._delays.append((given_ns, given_ns - cut_ns))
 
     def _cut(self) -> None:
         begin_ns = time.time_ns()
@@ -147,13 +153,12 @@ class Capture:
         self._begin()
         self._ranges.resume(ended, middle_ns)
         self.device_calls.pause(begin_ns, time.time_ns())
-        self._give(self._chunks[-1])
 
     def _stop_tracer(self) -> Chunk:
         """Return what was recorded; collections of garbage that are not to be shown count as delays of the thread."""
         chunk = self.tracer.stop()
-        collections = np.array(self._collections, np.int64).reshape(-1, 2)
-        self._collections.clear()
+        collections = np.array(self._delays, np.int64).reshape(-1, 2)
+        self._delays.clear()
         return evolve(chunk, delays=np.concatenate([chunk.delays, collections]))
 
     def _give(self, chunk: Chunk) -> None:
@@ -221,7 +226,9 @@ def _part(
     garbage_ns: Sequence[tuple[int, int]],
     issued: Sequence[Issued],
 ) -> CapturedTorch:
-    """Return what was captured in one chunk, as if that were the recording."""
+    """Return what was captured in one chunk, as if that were the recording; called by the thread that writes it."""
+    if tracer.library is not None:
+        tracer.library.watch_this_thread()
     noted = HostCallRecorder(calls=list(calls), streams=list(streams))
     captured = _join(tracer, [without_transport(chunk, tracer.names)], noted, ())
     noted.calls.extend(functional_waits(captured.operators))
@@ -300,6 +307,22 @@ def _join(
             thread=column("frame_thread"),
         ),
         delays=column("delays"),
+        accesses=_accesses(column("accesses")),
+    )
+
+
+def _accesses(rows: Records) -> Accesses | None:
+    """Return which memory was touched, None where nobody looked."""
+    if not len(rows):
+        return None
+    return Accesses(
+        time_ns=rows["time_ns"],
+        thread=rows["thread"].astype(np.int64),
+        block=rows["block"],
+        offset=rows["offset"],
+        size_bytes=rows["bytes"],
+        block_bytes=rows["block_bytes"],
+        written=rows["written"],
     )
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from attrs import define, field, frozen
 from torch._C._profiler import RecordScope
 
-from drynpu.arrays import I64, U8, U64, Bools
+from drynpu.arrays import I64, U8, U64, Bools, Records
+from drynpu_torch.device import ACCESS
 
 E = TypeVar("E")
 V = TypeVar("V")
@@ -44,7 +45,8 @@ class Chunk:
     marks ``[l]`` say when an operator of that name ran. The sink says neither.
 
     ``delays``, shape ``[d, 2]``: a time and how long a thread had waited for a processor of this machine shortly
-    before. Only the native device's recorder notes them.
+    before. Only the native device's recorder notes them. So it does ``accesses``, rows of
+    `drynpu_torch.device.ACCESS`: which memory the operators touched.
 
     ``call`` is an id in the tracer's ``calls``: (name, shapes, dtypes, values) as text, -1 for annotations.
     """
@@ -74,6 +76,7 @@ class Chunk:
     frame_end_ns: I64
     frame_thread: I64
     delays: I64 = field(factory=lambda: np.empty((0, 2), np.int64))
+    accesses: Records = field(factory=lambda: np.empty(0, ACCESS))
 
 
 def rows_named(names: Sequence[object], name: I64, test: Callable[[str], bool]) -> Bools:

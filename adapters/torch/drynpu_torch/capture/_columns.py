@@ -81,6 +81,7 @@ class ColumnTracer(Tracer):
             frame_end_ns=nothing,
             frame_thread=nothing,
             delays=np.column_stack([recorded.delays["time_ns"], recorded.delays["waited_ns"]]),
+            accesses=recorded.accesses,
         )
 
     def _device(self) -> Library:

@@ -36,7 +36,7 @@ def without_transport(chunk: Chunk, names: Interner) -> Chunk:
     columns = [
         name
         for name in names_of_fields
-        if name not in ("begin_ns", "end_ns") and not name.startswith(("frame", "mark", "delays"))
+        if name not in ("begin_ns", "end_ns") and not name.startswith(("frame", "mark", "delays", "accesses"))
     ]
     return evolve(
         chunk,

@@ -25,7 +25,7 @@ from drynpu_torch.device._graph_program import GRAPH_CAPTURE, GRAPH_KEEPING, GRA
 from drynpu_torch.device._install import alias_modules, install
 from drynpu_torch.device._launching import launch_mode
 from drynpu_torch.device._library import Library
-from drynpu_torch.device._recorded import RecordedOperators
+from drynpu_torch.device._recorded import ACCESS, RecordedOperators
 from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._sink import known_device
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, EventTimer, state
@@ -33,6 +33,7 @@ from drynpu_torch.device._streams import Event, Stream, erase_stream
 from drynpu_torch.device._tensor import COPY_TO_HOST
 
 __all__ = [
+    "ACCESS",
     "COPY_TO_HOST",
     "DEVICE_TYPE",
     "GRAPH_CAPTURE",

@@ -206,6 +206,14 @@ class Library:
         """
         return bool(self._functions.drynpu_start_recording(int(memory)))
 
+    def watch_this_thread(self) -> None:
+        """
+        Count what this thread waits for a processor as delays of those that record.
+
+        It writes what they recorded and may hold Python's lock meanwhile.
+        """
+        self._functions.drynpu_watch_this_thread()
+
     @property
     def is_recording(self) -> bool:
         """Whether the recorder records."""

@@ -31,7 +31,20 @@ ALLOCATION = np.dtype(
 """The layout of `Allocated` there."""
 DELAY = np.dtype([("time_ns", np.int64), ("waited_ns", np.int64)])
 """The layout of `Delayed` there."""
-_SIZES = 7
+ACCESS = np.dtype(
+    [
+        ("time_ns", np.int64),
+        ("block", np.int64),
+        ("offset", np.int64),
+        ("bytes", np.int64),
+        ("block_bytes", np.int64),
+        ("thread", np.uint32),
+        ("written", np.bool_),
+    ],
+    align=True,
+)
+"""The layout of `Accessed` there."""
+_SIZES = 8
 _WORD_BYTES = 8
 
 
@@ -44,7 +57,8 @@ class RecordedOperators:
     of -1 is none. The operators of a thread come in the order of their starts. ``calls`` holds the words of each call:
     the number of its name, then those of ``arguments.h``. ``allocations`` are of :data:`ALLOCATION`, in the order of
     times on each thread; what was released has fewer than 0 bytes. ``delays`` are of :data:`DELAY`: how long a thread
-    waited for a processor of this machine, shortly before that time, in the order of times on each thread.
+    waited for a processor of this machine, shortly before that time, in the order of times on each thread. ``accesses``
+    are of :data:`ACCESS`: what operators of the device read and wrote, without small tensors.
     """
 
     rows: Records
@@ -52,24 +66,27 @@ class RecordedOperators:
     calls: tuple[bytes, ...]
     allocations: Records
     delays: Records
+    accesses: Records
 
 
 def read_recording(functions: ctypes.CDLL) -> RecordedOperators:
     """End the recorder's recording and return what it kept."""
     sizes = np.zeros(_SIZES, np.int64)
     functions.drynpu_stop_recording(_pointer(sizes))
-    rows, names, name_bytes, calls, call_words, allocations, delays = map(int, sizes)
+    rows, names, name_bytes, calls, call_words, allocations, delays, accesses = map(int, sizes)
     table = np.empty(rows, ROW)
     name_text, name_ends = np.empty(name_bytes, np.uint8), np.empty(names, np.int64)
     words, call_ends = np.empty(call_words * _WORD_BYTES, np.uint8), np.empty(calls, np.int64)
-    memory, waits = np.empty(allocations, ALLOCATION), np.empty(delays, DELAY)
-    functions.drynpu_read_recording(*map(_pointer, (table, name_text, name_ends, words, call_ends, memory, waits)))
+    memory, waits, touched = np.empty(allocations, ALLOCATION), np.empty(delays, DELAY), np.empty(accesses, ACCESS)
+    parts = (table, name_text, name_ends, words, call_ends, memory, waits, touched)
+    functions.drynpu_read_recording(*map(_pointer, parts))
     return RecordedOperators(
         rows=table,
         names=_divided(name_text.tobytes(), name_ends),
         calls=_divided(words.tobytes(), call_ends),
         allocations=memory,
         delays=waits,
+        accesses=touched,
     )
 
 

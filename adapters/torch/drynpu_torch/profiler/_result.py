@@ -330,6 +330,7 @@ class Result:
             python_frames=captured.frames,
             garbage_ns=captured.garbage_ns,
             processor_waits=captured.delays,
+            accesses=captured.accesses,
             marks=marks,
             launch_mode=mode,
             notes=(*device.state().notes, *lone_notes(), *_notes(captured.operators), *problems),

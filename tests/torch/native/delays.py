@@ -1,0 +1,101 @@
+"""Threads that wait for a processor, and memory that operators touch: what the recorder notes beside the operators."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from drynpu_torch import device
+from drynpu_torch.capture import ColumnTracer
+
+
+def delayed() -> object:
+    """Compute on one processor together with a process that is never idle; return what was waited for and the times."""
+    processor = min(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {processor})
+    x, tracer = torch.zeros(3, device="npu"), ColumnTracer()
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        tracer.start()
+        for _ in range(200):
+            x.exp()
+            end_ns = time.thread_time_ns() + 5_000_000
+            while time.thread_time_ns() < end_ns:
+                pass
+        chunk = tracer.stop()
+    finally:
+        busy.kill()
+        busy.wait()
+    time_ns, waited_ns = chunk.delays.T
+    inside = bool(np.all((time_ns >= chunk.begin_ns) & (time_ns <= chunk.end_ns) & (np.diff(time_ns, prepend=0) >= 0)))
+    return int(waited_ns.sum()), int(waited_ns.min()), inside, chunk.end_ns - chunk.begin_ns
+
+
+def _waited_ns() -> int:
+    return int(Path("/proc/thread-self/schedstat").read_text().split()[1])
+
+
+def watched() -> object:
+    """Record while a thread that is watched shares its processor with a process that is never idle."""
+    x, tracer, done = torch.zeros(3, device="npu"), ColumnTracer(), threading.Event()
+    processor, waited_ns = min(os.sched_getaffinity(0)), []
+
+    def write() -> None:
+        os.sched_setaffinity(0, {processor})
+        tracer.library.watch_this_thread()
+        begin_ns = _waited_ns()
+        while not done.is_set():
+            sum(range(20_000))
+        waited_ns.append(_waited_ns() - begin_ns)
+
+    busy = subprocess.Popen(
+        [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{processor}}})\nwhile True: pass"]
+    )
+    thread = threading.Thread(target=write)
+    try:
+        tracer.start()
+        thread.start()
+        for _ in range(100):
+            x.exp()
+            time.sleep(0.01)
+        done.set()
+        thread.join()
+        chunk = tracer.stop()
+    finally:
+        busy.kill()
+        busy.wait()
+    return int(chunk.delays[:, 1].sum()), waited_ns[0]
+
+
+def touched() -> object:
+    """Return the accesses of some operators: block, offset, bytes, whether written, in the order of their times."""
+    tracer = ColumnTracer()
+    x, small = torch.zeros(256, 512, device="npu"), torch.zeros(8, 8, device="npu")
+    half = x[128:]
+    tracer.start()
+    y = x + 1.0  # read, and a new block
+    half.mul_(2.0)  # a part of a block, read and written
+    y.copy_(x)  # the target is written alone
+    small.add_(1.0)
+    y.view(-1)
+    chunk = tracer.stop()
+    rows = chunk.accesses
+    blocks = {int(each): number for number, each in enumerate(dict.fromkeys(rows["block"].tolist()))}
+    inside = bool(np.all((rows["time_ns"] >= chunk.begin_ns) & (rows["time_ns"] <= chunk.end_ns)))
+    table = [[blocks[int(row["block"])], int(row["offset"]), int(row["bytes"]), bool(row["written"])] for row in rows]
+    return table, inside, sorted({int(each) for each in rows["block_bytes"]})
+
+
+CASES = {case.__name__: case for case in (delayed, watched, touched)}
+
+if __name__ == "__main__":
+    device.install()
+    print(json.dumps(CASES[sys.argv[1]]()))
