@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +12,7 @@ from attrs import field, frozen
 from drynpu.analysis._kept import once_per_profile
 from drynpu.arrays import I64
 from drynpu.tables import NO_CONTEXT, Profile, intervals
+from drynpu.tables._stored import Filled, Gathered, Stored
 
 KERNEL_OP = pl.Schema(
     {
@@ -39,30 +41,48 @@ class Links:
 
     Attributes
     ----------
-    kernel_op:
-        Table :data:`KERNEL_OP` in order of device and start.
-    op_starts, op_ends:
-        int64 ``[operators]``: when they run, ns. Nesting does not look at threads.
+    table:
+        Table :data:`KERNEL_OP` in order of device and start, as it is kept.
+    operators:
+        The framework's operators as they are kept; the ``op_id`` of one is its row. Nesting does not look at threads.
     """
 
-    kernel_op: pl.DataFrame
-    op_starts: I64 = field(repr=False)
-    op_ends: I64 = field(repr=False)
+    table: Stored
+    operators: Stored = field(repr=False)
+
+    @property
+    def kernel_op(self) -> pl.DataFrame:
+        """Table :data:`KERNEL_OP` as a whole."""
+        return self.table.frame()
+
+    @property
+    def op_starts(self) -> I64:
+        """int64 ``[operators]``: when they begin, ns."""
+        return _times(self.operators)[0]
+
+    @property
+    def op_ends(self) -> I64:
+        """int64 ``[operators]``: when they end, ns."""
+        return _times(self.operators)[1]
 
     @cached_property
     def op_parent(self) -> I64:
         """int64 ``[operators]``: ``op_id`` of the parent, -1 for roots."""
-        return intervals.parents(self.op_starts, self.op_ends)
+        return intervals.parents(*_times(self.operators))
 
     @cached_property
     def op_root(self) -> I64:
         """int64 ``[operators]``: ``op_id`` of the outermost operator around each one; a root's own for a root."""
-        return intervals.roots(self.op_starts, self.op_ends)
+        return intervals.roots(*_times(self.operators))
 
     @property
     def ancestry(self) -> list[I64]:
         """Rows of the tree by depth, roots first."""
         return _levels(self.op_parent)
+
+
+def _times(operators: Stored) -> tuple[I64, I64]:
+    return operators.column("start_ns").to_numpy(), operators.column("end_ns").to_numpy()
 
 
 def _levels(parent: I64) -> list[I64]:
@@ -112,76 +132,135 @@ def link_operators(profile: Profile) -> Links:
     API is found in the operator tree by time alone. A launch outside every dequeue interval of a profile with a
     task queue stays unlinked, as it does in the vendor's parser.
     """
-    ops = profile.compact("host_ops", "start_ns", "end_ns", "tid")
-    starts, ends = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
-    work = _device_work(profile)
-    queue = profile.compact("queue", "correlation_id", "side", "start_ns", "end_ns", "tid")
-    linked = _through_queue(queue, ops, work) if queue.height else _through_time(work, starts, ends)
-    # An operator's op_id is its row.
-    table = linked.with_columns(
-        ops["tid"].gather(linked["op_id"]).alias("op_tid"), ops["start_ns"].gather(linked["op_id"]).alias("op_start_ns")
-    ).sort("device_id", "start_ns", maintain_order=True)
-    return Links(table.select(pl.col(name).cast(dtype) for name, dtype in KERNEL_OP.items()), starts, ends)
+    operators, queue = profile.table("host_ops"), profile.table("queue")
+    link = _through_queue(queue, operators) if queue.height else _through_time(operators)
+    linked = Gathered(KERNEL_OP)
+    for work in _device_work(profile):
+        found = link(work)
+        if found.is_empty():
+            continue
+        launching = operators.gather(found["op_id"], "tid", "start_ns")
+        found = found.with_columns(launching["tid"].alias("op_tid"), launching["start_ns"].alias("op_start_ns"))
+        linked.append(found.select(pl.col(name).cast(dtype) for name, dtype in KERNEL_OP.items()))
+    del link
+    return Links(linked.table().ordered("device_id", "start_ns"), operators)
 
 
-def _device_work(profile: Profile) -> pl.DataFrame:
-    """Return everything a host-to-device flow can end at, with start and thread of the launching API."""
-    calls = profile.compact("api", "connection_id", "start_ns", "tid")
-    calls = calls.rename({"start_ns": "api_ns", "tid": "api_tid"})
-    common = ["device_id", "start_ns", "duration_ns", "connection_id"]
-    ids = ["stream_id", "task_id", "context_id"]
-    kernels = profile.compact("kernels", *common, *ids, "task_type").select(
-        pl.lit("kernel").alias("kind"), *common, *ids, pl.col("task_type").cast(pl.String)
-    )
-    tasks = profile.compact("tasks", *common, *ids, "kernel_type", "copy_bytes")
-    copies = tasks.filter(pl.col("copy_bytes").is_not_null()).select(
-        pl.lit("copy").alias("kind"), *common, *ids, pl.col("kernel_type").cast(pl.String).alias("task_type")
-    )
-    collectives = profile.communication_ops.select(
-        pl.lit("communication").alias("kind"),
-        *common,
-        *(pl.lit(-1, pl.Int64).alias(name) for name in ids[:2]),
-        pl.lit(NO_CONTEXT, pl.Int64).alias("context_id"),
-        pl.lit("COMMUNICATION").alias("task_type"),
-    )
-    return _with_calls(pl.concat([kernels, copies, collectives]), calls)
-
-
-def _with_calls(work: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """Return *work* with start and thread of the call of its connection; without what no call has launched."""
-    first, last = calls["connection_id"].min(), calls["connection_id"].max()
-    ids = calls["connection_id"].to_numpy()
-    if not isinstance(first, int) or not isinstance(last, int) or (np.diff(ids) != 1).any():
-        return work.join(calls, on="connection_id", how="inner", maintain_order="left")
-    # Calls are numbered without gaps, so that the number says the row.
-    found = work.filter(pl.col("connection_id").is_between(first, last))
-    rows = found["connection_id"] - first
-    return found.with_columns(calls[name].gather(rows) for name in ("api_ns", "api_tid"))
-
-
-def _through_queue(queue: pl.DataFrame, ops: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
-    dequeued = queue.filter(pl.col("side") == "dequeue")
-    found = open_at(dequeued, work["api_ns"].to_numpy(), work["api_tid"].to_numpy())
-    put = queue.filter(pl.col("side") == "enqueue")
-    op = open_at(ops, put["start_ns"].to_numpy(), put["tid"].to_numpy())
-    hung = np.flatnonzero(op >= 0)
-    ids = np.append(dequeued["correlation_id"].to_numpy(), -1)[found]
-    row = first_rows(put["correlation_id"].to_numpy()[hung], ids)
-    linked = (found >= 0) & (row >= 0)
-    return work.filter(pl.Series(linked)).with_columns(
-        pl.Series("correlation_id", ids[linked], dtype=pl.Int64),
-        pl.Series("op_id", op[hung][row[linked]], dtype=pl.Int64),
+def _device_work(profile: Profile) -> Iterator[pl.DataFrame]:
+    """Yield in parts all that a host-to-device flow can end at, with start and thread of the launching API."""
+    call = _Calls.of(profile.table("api"))
+    common = ("device_id", "start_ns", "duration_ns", "connection_id")
+    ids = ("stream_id", "task_id", "context_id")
+    for part in profile.table("kernels").slices(*common, *ids, "task_type"):
+        yield call.of_work(part.select(pl.lit("kernel").alias("kind"), *common, *ids, "task_type"))
+    for part in profile.table("tasks").slices(*common, *ids, "kernel_type", "copy_bytes"):
+        copies = part.filter(pl.col("copy_bytes").is_not_null())
+        kind = pl.lit("copy").alias("kind")
+        yield call.of_work(copies.select(kind, *common, *ids, pl.col("kernel_type").alias("task_type")))
+    yield call.of_work(
+        profile.communication_ops.select(
+            pl.lit("communication").alias("kind"),
+            *common,
+            *(pl.lit(-1, pl.Int64).alias(name) for name in ids[:2]),
+            pl.lit(NO_CONTEXT, pl.Int64).alias("context_id"),
+            pl.lit("COMMUNICATION").alias("task_type"),
+        )
     )
 
 
-def _through_time(work: pl.DataFrame, starts: I64, ends: I64) -> pl.DataFrame:
-    api = work["api_ns"].to_numpy()
-    before = np.searchsorted(starts, api, side="right").astype(np.int64)
+@frozen(eq=False)
+class _Calls:
+    """Calls by connection: numbered without gaps from *first* on, so that the number says the row, or all of them."""
+
+    api: Stored
+    first: int
+    every: pl.DataFrame | None
+
+    @classmethod
+    def of(cls, api: Stored) -> _Calls:
+        """Look at how calls are numbered."""
+        expected = None
+        for part in api.slices("connection_id"):
+            ids = part["connection_id"].to_numpy()
+            if part["connection_id"].null_count() or (len(ids) and expected is not None and ids[0] != expected):
+                return cls(api, 0, _named_calls(api.frame()))
+            if (np.diff(ids) != 1).any():
+                return cls(api, 0, _named_calls(api.frame()))
+            expected = int(ids[-1]) + 1 if len(ids) else expected
+        return cls(api, 0 if expected is None else expected - api.height, None)
+
+    def of_work(self, work: pl.DataFrame) -> pl.DataFrame:
+        """Return *work* with start and thread of the call of its connection; without what no call has launched."""
+        if self.every is not None:
+            return work.join(self.every, on="connection_id", how="inner", maintain_order="left")
+        last = self.first + self.api.height - 1
+        found = work.filter(pl.col("connection_id").is_between(self.first, last))
+        calls = self.api.gather(found["connection_id"] - self.first, "connection_id", "start_ns", "tid")
+        return found.hstack(_named_calls(calls).drop("connection_id"))
+
+
+def _named_calls(api: pl.DataFrame) -> pl.DataFrame:
+    return api.select("connection_id", pl.col("start_ns").alias("api_ns"), pl.col("tid").alias("api_tid"))
+
+
+_Link = Callable[[pl.DataFrame], pl.DataFrame]
+"""Returns the rows of work that an operator launched, with ``correlation_id`` and ``op_id``."""
+
+
+def _through_queue(queue: Stored, operators: Stored) -> _Link:
+    put_ids, put_by = _put(queue, operators)
+    sides = [
+        part.filter(pl.col("side") == "dequeue").drop("side")
+        for part in queue.slices("side", "correlation_id", "start_ns", "end_ns", "tid")
+    ]
+    dequeued = pl.concat(sides)
+    del sides
+    ids = np.append(dequeued["correlation_id"].to_numpy(), -1)
+    open_entries = _open(dequeued)
+    del dequeued
+
+    def link(work: pl.DataFrame) -> pl.DataFrame:
+        found = open_entries.around(work["api_ns"].to_numpy(), work["api_tid"].to_numpy())
+        row = first_rows(put_ids, ids[found])
+        linked = (found >= 0) & (row >= 0)
+        return work.filter(pl.Series(linked, dtype=pl.Boolean)).with_columns(
+            pl.Series("correlation_id", ids[found[linked]], dtype=pl.Int64),
+            pl.Series("op_id", put_by[row[linked]], dtype=pl.Int64),
+        )
+
+    return link
+
+
+def _put(queue: Stored, operators: Stored) -> tuple[I64, I64]:
+    """Return the correlation ids of entries that an operator put into the queue, and by which one."""
+    open_operators = _open(operators.slice(0, operators.height, "start_ns", "end_ns", "tid"))
+    ids, by = Filled("i8"), Filled("i8")
+    for part in queue.slices("side", "correlation_id", "start_ns", "tid"):
+        put = part.filter(pl.col("side") == "enqueue")
+        op = open_operators.around(put["start_ns"].to_numpy(), put["tid"].to_numpy())
+        ids.append(put["correlation_id"].to_numpy()[op >= 0])
+        by.append(op[op >= 0])
+    return ids.values(), by.values()
+
+
+def _open(rows: pl.DataFrame) -> intervals.OpenIntervals:
+    return intervals.OpenIntervals.from_bounds(*(rows[name].to_numpy() for name in ("start_ns", "end_ns", "tid")))
+
+
+def _through_time(operators: Stored) -> _Link:
+    starts, ends = _times(operators)
     # Going down the tree, every operator on the path must be open, not only the last one.
-    reach = intervals.last_reaching(_path_ends(ends, intervals.parents(starts, ends)), before, api)
-    return work.with_columns(
-        pl.col("api_ns").alias("correlation_id"), pl.Series("op_id", reach, dtype=pl.Int64)
-    ).filter(pl.col("op_id") >= 0)
+    path_ends = intervals.Maxima(_path_ends(ends, intervals.parents(starts, ends)))
+
+    def link(work: pl.DataFrame) -> pl.DataFrame:
+        api = work["api_ns"].to_numpy()
+        before = np.searchsorted(starts, api, side="right").astype(np.int64)
+        reach = path_ends.last_reaching(before, api)
+        return work.with_columns(
+            pl.col("api_ns").alias("correlation_id"), pl.Series("op_id", reach, dtype=pl.Int64)
+        ).filter(pl.col("op_id") >= 0)
+
+    return link
 
 
 def _path_ends(ends: I64, parent: I64) -> I64:

@@ -10,6 +10,7 @@ from drynpu.analysis._links import link_operators, sum_up
 from drynpu.analysis._steps import STEP_NAME
 from drynpu.arrays import I64
 from drynpu.tables import Profile
+from drynpu.tables._stored import Stored
 
 OPERATOR_DETAILS = pl.Schema(
     {
@@ -26,6 +27,8 @@ OPERATOR_DETAILS = pl.Schema(
     }
 )
 
+_AI_CORE = "AI_CORE"
+
 
 @stated_first
 def operator_details(profile: Profile) -> pl.DataFrame:
@@ -41,27 +44,59 @@ def operator_details(profile: Profile) -> pl.DataFrame:
 
 def operator_times(profile: Profile) -> pl.DataFrame:
     """Return what :func:`operator_details` gives, with the step markers."""
-    links = link_operators(profile)
-    ops, parent = profile.host_ops, links.op_parent
-    duration = (ops["end_ns"] - ops["start_ns"]).to_numpy()
-    children = np.zeros(len(duration), np.int64)
-    np.add.at(children, parent[parent >= 0], duration[parent >= 0])
-    device = _self_time(links.kernel_op, len(duration))
-    aicore = _self_time(links.kernel_op.filter(pl.col("task_type") == "AI_CORE"), len(duration))
-    times = {
-        "host_self_us": duration - children,
-        "host_total_us": duration,
-        "device_self_us": device,
-        "device_total_us": sum_up(links, device),
-        "device_self_aicore_us": aicore,
-        "device_total_aicore_us": sum_up(links, aicore),
-    }
-    return ops.select("op_id", "name", "input_shapes", "call_stack").with_columns(
-        pl.Series(name, values / 1000.0, dtype=pl.Float64) for name, values in times.items()
+    return in_us(operator_table(profile).frame())
+
+
+def operator_table(profile: Profile) -> Stored:
+    """Return the operators with the times of :func:`operator_details` in whole ns (``host_self_ns`` and so on)."""
+    links, operators = link_operators(profile), profile.table("host_ops")
+    duration = operators.column("end_ns").to_numpy() - operators.column("start_ns").to_numpy()
+
+    def self_time() -> pl.Series:
+        children, parent = np.zeros(len(duration), np.int64), links.op_parent
+        np.add.at(children, parent[parent >= 0], duration[parent >= 0])
+        return pl.Series(duration - children)
+
+    def device(core: str | None, *, total: bool) -> pl.Series:
+        own = _self_time(links.table, len(duration), core)
+        return pl.Series(sum_up(links, own) if total else own)
+
+    return operators.with_made(
+        {
+            "host_self_ns": self_time,
+            "host_total_ns": lambda: pl.Series(duration),
+            "device_self_ns": lambda: device(None, total=False),
+            "device_total_ns": lambda: device(None, total=True),
+            "device_self_aicore_ns": lambda: device(_AI_CORE, total=False),
+            "device_total_aicore_ns": lambda: device(_AI_CORE, total=True),
+        }
     )
 
 
-def _self_time(kernel_op: pl.DataFrame, count: int) -> I64:
+def detailed_operators(profile: Profile) -> tuple[Stored, pl.Series]:
+    """Return `operator_table`, and the rows of it that are no step markers."""
+    table = operator_table(profile)
+    kept = pl.concat(part.select(~pl.col("name").str.contains(STEP_NAME)).to_series() for part in table.slices("name"))
+    return table, kept.arg_true()
+
+
+def in_us(operators: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of `operator_table` as table :data:`OPERATOR_DETAILS`."""
+    columns = []
+    for name in OPERATOR_DETAILS:
+        if name.endswith("_us"):
+            # By numpy: polars divides by a constant through its reciprocal, which shows in the last digit.
+            ns = operators[f"{name.removesuffix('_us')}_ns"].to_numpy()
+            columns.append(pl.Series(name, ns / 1000.0, dtype=pl.Float64))
+        else:
+            columns.append(operators[name])
+    return pl.DataFrame(columns)
+
+
+def _self_time(work: Stored, count: int, core: str | None) -> I64:
+    """Return the device time that each operator launched itself; of work of one type only with *core*."""
     total = np.zeros(count, np.int64)
-    np.add.at(total, kernel_op["op_id"].to_numpy(), kernel_op["duration_ns"].to_numpy())
+    for part in work.slices("op_id", "duration_ns", "task_type"):
+        counted = part if core is None else part.filter(pl.col("task_type") == core)
+        np.add.at(total, counted["op_id"].to_numpy(), counted["duration_ns"].to_numpy())
     return total

@@ -44,18 +44,22 @@ def op_statistic(profile: Profile) -> pl.DataFrame:
     Empty at level0, where operator types are not recorded. Communication operations are not kernels. Kernels whose
     time is not known have no share.
     """
-    kernels = profile.compact("kernels", "device_id", "op_type", "task_type", "duration_ns")
-    typed = kernels.filter((pl.col("op_type") != "") & (pl.col("duration_ns") > 0))
+    keys, duration = ("device_id", "op_type", "core_type"), pl.col("duration_ns")
+    parts = pl.concat(
+        part.filter((pl.col("op_type") != "") & (duration > 0))
+        .group_by("device_id", "op_type", pl.col("task_type").alias("core_type"))
+        .agg(
+            pl.len().cast(pl.Int64).alias("count"),
+            duration.sum().alias("total"),
+            duration.min().alias("least"),
+            duration.max().alias("most"),
+        )
+        for part in profile.table("kernels").slices("device_id", "op_type", "task_type", "duration_ns")
+    )
     total = pl.col("total").sum().over("device_id")
     return (
-        typed.group_by("device_id", "op_type", pl.col("task_type").alias("core_type"))
-        .agg(
-            pl.len().alias("count"),
-            pl.col("duration_ns").sum().alias("total"),
-            pl.col("duration_ns").min().alias("least"),
-            pl.col("duration_ns").max().alias("most"),
-        )
-        .with_columns(pl.col("op_type", "core_type").cast(pl.String))
+        parts.group_by(keys)
+        .agg(pl.col("count", "total").sum(), pl.col("least").min(), pl.col("most").max())
         .sort("device_id", "total", "op_type", "core_type", descending=[False, True, False, False])
         .with_columns(
             (pl.col("total") / 1000).alias("total_us"),

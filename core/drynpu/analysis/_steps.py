@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from drynpu.analysis._kept import once_per_profile, stated_first
-from drynpu.analysis._links import link_operators
-from drynpu.tables import Profile, intervals
+from drynpu.analysis._links import Links, link_operators
+from drynpu.tables import Profile
 
 STEP_NAME = r"^ProfilerStep#(\d+)$"
 
@@ -22,19 +22,22 @@ HOST_STEPS = pl.Schema(
 )
 """Every step of the schedule, whether it launched something or not."""
 
-_EVER_NS = 2**63 - 1
+_EVER_NS, _NEVER_NS = 2**63 - 1, -(2**63)
 
 STEP_RANGES = pl.Schema([*HOST_STEPS.items(), ("device_start_ns", pl.Int64), ("device_end_ns", pl.Int64)])
 
 
 def host_steps(profile: Profile) -> pl.DataFrame:
     """Return table :data:`HOST_STEPS`, one row per ``ProfilerStep#k`` at a root of the operator tree, in host order."""
-    ops = profile.compact("host_ops", "op_id", "name", "start_ns", "end_ns", "tid")
-    root = intervals.roots(ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy())
+    marked, reached_ns = [], _NEVER_NS
+    for ops in profile.table("host_ops").slices("op_id", "name", "start_ns", "end_ns", "tid"):
+        # A root starts after all earlier ends (`intervals.roots`).
+        reached = np.maximum.accumulate(np.append(reached_ns, ops["end_ns"].to_numpy()))
+        is_root = ops["start_ns"].to_numpy() > reached[:-1]
+        marked.append(ops.filter(pl.Series(is_root, dtype=pl.Boolean) & ops["name"].str.contains(STEP_NAME)))
+        reached_ns = int(reached[-1])
     return (
-        ops.filter(pl.Series(root == np.arange(len(root)), dtype=pl.Boolean))
-        .with_columns(pl.col("name").cast(pl.String))
-        .filter(pl.col("name").str.contains(STEP_NAME))
+        pl.concat(marked)
         .with_columns(
             pl.col("name").str.extract(STEP_NAME).alias("step_id"),
             pl.col("start_ns").alias("host_start_ns"),
@@ -53,30 +56,43 @@ def step_ranges(profile: Profile) -> pl.DataFrame:
     On the device a step begins with the first start of its lowest correlation id and ends with the last end of its
     highest one, but not before the host's end.
     """
-    steps, links = host_steps(profile), link_operators(profile)
-    root = links.op_root[links.kernel_op["op_id"].to_numpy()]
-    is_step = np.zeros(len(links.op_root), bool)
-    is_step[steps["op_id"].to_numpy()] = True
-    correlation = pl.col("correlation_id")
-    # Only what steps launched is sorted into groups: without steps every operator would be a group of its own.
-    launches = (
-        links.kernel_op.select(
-            correlation,
-            pl.col("start_ns").alias("first"),
-            (pl.col("start_ns") + pl.col("duration_ns")).alias("last"),
-            pl.Series("root", root, dtype=pl.Int64),
-        )
-        .filter(pl.Series(is_step[root], dtype=pl.Boolean))
-        .group_by("root")
-        .agg(
-            pl.col("first").filter(correlation == correlation.min()).min().alias("device_start_ns"),
-            pl.col("last").filter(correlation == correlation.max()).max(),
-        )
-    )
+    steps = host_steps(profile)
+    if steps.is_empty():
+        return pl.DataFrame(schema=STEP_RANGES)
+    launches = _step_launches(link_operators(profile), steps["op_id"])
     return (
         steps.join(launches, left_on="op_id", right_on="root", how="inner", maintain_order="left")
         .with_columns(pl.max_horizontal("last", "host_end_ns").alias("device_end_ns"))
         .select(pl.col(name).cast(dtype) for name, dtype in STEP_RANGES.items())
+    )
+
+
+def _step_launches(links: Links, steps: pl.Series) -> pl.DataFrame:
+    """
+    Return for each step that launched something (``root``) when its first work began and its last one ended.
+
+    First is what has the lowest correlation id, last what has the highest.
+    """
+    root, found = links.op_root, []
+    for part in links.table.slices("op_id", "correlation_id", "start_ns", "duration_ns"):
+        work = part.select(
+            pl.Series("root", root[part["op_id"].to_numpy()]),
+            pl.col("correlation_id").alias("low"),
+            pl.col("correlation_id").alias("high"),
+            pl.col("start_ns").alias("device_start_ns"),
+            (pl.col("start_ns") + pl.col("duration_ns")).alias("last"),
+        )
+        found.append(_bounds(work.filter(pl.col("root").is_in(steps.implode()))))
+    return _bounds(pl.concat(found))
+
+
+def _bounds(work: pl.DataFrame) -> pl.DataFrame:
+    low, high = pl.col("low"), pl.col("high")
+    return work.group_by("root").agg(
+        low.min(),
+        high.max(),
+        pl.col("device_start_ns").filter(low == low.min()).min(),
+        pl.col("last").filter(high == high.max()).max(),
     )
 
 

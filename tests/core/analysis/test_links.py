@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.analysis import KERNEL_OP, OPERATOR_DETAILS, link_operators, operator_details
-from drynpu.analysis._links import _with_calls, first_rows
+from drynpu.analysis._links import _Calls, first_rows
+from drynpu.tables import _stored
+from drynpu.tables._stored import stored
 
 from .conftest import host_op, make_profile
 
@@ -74,14 +76,17 @@ def test_task_queue() -> None:
 
 
 @pytest.mark.parametrize("numbers", [(4, 5, 6), (2, 5, 9), (6, 5, 4), (5, 4, 9), (7,), (4, 4, 5)])
-def test_work_belongs_to_the_call_of_its_number_however_calls_are_numbered(numbers: tuple[int, ...]) -> None:
-    calls = pl.DataFrame({"connection_id": numbers, "api_ns": range(len(numbers)), "api_tid": [3] * len(numbers)})
+def test_work_belongs_to_the_call_of_its_number_however_calls_are_numbered(
+    monkeypatch: pytest.MonkeyPatch, numbers: tuple[int, ...]
+) -> None:
+    calls = pl.DataFrame({"connection_id": numbers, "start_ns": range(len(numbers)), "tid": [3] * len(numbers)})
     work = pl.DataFrame({"connection_id": [9, 4, 8, 6, 5, 7, 2, 3, 10]})
     expected = [
         (number, place, 3) for number in work["connection_id"] for place, own in enumerate(numbers) if number == own
     ]
-    assert _with_calls(work, calls).rows() == expected
-    assert _with_calls(work, calls.clear()).is_empty()
+    monkeypatch.setattr(_stored, "PART_ROWS", 2)
+    assert _Calls.of(stored(calls)).of_work(work).rows() == expected
+    assert _Calls.of(stored(calls.clear())).of_work(work).is_empty()
 
 
 def test_an_enqueue_hangs_on_its_own_thread() -> None:

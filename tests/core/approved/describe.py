@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 import polars as pl
 
+from drynpu.analysis import Links
 from drynpu.platforms import Chip
 
 _TIME_OF_EXPORT = re.compile(r"_\d{14}(?=[._])")
@@ -34,6 +35,10 @@ def describe(value: object, name: str = "") -> Iterator[str]:
         yield from frame_lines(value.to_frame(value.name or "value"), name)
     elif isinstance(value, np.ndarray):
         yield from array_lines(value, name)
+    elif isinstance(value, Links):
+        # Kept in tables that lie in files; this is what they tell.
+        for part in ("kernel_op", "op_starts", "op_ends"):
+            yield from describe(getattr(value, part), f"{name}.{part}")
     elif attrs.has(type(value)):
         for field in attrs.fields(type(value)):
             if not field.name.startswith("_"):

@@ -9,18 +9,19 @@ from typing import Any
 
 import orjson
 import polars as pl
+from attrs import frozen
 
 from drynpu.analysis import (
     api_statistic,
     link_operators,
     memory_record,
     op_statistic,
-    operator_details,
     operator_memory,
     step_ranges,
     step_trace,
     steps_at,
 )
+from drynpu.analysis._operators import detailed_operators, in_us
 from drynpu.analysis._overlap import overlap_table
 from drynpu.deliverables.communication._layer import operation_threads
 from drynpu.deliverables.record_group import RecordGroup, iter_layers, torch_csv_tables, torch_documents
@@ -37,7 +38,7 @@ from drynpu.options.experimental_config import noted_variables
 from drynpu.products._product import NO_TASKS, forms_from_words
 from drynpu.products.toolkit._msprof import plain_op_summary, timeline_of
 from drynpu.products.torch._db_export import export_torch_db
-from drynpu.products.torch._host_trace import HostTrace, host_blocks, kernel_arrows
+from drynpu.products.torch._host_trace import ArrowEnds, HostTrace, host_blocks, kernel_arrows
 from drynpu.products.torch._tables import (
     memory_record_table,
     operator_details_table,
@@ -45,6 +46,7 @@ from drynpu.products.torch._tables import (
     step_trace_table,
 )
 from drynpu.tables import Profile
+from drynpu.tables._stored import Stored
 from drynpu.writers._files import new_file, replaced_directory, write_csv
 from drynpu.writers._folders import FRAMEWORK_OUTPUT
 from drynpu.writers._json import SPACED, write_trace
@@ -125,8 +127,8 @@ def trace_blocks(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[Bl
     host = HostTrace(
         pid=profile.pid,
         device_ids=profile.device_ids,
-        host_ops=profile.host_ops,
-        queue=profile.queue,
+        host_ops=profile.table("host_ops"),
+        queue=profile.table("queue"),
         python_calls=profile.python_calls,
         gc=profile.gc,
     )
@@ -135,37 +137,66 @@ def trace_blocks(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[Bl
     yield from timeline_blocks(timeline_of(profile), SPACED, pruned=profile.level == "level0")
     for _, events in iter_layers(in_order(groups, LAYER_ORDER), profile, SPACED, writer):
         yield from events
-    yield kernel_arrows(_arrow_ends(profile))
+    yield _arrows_to_work(profile)
 
 
-def _arrow_ends(profile: Profile) -> pl.DataFrame:
-    """Both ends of the arrow from each framework operator to its device work."""
-    operators = profile.host_ops.select("op_id", "pid", "tid", "start_ns")
-    work = (
-        link_operators(profile)
-        .kernel_op.select("kind", "device_id", "stream_id", "connection_id", "start_ns", "op_id")
-        .join(operators, on="op_id", suffix="_op", maintain_order="left")
-    )
+def _arrows_to_work(profile: Profile) -> Block:
+    """Return the arrow from each framework operator to its device work, in order of its end."""
+    links = link_operators(profile)
     threads = operation_threads(profile.communication_ops, profile.frame("communication_tasks"))
-    collective = pl.col("kind") == "communication"
-    key = ["device_id", "connection_id", "start_ns"]
     group_tid = threads.rename({"tid": "group_tid"})
-    return work.join(group_tid, on=key, how="left", maintain_order="left").select(
-        "pid",
-        "tid",
-        pl.col("start_ns_op").alias("start_ns"),
-        pl.when(collective)
-        .then(layer_pids(profile.pid, COMMUNICATION))
-        .otherwise(layer_pids(profile.pid, ASCEND_HARDWARE))
-        .alias("pid_to"),
-        pl.when(collective).then("group_tid").otherwise("stream_id").alias("tid_to"),
-        pl.col("start_ns").alias("start_ns_to"),
-    )
+    ordered = links.table.ordered("start_ns")
+    collective = pl.col("kind") == "communication"
+
+    def ends(offset: int, count: int) -> pl.DataFrame:
+        work = ordered.slice(offset, count, "kind", "device_id", "stream_id", "connection_id", "start_ns", "op_id")
+        operators = links.operators.gather(work["op_id"], "pid", "tid", "start_ns")
+        key = ["device_id", "connection_id", "start_ns"]
+        return (
+            work.hstack(operators.rename({"start_ns": "start_ns_op"}))
+            .join(group_tid, on=key, how="left", maintain_order="left")
+            .select(
+                "pid",
+                "tid",
+                pl.col("start_ns_op").alias("start_ns"),
+                pl.when(collective)
+                .then(layer_pids(profile.pid, COMMUNICATION))
+                .otherwise(layer_pids(profile.pid, ASCEND_HARDWARE))
+                .alias("pid_to"),
+                pl.when(collective).then("group_tid").otherwise("stream_id").alias("tid_to"),
+                pl.col("start_ns").alias("start_ns_to"),
+            )
+        )
+
+    return kernel_arrows(ArrowEnds(ordered.column("start_ns"), ends))
+
+
+@frozen(eq=False)
+class _OperatorRows:
+    """The rows of `operator_details`, made part by part."""
+
+    operators: Stored
+    chosen: pl.Series
+
+    @classmethod
+    def of(cls, profile: Profile) -> pl.DataFrame | _OperatorRows:
+        """Return the operators of a profile; what one read from results states of them comes first."""
+        stated = profile.results or {}
+        return stated["operator_details"] if "operator_details" in stated else cls(*detailed_operators(profile))
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return self.chosen.len()
+
+    def slice(self, offset: int, count: int, /) -> pl.DataFrame:
+        """Return *count* rows from *offset* on, or those that are left."""
+        return in_us(self.operators.gather(self.chosen.slice(offset, count)))
 
 
 def _tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table]]:
     """Yield file names and their rows; a table may be empty."""
-    yield "operator_details.csv", operator_details_table(operator_details(profile))
+    yield "operator_details.csv", operator_details_table(_OperatorRows.of(profile))
     yield "operator_memory.csv", operator_memory_table(operator_memory(profile))
     yield "memory_record.csv", memory_record_table(memory_record(profile))
     if profile.level != NO_TASKS:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
 import polars as pl
-from attrs import frozen
+from attrs import field, frozen
 
+from drynpu.analysis._links import first_rows
 from drynpu.analysis._python_frames import python_frames
+from drynpu.arrays import I64
+from drynpu.tables._stored import Filled, Stored, gathered, stored, with_codes
 from drynpu.writers._json import Events, JsonStyle, Present, Value, constant
 from drynpu.writers._numbers import decimal_text, us_text
+from drynpu.writers._text_table import Rows
 
 LINE_SEPARATOR = ";\r\n"
 """Between the arguments of an operator or the frames of a stack, in place of ``;``."""
@@ -25,8 +30,8 @@ class HostTrace:
 
     pid: int
     device_ids: tuple[int, ...]
-    host_ops: pl.DataFrame
-    queue: pl.DataFrame
+    host_ops: Stored = field(converter=stored)
+    queue: Stored = field(converter=stored)
     python_calls: pl.DataFrame
     gc: pl.DataFrame
 
@@ -38,9 +43,10 @@ def host_blocks(data: HostTrace, style: JsonStyle) -> Iterator[Block]:
     Operators, dequeues, enqueues, metadata, forward-backward arrows, Python frames, garbage collections.
     """
     yield _operators(data.host_ops)
-    entries = queue_entries(data.queue)
-    yield _queue_events(entries, "dequeue")
-    yield _queue_events(entries, "enqueue")
+    names = QueueNames.of(data.queue)
+    yield _queue_events(data.queue, names, "dequeue")
+    yield _queue_events(data.queue, names, "enqueue")
+    del names
     yield _metadata(data, style)
     yield _forward_backward(data.host_ops)
     if not data.python_calls.is_empty():
@@ -48,16 +54,15 @@ def host_blocks(data: HostTrace, style: JsonStyle) -> Iterator[Block]:
     yield from _collections(data, style)
 
 
-def _operators(host_ops: pl.DataFrame) -> Events:
+def _operators(host_ops: Stored) -> Events:
     """Operators as X events; shapes and types appear together, wherever they were recorded."""
     fields = ("input_shapes", "input_dtypes", "call_stack", "module_hierarchy")
-    rows = host_ops.select(
-        "name", "pid", "tid", "start_ns", "end_ns", "sequence", "fwd_tid",
+    cells = [
         *(pl.col(name).str.replace_all(";", LINE_SEPARATOR, literal=True) for name in fields),
         (pl.col("input_dtypes") != "").alias("with_shapes"),
         (pl.col("call_stack") != "").alias("with_stack"),
         (pl.col("module_hierarchy") != "").alias("with_modules"),
-    )  # fmt: skip
+    ]
     args: dict[str, Value] = {
         "Sequence number": pl.col("sequence"),
         "Fwd thread id": pl.col("fwd_tid"),
@@ -67,7 +72,8 @@ def _operators(host_ops: pl.DataFrame) -> Events:
         "stack": Present(pl.col("with_stack"), {"Call stack": pl.col("call_stack")}),
         "modules": Present(pl.col("with_modules"), {"Module Hierarchy": pl.col("module_hierarchy")}),
     }
-    return Events(rows, _duration_event(pl.col("name"), "cpu_op", args), ("name", *fields))
+    members = _duration_event(pl.col("name"), "cpu_op", args)
+    return Events(host_ops, members, ("name", *fields), prepare=lambda part: part.with_columns(cells))
 
 
 def _duration_event(name: Value, category: str, args: dict[str, Value]) -> dict[str, Value]:
@@ -97,45 +103,97 @@ def _flow(phase: str, name: str, category: str, identity: pl.Expr, place: str = 
     }
 
 
-def _arrows(rows: pl.DataFrame, name: str, category: str, identity: pl.Expr) -> Events:
+def _arrows(
+    rows: pl.DataFrame | Rows,
+    name: str,
+    category: str,
+    identity: pl.Expr,
+    prepare: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+) -> Events:
     """Return pairs of events from (pid, tid, start_ns) to (pid_to, tid_to, start_ns_to)."""
     return Events(
         rows,
         _flow("s", name, category, identity),
         followed_by=(pl.lit(True), _flow("f", name, category, identity, "_to")),
+        prepare=prepare,
     )
+
+
+@frozen(eq=False)
+class QueueNames:
+    """Entries of the task queue of which both sides were recorded: their ids in order, and what was taken out."""
+
+    ids: I64
+    names: pl.Series
+    """Of each the number of its name among the words."""
+    words: pl.Series
+
+    @classmethod
+    def of(cls, queue: Stored) -> QueueNames:
+        """Find the entries."""
+        names, sides = with_codes(queue), {"dequeue": Filled("i8"), "enqueue": Filled("i8")}
+        codes = Filled("i4")
+        for part in names.slices("correlation_id", "side"):
+            for side, found in sides.items():
+                found.append(part.filter(pl.col("side") == side)["correlation_id"].to_numpy())
+        dequeue = names.words["side"][1].index_of("dequeue") if names.height else None
+        for part in names.kept_slices("side", "name"):
+            codes.append(part.filter(pl.col("side") == dequeue)["name"].to_numpy())
+        # The first of a number counts.
+        ids, first = _distinct_ids(sides["dequeue"].values())
+        put, _ = _distinct_ids(sides["enqueue"].values())
+        both = first_rows(put, ids) >= 0
+        return cls(ids[both], pl.Series(codes.values()[first[both]]), names.words["name"][1])
+
+    def shown(self, entries: pl.DataFrame) -> pl.DataFrame:
+        """Return entries with the name that each is shown under, and whether the other side was recorded."""
+        row = first_rows(self.ids, entries["correlation_id"].to_numpy())
+        known = pl.Series(np.where(row < 0, 0, row)).to_frame("row").select(pl.when(pl.Series(row >= 0)).then("row"))
+        dequeued = gathered(self.words, gathered(self.names, known.to_series())).alias("dequeued")
+        dequeue = pl.concat_str([pl.lit("Dequeue@"), pl.col("name").str.strip_prefix("Dequeue@")])
+        enqueue = pl.concat_str([pl.lit("Enqueue@"), pl.col("dequeued").str.strip_prefix("Dequeue@")])
+        return entries.with_columns(dequeued).with_columns(
+            pl.Series(row >= 0).alias("paired"),
+            pl.when(pl.col("side") == "dequeue").then(dequeue).otherwise(enqueue.fill_null("Enqueue")).alias("shown"),
+        )
+
+
+def _distinct_ids(ids: I64) -> tuple[I64, I64]:
+    """Return each id once and in order, with the row at which it stands first."""
+    if (ids[1:] > ids[:-1]).all():
+        return ids, np.arange(len(ids))
+    distinct, first = np.unique(ids, return_index=True)
+    return distinct, first
 
 
 def queue_entries(queue: pl.DataFrame) -> pl.DataFrame:
     """Return the task queue with the name that each entry is shown under, and whether the other side was recorded."""
-    dequeues = queue.filter(pl.col("side") == "dequeue").select("correlation_id", pl.col("name").alias("dequeued"))
-    enqueues = queue.filter(pl.col("side") == "enqueue").select("correlation_id")
-    both = dequeues.join(enqueues, on="correlation_id", how="semi").unique("correlation_id", keep="first")
-    dequeue = pl.concat_str([pl.lit("Dequeue@"), pl.col("name").str.strip_prefix("Dequeue@")])
-    enqueue = pl.concat_str([pl.lit("Enqueue@"), pl.col("dequeued").str.strip_prefix("Dequeue@")])
-    return queue.join(both, on="correlation_id", how="left", maintain_order="left").with_columns(
-        pl.col("dequeued").is_not_null().alias("paired"),
-        pl.when(pl.col("side") == "dequeue").then(dequeue).otherwise(enqueue.fill_null("Enqueue")).alias("shown"),
-    )
+    return QueueNames.of(stored(queue)).shown(queue)
 
 
-def _queue_events(entries: pl.DataFrame, side: str) -> Events:
+def _queue_events(queue: Stored, names: QueueNames, side: str) -> Events:
     identity = pl.col("correlation_id")
     phase = "f" if side == "dequeue" else "s"
     return Events(
-        entries.filter(pl.col("side") == side),
+        queue,
         _duration_event(pl.col("shown"), side, {"correlation_id": identity}),
         ("shown",),
         (pl.col("paired"), _flow(phase, "enqueue_to_dequeue", "async_task_queue", identity)),
+        prepare=lambda part: names.shown(part.filter(pl.col("side") == side)),
     )
 
 
 def _metadata(data: HostTrace, style: JsonStyle) -> list[str]:
     """Process and thread names; the launching (dequeue) threads sort after all others."""
-    tids = pl.concat([data.host_ops["tid"], data.queue["tid"], data.python_calls["tid"]]).unique().sort().to_list()
+    found = [part["tid"].unique() for table in (data.host_ops, data.queue) for part in table.slices("tid")]
+    tids = pl.concat([*found, data.python_calls["tid"]]).unique().sort().to_list()
     if not tids:
         return []
-    launching = set(data.queue.filter(pl.col("side") == "dequeue")["tid"].to_list())
+    launching = {
+        tid
+        for part in data.queue.slices("side", "tid")
+        for tid in part.filter(pl.col("side") == "dequeue")["tid"].unique().to_list()
+    }
     threads: list[_Metadata] = []
     for tid in sorted(tids, key=lambda tid: (tid in launching, tid)):
         threads.append(("thread_name", tid, {"name": f"Thread {tid}"}))
@@ -168,19 +226,49 @@ def forward_backward_pairs(host_ops: pl.DataFrame) -> pl.DataFrame:
     Columns: ``sequence``; ``op_id``, ``pid``, ``tid``, ``start_ns`` of the forward operator; the same with ``_to`` of
     the backward one.
     """
-    numbered = host_ops.filter(pl.col("sequence") >= 0).sort("start_ns", maintain_order=True)
-    numbered = numbered.select("sequence", "op_id", "pid", "tid", "start_ns", "fwd_tid")
-    forward, backward = (
-        numbered.filter(condition).drop("fwd_tid").unique("sequence", keep="last", maintain_order=True)
-        for condition in (pl.col("fwd_tid") == 0, pl.col("fwd_tid") != 0)
-    )
-    return forward.join(backward, on="sequence", suffix="_to", maintain_order="left")
+    return _ends(stored(host_ops), _paired_rows(stored(host_ops)))
 
 
-def _forward_backward(host_ops: pl.DataFrame) -> Events:
+def _paired_rows(host_ops: Stored) -> pl.DataFrame:
+    """Return the rows of these operators, ``row`` and ``row_to``, by their ``sequence``, in order of the forward's."""
+    columns = ("sequence", "start_ns", "fwd_tid")
+    is_backward = pl.col("fwd_tid") != 0
+    sequences = pl.concat(
+        part.filter(is_backward & (pl.col("sequence") >= 0))["sequence"].unique() for part in host_ops.slices(*columns)
+    ).unique()
+    sides: dict[bool, list[pl.DataFrame]] = {False: [], True: []}
+    offset = 0
+    for part in host_ops.slices(*columns):
+        rows = part.with_columns(pl.int_range(offset, offset + pl.len(), dtype=pl.Int64).alias("row"), is_backward)
+        rows = rows.filter(pl.col("sequence").is_in(sequences.implode()))
+        for backward, found in sides.items():
+            side = rows.filter(pl.col("fwd_tid") == backward).select("sequence", "start_ns", "row")
+            found.append(_latest(side))
+        offset += part.height
+    forward, to = (_latest(pl.concat(found)).select("sequence", "row") for found in sides.values())
+    return forward.join(to, on="sequence", how="inner", suffix="_to", maintain_order="left")
+
+
+def _latest(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.sort("start_ns", maintain_order=True).unique("sequence", keep="last", maintain_order=True)
+
+
+def _ends(host_ops: Stored, pairs: pl.DataFrame) -> pl.DataFrame:
+    columns = ("op_id", "pid", "tid", "start_ns")
+    forward, backward = (host_ops.gather(pairs[name], *columns) for name in ("row", "row_to"))
+    return pairs.select("sequence").hstack(forward).hstack(backward.rename(lambda name: f"{name}_to"))
+
+
+def _forward_backward(host_ops: Stored) -> Events:
     """Return the arrows from forward to backward operators, across threads only."""
-    pairs = forward_backward_pairs(host_ops)
-    return _arrows(pairs.filter(pl.col("tid") != pl.col("tid_to")), "fwdbwd", "fwdbwd", pl.col("sequence"))
+    across = pl.col("tid") != pl.col("tid_to")
+    return _arrows(
+        _paired_rows(host_ops),
+        "fwdbwd",
+        "fwdbwd",
+        pl.col("sequence"),
+        lambda pairs: _ends(host_ops, pairs).filter(across),
+    )
 
 
 def _python_functions(calls: pl.DataFrame) -> Events:
@@ -209,15 +297,35 @@ def _collections(data: HostTrace, style: JsonStyle) -> Iterator[Block]:
     yield _metadata_texts(pid, [*_process("Python GC", 1), *threads], style)
 
 
-def kernel_arrows(links: pl.DataFrame) -> Events:
+@frozen(eq=False)
+class ArrowEnds:
+    """Arrows in order of their ends, made part by part; ``starts_to`` are the ends' starts, ns."""
+
+    starts_to: pl.Series
+    make: Callable[[int, int], pl.DataFrame]
+    ids: I64 = field(init=False)
+
+    @ids.default
+    def _ids(self) -> I64:
+        # Events that start in the same nanosecond get the next free numbers, since an id must be unique.
+        row = np.arange(self.starts_to.len(), dtype=np.int64)
+        return np.asarray(np.maximum.accumulate(self.starts_to.to_numpy() - row) + row, np.int64)
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return self.starts_to.len()
+
+    def slice(self, offset: int, count: int, /) -> pl.DataFrame:
+        """Return *count* rows from *offset* on, or those that are left."""
+        return self.make(offset, count).with_columns(pl.Series("id", self.ids[offset : offset + count]))
+
+
+def kernel_arrows(ends: ArrowEnds) -> Events:
     """
     Return the arrows from the innermost framework operator to each of its kernels, copies and collectives.
 
-    *links*: one row per arrow with ``pid``, ``tid``, ``start_ns`` of the operator and ``pid_to``, ``tid_to``,
-    ``start_ns_to`` of the device event. The id is the device start; events that start in the same nanosecond get
-    the next free numbers, since an id must be unique.
+    *ends*: one row per arrow with ``pid``, ``tid``, ``start_ns`` of the operator and ``pid_to``, ``tid_to``,
+    ``start_ns_to`` of the device event. The id is the device start, or the next free number.
     """
-    ordered = links.sort("start_ns_to", maintain_order=True)
-    row = pl.int_range(pl.len(), dtype=pl.Int64)
-    rows = ordered.with_columns(((pl.col("start_ns_to") - row).cum_max() + row).alias("id"))
-    return _arrows(rows, "torch_to_npu", "async_npu", pl.col("id"))
+    return _arrows(ends, "torch_to_npu", "async_npu", pl.col("id"))

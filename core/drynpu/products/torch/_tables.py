@@ -6,7 +6,7 @@ import polars as pl
 
 from drynpu.products.torch._host_trace import LINE_SEPARATOR
 from drynpu.writers._numbers import floats_text, rounded_text, us_text
-from drynpu.writers._text_table import TextTable
+from drynpu.writers._text_table import Rows, TextTable
 
 _STEP_COLUMNS = {
     "computing_us": "Computing",
@@ -36,7 +36,7 @@ _TIMES = {
 _KIB, _MIB = 1024, 1024**2
 
 
-def operator_details_table(details: pl.DataFrame) -> TextTable:
+def operator_details_table(details: pl.DataFrame | Rows) -> TextTable:
     """Return operator_details as text; a device time without any kernel is ``0``."""
     cells = [
         pl.col("name").alias("Name"),
