@@ -1,5 +1,5 @@
 """
-A session of a million kernels: written raw, parsed, and exported as csv, JSON and database.
+A session of a million kernels: written raw, parsed, and exported as csv, JSON, database and PyTorch's text files.
 
 ``python benchmarks/bench_million.py [kernels]``. More than a million are a session of a million whose records follow
 again, each time later, because simulating all at once would take more memory than what is measured. Every stage runs in
@@ -26,13 +26,14 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
+from attrs import evolve
 
 from drynpu.deliverables.framework_torch.facts import OP_MARK, OP_RANGE
 from drynpu.deliverables.registry import GROUPS, RECORD_KINDS
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Clock, ProfilingRequest, Switches
+from drynpu.options import Clock, ExportType, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
-from drynpu.products import load_profile
+from drynpu.products import export_torch, load_profile
 from drynpu.products.toolkit import _msprof
 from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.products.toolkit._reports import Reports
@@ -56,7 +57,7 @@ OPERATORS, SIGNATURES, ONCE = 40, 256, 1_000_000
 BLOCK, ROUNDS = 1 << 22, 3
 WRITERS = ("write_framework_data", "write_prof")
 GOAL_RATIO, GOAL_MB = 8, 1500
-EXPORTS = ("csv", "json", "db")
+EXPORTS = ("csv", "json", "db", "torch")
 
 Spent = tuple[float, float]
 """Seconds that passed, and seconds of processor time."""
@@ -201,25 +202,31 @@ def export(what: str, profile: Profile, directory: Path) -> Spent:
         _msprof._csv_tables(directory, stamp, _msprof.toolkit_tables(profile, writer, GROUPS))
     elif what == "json":
         _msprof._timelines(profile, directory, stamp, writer, Reports(), GROUPS)
-    else:
+    elif what == "db":
         export_msprof_db(profile, directory, moment)
+    else:
+        export_torch(evolve(profile, path=directory), (ExportType.TEXT,))
     return since(begin)
 
 
-def stage(what: str, session: Path, out: Path, count: int) -> None:
-    """Run one stage in this process and print what it took as JSON."""
+def run(what: str, session: Path, out: Path, count: int) -> Spent:
+    """Run one stage in this process and return what it took, an export without the parsing before it."""
     if what == "write":
         seconds, cpu = write(session, min(count, ONCE))
         if count > ONCE:
             repeat(session, count // ONCE)
-    else:
-        begin = now()
-        profile = load_profile(session)
-        seconds, cpu = since(begin)
-        assert profile.compact("kernels", "name").height == count
-        assert profile.notes == ()
-        if what in EXPORTS:
-            seconds, cpu = export(what, profile, out)
+        return seconds, cpu
+    begin = now()
+    profile = load_profile(session)
+    spent = since(begin)
+    assert profile.table("kernels").height == count
+    assert profile.notes == ()
+    return export(what, profile, out) if what in EXPORTS else spent
+
+
+def stage(what: str, session: Path, out: Path, count: int) -> None:
+    """Run one stage in this process and print what it took as JSON."""
+    seconds, cpu = run(what, session, out, count)
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
     written = {"write": session, "parse": None}.get(what, out)
     files = [] if written is None else sorted(path for path in written.rglob("*") if path.is_file())
