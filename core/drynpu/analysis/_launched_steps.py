@@ -42,7 +42,11 @@ def launched_step_trace(profile: Profile) -> pl.DataFrame:
     if "step_trace" in stated:
         return stated["step_trace"]
     ranges, work = launched_ranges(profile), _work(profile)
-    first = profile.host_ops.filter(~pl.col("name").str.starts_with(MARK_OPERATOR))["start_ns"].min()
+    operators = profile.table("host_ops").slices("name", "start_ns")
+    first = pl.concat(
+        part.filter(~pl.col("name").str.starts_with(MARK_OPERATOR)).select(pl.col("start_ns").min())
+        for part in operators
+    )["start_ns"].min()
     rows = [
         {"device_id": device, "step": "" if step["step_id"] is None else str(step["step_id"])}
         | {name: value / 1000 for name, value in _times(done, step, first)}
@@ -53,9 +57,11 @@ def launched_step_trace(profile: Profile) -> pl.DataFrame:
 
 
 def _work(profile: Profile) -> dict[int, _Work]:
-    computing = profile.kernels.filter(~pl.col("name").cast(pl.String).str.ends_with(SCHEDULING_SUFFIX)).sort(
-        "start_ns"
-    )
+    computes = ~pl.col("name").str.ends_with(SCHEDULING_SUFFIX)
+    computing = pl.concat(
+        part.filter(computes).drop("name")
+        for part in profile.table("kernels").slices("name", "device_id", "start_ns", "duration_ns")
+    ).sort("start_ns")
     communication = profile.communication_ops.sort("start_ns", maintain_order=True)
     found = {}
     for device in sorted({*computing["device_id"].unique(), *communication["device_id"].unique()}):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -148,7 +148,7 @@ def link_operators(profile: Profile) -> Links:
 
 def _device_work(profile: Profile) -> Iterator[pl.DataFrame]:
     """Yield in parts all that a host-to-device flow can end at, with start and thread of the launching API."""
-    call = _Calls.of(profile.table("api"))
+    call = CallsByConnection.from_api(profile.table("api"))
     common = ("device_id", "start_ns", "duration_ns", "connection_id")
     ids = ("stream_id", "task_id", "context_id")
     for part in profile.table("kernels").slices(*common, *ids, "task_type"):
@@ -169,7 +169,7 @@ def _device_work(profile: Profile) -> Iterator[pl.DataFrame]:
 
 
 @frozen(eq=False)
-class _Calls:
+class CallsByConnection:
     """Calls by connection: numbered without gaps from *first* on, so that the number says the row, or all of them."""
 
     api: Stored
@@ -177,30 +177,31 @@ class _Calls:
     every: pl.DataFrame | None
 
     @classmethod
-    def of(cls, api: Stored) -> _Calls:
+    def from_api(cls, api: Stored) -> CallsByConnection:
         """Look at how calls are numbered."""
         expected = None
         for part in api.slices("connection_id"):
             ids = part["connection_id"].to_numpy()
             if part["connection_id"].null_count() or (len(ids) and expected is not None and ids[0] != expected):
-                return cls(api, 0, _named_calls(api.frame()))
+                return cls(api, 0, api.frame())
             if (np.diff(ids) != 1).any():
-                return cls(api, 0, _named_calls(api.frame()))
+                return cls(api, 0, api.frame())
             expected = int(ids[-1]) + 1 if len(ids) else expected
         return cls(api, 0 if expected is None else expected - api.height, None)
 
     def of_work(self, work: pl.DataFrame) -> pl.DataFrame:
         """Return *work* with start and thread of the call of its connection; without what no call has launched."""
+        return self.joined(work, {"start_ns": "api_ns", "tid": "api_tid"})
+
+    def joined(self, work: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+        """Return *work* with columns of the call of its connection, under the names given; without what has none."""
         if self.every is not None:
-            return work.join(self.every, on="connection_id", how="inner", maintain_order="left")
+            calls = self.every.select("connection_id", *columns).rename(dict(columns))
+            return work.join(calls, on="connection_id", how="inner", maintain_order="left")
         last = self.first + self.api.height - 1
         found = work.filter(pl.col("connection_id").is_between(self.first, last))
-        calls = self.api.gather(found["connection_id"] - self.first, "connection_id", "start_ns", "tid")
-        return found.hstack(_named_calls(calls).drop("connection_id"))
-
-
-def _named_calls(api: pl.DataFrame) -> pl.DataFrame:
-    return api.select("connection_id", pl.col("start_ns").alias("api_ns"), pl.col("tid").alias("api_tid"))
+        calls = self.api.gather(found["connection_id"] - self.first, *columns)
+        return found.hstack(calls.rename(dict(columns)))
 
 
 _Link = Callable[[pl.DataFrame], pl.DataFrame]

@@ -58,8 +58,8 @@ def operator_table(profile: Profile) -> Stored:
         return pl.Series(duration - children)
 
     def device(core: str | None, *, total: bool) -> pl.Series:
-        own = _self_time(links.table, len(duration), core)
-        return pl.Series(sum_up(links, own) if total else own)
+        self_ns = _self_time(links.table, len(duration), core)
+        return pl.Series(sum_up(links, self_ns) if total else self_ns)
 
     return operators.with_made(
         {

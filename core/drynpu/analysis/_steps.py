@@ -105,25 +105,33 @@ def launched_ranges(profile: Profile) -> pl.DataFrame:
     of a node call on, whose step is null.
     """
     steps = host_steps(profile)
-    nodes = profile.compact("api", "connection_id", "level", "start_ns", "end_ns").filter(
-        pl.col("level").cast(pl.String) == "node"
-    )
-    tasks = profile.compact("tasks", "connection_id", "start_ns", "duration_ns")
-    ends = (pl.col("start_ns") + pl.col("duration_ns")).alias("last")
-    tasks = tasks.select("connection_id", pl.col("start_ns").alias("first"), ends)
+    api, tasks = profile.table("api"), profile.table("tasks")
+    node = pl.col("level") == "node"
+    times = ("connection_id", "start_ns", "duration_ns")
     if not steps.height:
-        first = tasks.join(nodes, on="connection_id", how="semi")["first"].min()
+        nodes = pl.concat(part.filter(node)["connection_id"] for part in api.slices("level", "connection_id"))
+        nodes = nodes.sort()
+        first = pl.concat(part.filter(_have(nodes, part))["start_ns"] for part in tasks.slices(*times)).min()
         whole = {"device_start_ns": 0 if first is None else first, "device_end_ns": _EVER_NS}
         return pl.DataFrame([{"step_id": None, "host_start_ns": None, **whole}], schema=STEP_RANGES)
-    within = nodes.sort("start_ns").join_asof(
-        steps.sort("host_start_ns"), left_on="start_ns", right_on="host_start_ns", strategy="backward"
+    ordered = steps.sort("host_start_ns")
+    within = pl.concat(
+        part.filter(node)
+        .sort("start_ns")
+        .join_asof(ordered, left_on="start_ns", right_on="host_start_ns", strategy="backward")
+        .filter(pl.col("end_ns") <= pl.col("host_end_ns"))
+        .select("connection_id", "op_id")
+        for part in api.slices("connection_id", "level", "start_ns", "end_ns")
     )
-    reached = (
-        within.filter(pl.col("end_ns") <= pl.col("host_end_ns"))
-        .join(tasks, on="connection_id", how="inner")
+    ends = (pl.col("start_ns") + pl.col("duration_ns")).alias("last")
+    reached = pl.concat(
+        part.select("connection_id", pl.col("start_ns").alias("first"), ends)
+        .join(within, on="connection_id", how="inner")
         .group_by("op_id")
         .agg(pl.col("first").min(), pl.col("last").max())
+        for part in tasks.slices(*times)
     )
+    reached = reached.group_by("op_id").agg(pl.col("first").min(), pl.col("last").max())
     return (
         steps.join(reached, on="op_id", how="left", maintain_order="left")
         .with_columns(
@@ -132,6 +140,14 @@ def launched_ranges(profile: Profile) -> pl.DataFrame:
         )
         .select(pl.col(name).cast(dtype) for name, dtype in STEP_RANGES.items())
     )
+
+
+def _have(ordered: pl.Series, tasks: pl.DataFrame) -> pl.Series:
+    """Return which tasks have one of these connection ids, which are in order."""
+    ids, wanted = ordered.to_numpy(), tasks["connection_id"].to_numpy()
+    if not len(ids):
+        return pl.Series(np.zeros(len(wanted), bool))
+    return pl.Series(ids[np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)] == wanted)
 
 
 def steps_at(start_ns: pl.Series, ranges: pl.DataFrame, *, with_end: bool = False) -> pl.Series:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.analysis import KERNEL_OP, OPERATOR_DETAILS, link_operators, operator_details
-from drynpu.analysis._links import _Calls, first_rows
+from drynpu.analysis._links import CallsByConnection, first_rows
 from drynpu.tables import _stored
 from drynpu.tables._stored import stored
 
@@ -85,8 +85,8 @@ def test_work_belongs_to_the_call_of_its_number_however_calls_are_numbered(
         (number, place, 3) for number in work["connection_id"] for place, own in enumerate(numbers) if number == own
     ]
     monkeypatch.setattr(_stored, "PART_ROWS", 2)
-    assert _Calls.of(stored(calls)).of_work(work).rows() == expected
-    assert _Calls.of(stored(calls.clear())).of_work(work).is_empty()
+    assert CallsByConnection.from_api(stored(calls)).of_work(work).rows() == expected
+    assert CallsByConnection.from_api(stored(calls.clear())).of_work(work).is_empty()
 
 
 def test_an_enqueue_hangs_on_its_own_thread() -> None:

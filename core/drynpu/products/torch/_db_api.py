@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import polars as pl
+from attrs import frozen
 
 from drynpu.analysis import link_operators
+from drynpu.analysis._links import CallsByConnection
 from drynpu.analysis._python_frames import python_frames
 from drynpu.deliverables.framework_torch.facts import MARK_OPERATOR
 from drynpu.deliverables.marks.db import mark_connection
-from drynpu.products.torch._host_trace import LINE_SEPARATOR, forward_backward_pairs, queue_entries
+from drynpu.products.torch._host_trace import LINE_SEPARATOR, QueueNames, paired_operators
 from drynpu.tables import Profile
+from drynpu.tables._stored import Stored, gathered, narrow
+from drynpu.writers._text_table import Rows as TextRows
+from drynpu.writers._text_table import Table, TextTable
 
 API_TYPES = {50001: "op", 50002: "queue", 50003: "trace", 50004: "mstx"}
 """What torch adds to ENUM_API_TYPE."""
@@ -40,7 +46,7 @@ _API = pl.Schema(
     }
 )
 
-Rows = Iterator[tuple[str, pl.DataFrame]]
+Rows = Iterator[tuple[str, Table]]
 
 
 def api_rows(profile: Profile) -> Rows:
@@ -51,20 +57,19 @@ def api_rows(profile: Profile) -> Rows:
     CONNECTION_IDS stands for all connections of one call: of an entry of the queue its correlation id, of an operator
     the toolkit's calls that it led to and what joins forward to backward.
     """
-    queue = _queue(profile.queue)
-    operators = _operators(profile)
-    connections = _connections(profile, operators, _next_connection(profile.queue))
-    connected = connections["op_id"].unique(maintain_order=True).to_frame()
-    connected = connected.with_row_index("connectionId", offset=queue.height).cast({"connectionId": pl.Int64})
-    operators = operators.join(connected, on="op_id", how="left", maintain_order="left")
-    calls = (_frames(profile.python_calls), queue, operators)
-    yield "PYTORCH_API", pl.concat([_calls(rows) for rows in calls])
-    yield "CONNECTION_IDS", queue.select(pl.col("connectionId").alias("id"), pl.col("connection").alias("connectionId"))
-    of_operators = connections.join(connected, on="op_id", how="left", maintain_order="left")
-    yield (
-        "CONNECTION_IDS",
-        of_operators.select(pl.col("connectionId").alias("id"), pl.col("connection").alias("connectionId")),
-    )
+    queue = _Entries.from_queue(profile.table("queue"))
+    marking = _marking(profile.table("host_ops"))
+    connections = _connections(profile, marking, _next_connection(profile.table("queue")))
+    # Operators are numbered in order of their first connection.
+    connected = connections["op_id"].unique(maintain_order=True)
+    numbers = _by_operator(connected, profile.table("host_ops").height, queue.height)
+    operators = _Operators.from_rows(profile.table("host_ops"), marking, numbers)
+    calls = _Chained((_frames(profile.python_calls), queue, operators))
+    yield "PYTORCH_API", TextTable(tuple(_API), calls.height, lambda offset, count: _calls(calls.slice(offset, count)))
+    joined = [pl.col("connectionId").alias("id"), pl.col("connection").alias("connectionId")]
+    yield "CONNECTION_IDS", TextTable.from_rows(queue, joined)
+    of_operators = connections.with_columns(gathered(numbers, connections["op_id"]).alias("connectionId"))
+    yield "CONNECTION_IDS", TextTable.from_rows(of_operators, [column.cast(pl.Int64) for column in joined])
     yield "PYTORCH_CALLCHAINS", _callchains(operators)
 
 
@@ -79,75 +84,168 @@ def _calls(rows: pl.DataFrame) -> pl.DataFrame:
     return shown.with_columns(absent).select(pl.col(name).cast(dtype) for name, dtype in _API.items())
 
 
+@frozen(eq=False)
+class _Chained:
+    """Tables one after the other; columns that one of them lacks are null there."""
+
+    parts: tuple[TextRows, ...]
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return sum(part.height for part in self.parts)
+
+    def slice(self, offset: int, count: int, /) -> pl.DataFrame:
+        """Return *count* rows from *offset* on, or those that are left."""
+        found, end, begin = [], offset + count, 0
+        for part in self.parts:
+            low, high = max(offset - begin, 0), min(end - begin, part.height)
+            if low < high or not count:
+                found.append(part.slice(low, max(high - low, 0)))
+            begin += part.height
+        return pl.concat(found, how="diagonal_relaxed")
+
+
 def _frames(python_calls: pl.DataFrame) -> pl.DataFrame:
     frames = python_frames(python_calls).select("name", "start_ns", "end_ns", "pid", "tid")
     return frames.with_columns(pl.lit(_TRACE).alias("type"))
 
 
-def _queue(queue: pl.DataFrame) -> pl.DataFrame:
-    """Return what was put into the task queue, then what was taken from it, each with a connection of its own."""
-    entries = queue_entries(queue)
-    sides = [entries.filter(pl.col("side") == side) for side in ("enqueue", "dequeue")]
-    return pl.concat(sides).with_columns(
-        pl.col("shown").alias("name"),
-        pl.int_range(pl.len(), dtype=pl.Int64).alias("connectionId"),
-        (pl.col("correlation_id") + _FIRST_CONNECTION).alias("connection"),
-        pl.lit(_QUEUE).alias("type"),
-    )
+@frozen(eq=False)
+class _Entries:
+    """What was put into the task queue, then what was taken from it, each with a connection of its own."""
+
+    queue: Stored
+    names: QueueNames
+    rows: pl.Series
+
+    @classmethod
+    def from_queue(cls, queue: Stored) -> _Entries:
+        """Put the entries in order."""
+        sides = [
+            pl.concat(part.select(pl.col("side") == side).to_series() for part in queue.slices("side")).arg_true()
+            for side in ("enqueue", "dequeue")
+        ]
+        return cls(queue, QueueNames.from_queue(queue), pl.concat(sides))
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return self.rows.len()
+
+    def slice(self, offset: int, count: int, /) -> pl.DataFrame:
+        """Return *count* rows from *offset* on, or those that are left."""
+        entries = self.names.shown(self.queue.gather(self.rows.slice(offset, count)))
+        return entries.select(
+            *("start_ns", "end_ns", "pid", "tid"),
+            pl.col("shown").alias("name"),
+            pl.int_range(offset, offset + pl.len(), dtype=pl.Int64).alias("connectionId"),
+            (pl.col("correlation_id") + _FIRST_CONNECTION).alias("connection"),
+            pl.lit(_QUEUE).alias("type"),
+        )
 
 
-def _next_connection(queue: pl.DataFrame) -> int:
+def _next_connection(queue: Stored) -> int:
     """Return the first connection id that no entry of the task queue has."""
-    last = queue["correlation_id"].max()
-    return _FIRST_CONNECTION + (0 if last is None else int(str(last)) + 1)
+    last = [part["correlation_id"].max() for part in queue.slices("correlation_id")]
+    return _FIRST_CONNECTION + max((int(str(each)) + 1 for each in last if each is not None), default=0)
 
 
-def _operators(profile: Profile) -> pl.DataFrame:
-    """Return the operators, those that set marks last; texts as the timeline shows them, null where it has none."""
-    ops = profile.host_ops
-    marking = pl.col("name").str.starts_with(MARK_OPERATOR)
-    separated = {
-        title: pl.col(name).str.replace_all(";", LINE_SEPARATOR, literal=True).replace("", None)
-        for title, name in (("inputDtypes", "input_dtypes"), ("inputShapes", "input_shapes"))
-    }
-    has_stack = pl.col("call_stack") != ""
-    return pl.concat([ops.filter(~marking), ops.filter(marking)]).with_columns(
-        pl.col("sequence").alias("sequenceNumber"),
-        pl.col("fwd_tid").alias("fwdThreadId"),
-        *(text.alias(title) for title, text in separated.items()),
-        pl.when(has_stack).then(has_stack.cum_sum().cast(pl.Int64) - 1).alias("callchainId"),
-        pl.lit(_OPERATOR).alias("type"),
-        marking.alias("marking"),
+def _marking(operators: Stored) -> pl.Series:
+    """Return which operators set marks."""
+    return pl.concat(
+        part.select(pl.col("name").str.starts_with(MARK_OPERATOR)).to_series() for part in operators.slices("name")
     )
 
 
-def _connections(profile: Profile, operators: pl.DataFrame, first: int) -> pl.DataFrame:
-    """Return ``op_id`` and ``connection`` in order of *operators*; of one, those of its sequence number come first."""
-    plain = operators.filter(~pl.col("marking"))
-    pairs = forward_backward_pairs(plain).with_columns(
+def _by_operator(connected: pl.Series, operators: int, first: int) -> pl.Series:
+    """Return by ``op_id`` the number of its connections, null if it has none."""
+    numbers = np.full(operators, -1, np.int64)
+    numbers[connected.to_numpy()] = first + np.arange(connected.len())
+    shown = pl.Series(numbers).to_frame("number").select(pl.when(pl.col("number") >= 0).then("number")).to_series()
+    return narrow(shown)
+
+
+@frozen(eq=False)
+class _Operators:
+    """The operators, those that set marks last; texts as the timeline shows them, null where it has none."""
+
+    operators: Stored
+    rows: pl.Series
+    connections: pl.Series
+    chains: pl.Series
+    """By row: the number of its call stack, null if it has none."""
+
+    @classmethod
+    def from_rows(cls, operators: Stored, marking: pl.Series, connections: pl.Series) -> _Operators:
+        """Put the operators in order, and number their stacks."""
+        rows = pl.concat([(~marking).arg_true(), marking.arg_true()])
+        stacked = pl.concat(
+            part.select(pl.col("call_stack") != "").to_series() for part in operators.slices("call_stack")
+        )
+        stacked = gathered(stacked, rows).alias("stacked")
+        number = pl.when("stacked").then(pl.col("stacked").cum_sum().cast(pl.Int64) - 1)
+        return cls(operators, rows, connections, narrow(stacked.to_frame().select(number).to_series()))
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return self.rows.len()
+
+    def slice(self, offset: int, count: int, /) -> pl.DataFrame:
+        """Return *count* rows from *offset* on, or those that are left."""
+        rows = self.rows.slice(offset, count)
+        separated = {
+            title: pl.col(name).str.replace_all(";", LINE_SEPARATOR, literal=True).replace("", None)
+            for title, name in (("inputDtypes", "input_dtypes"), ("inputShapes", "input_shapes"))
+        }
+        return self.operators.gather(rows).select(
+            *("start_ns", "end_ns", "pid", "tid", "name"),
+            gathered(self.connections, rows).cast(pl.Int64).alias("connectionId"),
+            pl.col("sequence").alias("sequenceNumber"),
+            pl.col("fwd_tid").alias("fwdThreadId"),
+            *(text.alias(title) for title, text in separated.items()),
+            self.chains.slice(offset, count).cast(pl.Int64).alias("callchainId"),
+            pl.lit(_OPERATOR).alias("type"),
+        )
+
+
+def _connections(profile: Profile, marking: pl.Series, first: int) -> pl.DataFrame:
+    """
+    Return ``op_id`` and ``connection``, operators that set marks last.
+
+    Of one operator those of its sequence number come first.
+    """
+    operators = profile.table("host_ops")
+    pairs = paired_operators(operators, ~marking).with_columns(
         (pl.int_range(pl.len(), dtype=pl.Int64) + first).alias("connection")
     )
-    ends = [pairs.select(pl.col(name).alias("op_id"), "connection") for name in ("op_id", "op_id_to")]
-    launches = profile.api.filter(_LAUNCH).select("connection_id", pl.col("start_ns").alias("api_ns"))
-    launched = (
-        link_operators(profile)
-        .kernel_op.select("op_id", "connection_id")
-        .unique()
-        .join(launches, on="connection_id", how="inner")
-        .sort("api_ns", "connection_id")
-        .select("op_id", pl.col("connection_id").alias("connection"))
-    )
-    marks = _mark_connections(profile, operators.filter(pl.col("marking")))
-    order = operators.select("op_id").with_row_index("row")
+    ends = [pairs.select(pl.col(name).alias("op_id"), "connection") for name in ("row", "row_to")]
+    marks = _mark_connections(profile, marking)
+    found = pl.concat([*ends, _launched(profile), marks])
+    del pairs, ends, marks
+    # An operator's op_id is its row.
     return (
-        pl.concat([*ends, launched, marks])
-        .join(order, on="op_id", how="inner", maintain_order="left")
-        .sort("row", maintain_order=True)
-        .select("op_id", "connection")
+        found.with_columns(gathered(marking, found["op_id"]).alias("marking"))
+        .sort("marking", "op_id", maintain_order=True)
+        .drop("marking")
     )
 
 
-def _mark_connections(profile: Profile, operators: pl.DataFrame) -> pl.DataFrame:
+def _launched(profile: Profile) -> pl.DataFrame:
+    """Return the node calls by which operators launched something, in order of time."""
+    calls = CallsByConnection.from_api(profile.table("api"))
+    shown = {name: name for name in ("level", "name", "start_ns")}
+    parts = [
+        calls.joined(part.unique(), shown).filter(_LAUNCH).select("op_id", "connection_id", "start_ns")
+        for part in link_operators(profile).table.slices("op_id", "connection_id")
+    ]
+    launched = pl.concat(parts).unique()
+    del parts
+    return launched.sort("start_ns", "connection_id").select("op_id", pl.col("connection_id").alias("connection"))
+
+
+def _mark_connections(profile: Profile, marking: pl.Series) -> pl.DataFrame:
     """Return the marks that operators set through the task queue: set while an entry was worked on that they put in."""
     marks = profile.frame("marks").select(
         pl.col("start_ns").alias("mark_ns"),
@@ -155,11 +253,13 @@ def _mark_connections(profile: Profile, operators: pl.DataFrame) -> pl.DataFrame
         "tid",
         mark_connection().alias("connection"),
     )
+    if marks.is_empty() or not marking.any():
+        return pl.DataFrame(schema={"op_id": pl.Int64, "connection": pl.Int64})
     dequeued, enqueued = (
         profile.queue.filter(pl.col("side") == side).select("correlation_id", "tid", "start_ns", "end_ns")
         for side in ("dequeue", "enqueue")
     )
-    setting = operators.select("op_id", "tid", "start_ns", "end_ns")
+    setting = profile.table("host_ops").gather(marking.arg_true(), "op_id", "tid", "start_ns", "end_ns")
     return (
         _within(marks, dequeued, "mark_ns", "mark_end_ns")
         .select("connection", "correlation_id")
@@ -184,11 +284,15 @@ def _within(rows: pl.DataFrame, spans: pl.DataFrame, start: str, end: str) -> pl
     return found.filter(pl.col(end) <= pl.col("end_ns"))
 
 
-def _callchains(operators: pl.DataFrame) -> pl.DataFrame:
+def _callchains(operators: _Operators) -> pl.DataFrame:
     """Return the frames of every call stack, the first one at depth 0."""
+    stacked = operators.chains.is_not_null()
+    stacks = operators.operators.gather(operators.rows.filter(stacked), "call_stack")
     return (
-        operators.filter(pl.col("callchainId").is_not_null())
-        .select(pl.col("callchainId").alias("id"), pl.col("call_stack").str.split(";").alias("stack"))
+        stacks.select(
+            operators.chains.filter(stacked).cast(pl.Int64).alias("id"),
+            pl.col("call_stack").str.split(";").alias("stack"),
+        )
         .explode("stack")
         .with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("id").alias("stackDepth"))
     )

@@ -179,7 +179,7 @@ class _OperatorRows:
     chosen: pl.Series
 
     @classmethod
-    def of(cls, profile: Profile) -> pl.DataFrame | _OperatorRows:
+    def from_profile(cls, profile: Profile) -> pl.DataFrame | _OperatorRows:
         """Return the operators of a profile; what one read from results states of them comes first."""
         stated = profile.results or {}
         return stated["operator_details"] if "operator_details" in stated else cls(*detailed_operators(profile))
@@ -196,7 +196,7 @@ class _OperatorRows:
 
 def _tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table]]:
     """Yield file names and their rows; a table may be empty."""
-    yield "operator_details.csv", operator_details_table(_OperatorRows.of(profile))
+    yield "operator_details.csv", operator_details_table(_OperatorRows.from_profile(profile))
     yield "operator_memory.csv", operator_memory_table(operator_memory(profile))
     yield "memory_record.csv", memory_record_table(memory_record(profile))
     if profile.level != NO_TASKS:

@@ -43,7 +43,7 @@ def host_blocks(data: HostTrace, style: JsonStyle) -> Iterator[Block]:
     Operators, dequeues, enqueues, metadata, forward-backward arrows, Python frames, garbage collections.
     """
     yield _operators(data.host_ops)
-    names = QueueNames.of(data.queue)
+    names = QueueNames.from_queue(data.queue)
     yield _queue_events(data.queue, names, "dequeue")
     yield _queue_events(data.queue, names, "enqueue")
     del names
@@ -129,7 +129,7 @@ class QueueNames:
     words: pl.Series
 
     @classmethod
-    def of(cls, queue: Stored) -> QueueNames:
+    def from_queue(cls, queue: Stored) -> QueueNames:
         """Find the entries."""
         names, sides = with_codes(queue), {"dequeue": Filled("i8"), "enqueue": Filled("i8")}
         codes = Filled("i4")
@@ -164,11 +164,6 @@ def _distinct_ids(ids: I64) -> tuple[I64, I64]:
         return ids, np.arange(len(ids))
     distinct, first = np.unique(ids, return_index=True)
     return distinct, first
-
-
-def queue_entries(queue: pl.DataFrame) -> pl.DataFrame:
-    """Return the task queue with the name that each entry is shown under, and whether the other side was recorded."""
-    return QueueNames.of(stored(queue)).shown(queue)
 
 
 def _queue_events(queue: Stored, names: QueueNames, side: str) -> Events:
@@ -219,28 +214,23 @@ def _metadata_texts(pid: int, events: list[_Metadata], style: JsonStyle) -> list
     ]
 
 
-def forward_backward_pairs(host_ops: pl.DataFrame) -> pl.DataFrame:
+def paired_operators(host_ops: Stored, wanted: pl.Series | None = None) -> pl.DataFrame:
     """
-    Return the latest forward and the latest backward operator of each sequence number that has both.
+    Return the rows of these operators, ``row`` and ``row_to``, by their ``sequence``, in order of the forward's.
 
-    Columns: ``sequence``; ``op_id``, ``pid``, ``tid``, ``start_ns`` of the forward operator; the same with ``_to`` of
-    the backward one.
+    *wanted*: which operators count; default all.
     """
-    return _ends(stored(host_ops), _paired_rows(stored(host_ops)))
-
-
-def _paired_rows(host_ops: Stored) -> pl.DataFrame:
-    """Return the rows of these operators, ``row`` and ``row_to``, by their ``sequence``, in order of the forward's."""
     columns = ("sequence", "start_ns", "fwd_tid")
     is_backward = pl.col("fwd_tid") != 0
     sequences = pl.concat(
         part.filter(is_backward & (pl.col("sequence") >= 0))["sequence"].unique() for part in host_ops.slices(*columns)
     ).unique()
+    flags = pl.Series([True]).new_from_index(0, host_ops.height) if wanted is None else wanted
     sides: dict[bool, list[pl.DataFrame]] = {False: [], True: []}
     offset = 0
     for part in host_ops.slices(*columns):
         rows = part.with_columns(pl.int_range(offset, offset + pl.len(), dtype=pl.Int64).alias("row"), is_backward)
-        rows = rows.filter(pl.col("sequence").is_in(sequences.implode()))
+        rows = rows.filter(pl.col("sequence").is_in(sequences.implode()) & flags.slice(offset, part.height))
         for backward, found in sides.items():
             side = rows.filter(pl.col("fwd_tid") == backward).select("sequence", "start_ns", "row")
             found.append(_latest(side))
@@ -263,7 +253,7 @@ def _forward_backward(host_ops: Stored) -> Events:
     """Return the arrows from forward to backward operators, across threads only."""
     across = pl.col("tid") != pl.col("tid_to")
     return _arrows(
-        _paired_rows(host_ops),
+        paired_operators(host_ops),
         "fwdbwd",
         "fwdbwd",
         pl.col("sequence"),
