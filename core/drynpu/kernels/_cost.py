@@ -231,8 +231,13 @@ def _unified_engine_ns(
     factors: Factors,
 ) -> float:
     mac, vec, mte2 = work
-    busy = (mac, vec, tuning.mte1_per_mac * mac, max(mte2, moved.bus_ns), moved.write_ns)
     rates = max(moved.limit_ns, moved.one_core_ns / blocks)
+    if mac:
+        busy = (mac, vec, tuning.mte1_per_mac * mac, max(mte2, moved.bus_ns), moved.write_ns)
+    else:
+        # What a core does with the bytes takes as long wherever they come from; memory goes on meanwhile.
+        busy = (0.0, vec, 0.0, max(moved.l2_read_ns, moved.l2_write_ns), moved.l2_write_ns)
+        rates = max(rates, moved.memory_ns)
     limit = max(mac / tuning.mac_factor, vec * tuning.vector_efficiency, rates)
     return pipes.engine_ns(fixed, blocks, busy, tuning, factors, limit)
 

@@ -36,6 +36,11 @@ class Transfer:
     """What the rates of memory and L2 allow at best."""
     one_core_ns: float = 0.0
     """What the port of one core needs at least for everything that is read."""
+    memory_ns: float = 0.0
+    """What memory needs for the part that L2 does not serve."""
+    l2_read_ns: float = 0.0
+    """What reading takes at the rate of L2, with accesses that wait; likewise writing."""
+    l2_write_ns: float = 0.0
 
 
 @frozen
@@ -89,6 +94,9 @@ def transfer(
                 (1 - misses[1]) * spec.bytes_written / chip.l2_write_gbs,
             ),
             one_core_ns=one_core,
+            memory_ns=sum(behind) + turned,
+            l2_read_ns=l2_read + waiting,
+            l2_write_ns=l2_write,
         )
     cold = cold_bytes(spec)
     # Of a kernel that is cold altogether nothing is in L2; else the cold operand is read, beside what L2 serves.
@@ -106,6 +114,9 @@ def transfer(
             from_l2 * max(spec.bytes_read / chip.l2_read_gbs, spec.bytes_written / chip.l2_write_gbs),
         ),
         one_core_ns=one_core,
+        memory_ns=overflow * bus_memory + added,
+        l2_read_ns=l2_read + waiting,
+        l2_write_ns=l2_write,
     )
 
 
