@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 SCRIPT = Path(__file__).parent / "world_script.py"
+PARALLEL = Path(__file__).parent / "parallel_script.py"
 GPT = Path(__file__).parents[3] / "examples" / "torch" / "train_gpt_parallel.py"
 ALONE = (sys.executable, "-m", "drynpu", "run", "--world", "4", "--ranks", "1")
 QUIET = {"OMP_NUM_THREADS": "1", "DRYNPU_QUIET": "1"}
@@ -26,6 +27,13 @@ def both(scripts: Any, torchrun: Callable[..., Any]) -> tuple[Any, Any]:
 def gpt(scripts: Any, torchrun: Callable[..., Any]) -> tuple[Any, Any]:
     arguments = ("--tp", "2", "--pp", "2", "--output", "out")
     return torchrun(GPT, *arguments, ranks=4), scripts(GPT, *arguments, program=ALONE, environment=QUIET)
+
+
+@pytest.fixture(scope="module")
+def parallel(scripts: Any, torchrun: Callable[..., Any]) -> tuple[Any, Any]:
+    """Return expert and context parallel training on four ranks and on one of four."""
+    alone = scripts(PARALLEL, "out", program=ALONE, environment=QUIET)
+    return torchrun(PARALLEL, "out", ranks=4), alone
 
 
 def described(output: Any, operators: Callable[[Any], list[Any]]) -> list[tuple[Any, ...]]:
@@ -48,6 +56,25 @@ def test_collectives_are_those_of_a_real_run(both: Any, part: str, by_rank: Any,
 
 def test_those_of_tensor_and_pipeline_parallel_training_too(gpt: Any, by_rank: Any, operators: Any) -> None:
     assert_same(gpt, "out", by_rank, operators)
+
+
+@pytest.mark.parametrize(
+    ("part", "kinds"),
+    [
+        ("experts", {"alltoall", "alltoallv", "allReduce"}),
+        ("experts_pairs", {"alltoall", "alltoallv", "allReduce"}),
+        ("ring", {"batchSendRecv", "allReduce"}),
+        ("gathered", {"allGather", "reduceScatter", "allReduce"}),
+    ],
+)
+def test_those_of_expert_and_context_parallel_training_too(
+    parallel: Any, part: str, kinds: set[str], by_rank: Any, operators: Any
+) -> None:
+    assert_same(parallel, f"out/{part}", by_rank, operators)
+    found = operators(by_rank(parallel[1], f"out/{part}")[0])
+    assert {each.name.split("_")[1] for each in found} == kinds
+    exchanged = [each.args["count"] for each in found if "alltoallv" in each.name]
+    assert bool(exchanged) == part.startswith("experts")
 
 
 def test_equal_ranks_get_the_values_of_a_real_run(both: Any) -> None:

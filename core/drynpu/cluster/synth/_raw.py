@@ -158,7 +158,7 @@ def write_raw_rank(
     Times are those of *warp*, groups those of the copy. Kernels that overlap nothing keep their counters.
     """
     timeline = Timeline.build(source.anchors, warp, np.load(source.host_times))
-    ids = GroupIds.of(groups, ranks, source.texts)
+    ids = GroupIds.build(groups, ranks, source.texts)
     prof, kinds = directory / source.prof.name, record_kinds(registered_groups())
     for folder in source.files:
         make_directory(prof / folder / "data")

@@ -101,7 +101,7 @@ class GroupIds:
     sizes: I64
 
     @classmethod
-    def of(cls, groups: GroupCopies, ranks: int, texts: Mapping[int, str]) -> GroupIds:
+    def build(cls, groups: GroupCopies, ranks: int, texts: Mapping[int, str]) -> GroupIds:
         """Return the ids of *groups*; *texts* are those that records name by number. A size of 0 stays as it is."""
         numbers = {text: number for number, text in texts.items()}
         found = []
