@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 
 import torch
-from bench_recorder import Step, convolutions, gpt, per_step_us, tiny
+from bench_recorder import Step, convolutions, gpt, keep_memory, per_step_us, tiny
 
 DEVICES = ("cpu", "npu")
 
@@ -46,6 +46,7 @@ def main() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     gc.disable()
+    keep_memory()
     compare("torch.add of 8 elements, 2000 times", lambda device: tiny(device=device), 5, rounds)
     compare("small convolutional net", convolutions, 30, rounds)
     compare("GPT of the example", gpt, 10, rounds)

@@ -4,9 +4,12 @@
 // communication), and each has aliases of its own.
 #pragma once
 
+#include <array>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 #include <c10/core/TensorImpl.h>
 #include <c10/util/SmallVector.h>
 
@@ -46,25 +49,41 @@ inline bool on_device(const c10::TensorImpl* tensor) { return tensor->device_typ
 
 using TensorPointer = c10::intrusive_ptr<c10::TensorImpl>;
 
-// Aliases that are not in use, so that most operators create none. One per thread.
-inline std::vector<TensorPointer>& spare_aliases() {
-  static thread_local std::vector<TensorPointer> spare;
-  return spare;
+// Aliases that are not in use, so that most operators create none. One per thread, of plain types, so that a thread may look
+// at it to its end.
+struct SpareAliases {
+  static constexpr size_t MOST = 64;
+  std::array<c10::TensorImpl*, MOST> tensors;
+  size_t count, most;  // most is 0 before the first and after the end of the thread
+};
+inline thread_local constinit SpareAliases spare_aliases{};
+
+struct SpareAliasesEnd {
+  SpareAliasesEnd() { spare_aliases.most = SpareAliases::MOST; }
+  ~SpareAliasesEnd() {
+    spare_aliases.most = 0;
+    while (spare_aliases.count) TensorPointer::reclaim(spare_aliases.tensors[--spare_aliases.count]);
+  }
+};
+
+inline bool keep_spare_aliases() {
+  static thread_local SpareAliasesEnd end;
+  (void)end;
+  return spare_aliases.count < spare_aliases.most;
 }
 
 // Returns a tensor of the CPU, or of Meta where it is *outlined*, with the storage that serves there. One that a graph keeps
 // has to be *fresh*: those that were made in inference mode cannot be part of any.
 inline TensorPointer make_alias(const c10::TensorImpl* tensor, bool outlined = false, bool fresh = false) {
-  auto& spare = spare_aliases();
+  auto& spare = spare_aliases;
   const auto& holding = holding_of(*tensor->unsafe_storage().unsafeGetStorageImpl());
   c10::Storage twin(outlined ? holding.outline : holding.twin);
   TensorPointer alias;
-  if (fresh || spare.empty()) {
+  if (C10_UNLIKELY(fresh || !spare.count)) {
     alias = c10::make_intrusive<c10::TensorImpl>(
         c10::Storage(twin), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor->dtype());
   } else {
-    alias = std::move(spare.back());
-    spare.pop_back();
+    alias = TensorPointer::reclaim(spare.tensors[--spare.count]);
   }
   Access::copy(tensor, alias.get());
   alias.get()->*Access::storage_place() = std::move(twin);
@@ -76,19 +95,21 @@ inline TensorPointer make_alias(const c10::TensorImpl* tensor, bool outlined = f
 }
 
 inline void return_alias(TensorPointer alias) {
-  constexpr size_t MOST = 64;
-  auto& spare = spare_aliases();
+  auto& spare = spare_aliases;
   // A kernel may have kept it, or have given it a gradient.
-  if (alias.use_count() != 1 || alias->requires_grad() || spare.size() >= MOST) return;
+  if (alias.use_count() != 1 || alias->requires_grad()) return;
+  if (C10_UNLIKELY(spare.count >= spare.most) && !keep_spare_aliases()) return;
   alias.get()->*Access::storage_place() = c10::Storage();
-  spare.push_back(std::move(alias));
+  spare.tensors[spare.count++] = alias.release();
 }
+
 
 // What a tensor was replaced by in the arguments of one operator.
 struct Replaced {
-  at::Tensor original;
-  TensorPointer alias;
+  c10::TensorImpl* original;  // held by the caller, or among the kept values
+  at::Tensor alias;
   bool written;
+  at::Tensor tensor() const { return at::Tensor(TensorPointer::reclaim_copy(original)); }
 };
 
 // The arguments of one operator as the CPU sees them.
@@ -96,25 +117,35 @@ class Aliases {
  public:
   ~Aliases() {
     composed_.clear();  // first, because they hold the aliases of their parts
-    for (auto& each : tensors_) return_alias(std::move(each.alias));
+    for (auto& each : tensors_) return_alias(TensorPointer::reclaim(each.alias.unsafeReleaseTensorImpl()));
   }
 
-  at::Tensor cpu(at::Tensor original, bool written) {
-    auto* tensor = original.unsafeGetTensorImpl();
+  // The caller holds the tensor as long as the operator runs. The reference holds until the next argument.
+  const at::Tensor& cpu(c10::TensorImpl* tensor, bool written) {
     const size_t looked_at = std::min<size_t>(tensors_.size(), 8);  // kernels compare few arguments for identity
     for (size_t i = 0; i < looked_at; ++i)
-      if (tensors_[i].original.unsafeGetTensorImpl() == tensor) {
+      if (tensors_[i].original == tensor) {
         tensors_[i].written |= written;
-        return at::Tensor(tensors_[i].alias);
+        return tensors_[i].alias;
       }
-    if (C10_UNLIKELY(!is_plain(tensor))) return composed_on_host(std::move(original), written);
+    if (C10_UNLIKELY(!is_plain(tensor))) return composed_on_host(tensor, written);
     TORCH_CHECK_NOT_IMPLEMENTED(
         tensor->has_storage() && tensor->layout() == c10::kStrided,
         "CAUTION: The operator is not currently supported on the NPU backend for tensors of layout ", tensor->layout(),
         ".", tag(OPS_NOT_SUPPORTED));
     if (device < 0) device = tensor->device().index();
-    tensors_.push_back({std::move(original), make_alias(tensor, outlined), written});
-    return at::Tensor(tensors_.back().alias);
+    tensors_.push_back({tensor, at::Tensor(make_alias(tensor, outlined)), written});
+    return tensors_.back().alias;
+  }
+  const at::Tensor& cpu(const at::Tensor& tensor, bool written) {
+    keep(tensor);
+    return cpu(tensor.unsafeGetTensorImpl(), written);
+  }
+
+  // Holds an argument that was replaced. The reference holds until the next one.
+  const c10::IValue& keep(c10::IValue value) {
+    kept_.push_back(std::move(value));
+    return kept_.back();
   }
 
   // Arguments that were on the host before are not the device's when they are returned.
@@ -126,8 +157,8 @@ class Aliases {
   void follow_written() {
     for (auto& each : tensors_) {
       if (!each.written) continue;
-      auto* tensor = each.original.unsafeGetTensorImpl();
-      auto* alias = each.alias.get();
+      auto* tensor = each.original;
+      auto* alias = each.alias.unsafeGetTensorImpl();
       auto* storage = tensor->unsafe_storage().unsafeGetStorageImpl();
       auto& holding = holding_of(*storage);
       if (outlined) holding.has_values = false;
@@ -152,7 +183,7 @@ class Aliases {
   at::Tensor device_result(at::Tensor result) {
     auto* tensor = result.unsafeGetTensorImpl();
     for (auto& each : tensors_)
-      if (each.alias.get() == tensor) return each.original;
+      if (each.alias.unsafeGetTensorImpl() == tensor) return each.tensor();
     if (tensor->device_type() != c10::kCPU && !(outlined && tensor->device_type() == c10::kMeta)) return result;
     if (std::find(host_.begin(), host_.end(), tensor) != host_.end()) return result;
     if (C10_UNLIKELY(!is_plain(tensor))) return composed_on_device(tensor);
@@ -160,7 +191,12 @@ class Aliases {
         tensor->has_storage() && tensor->layout() == c10::kStrided,
         "CAUTION: The operator is not currently supported on the NPU backend: its result has layout ", tensor->layout(),
         ".", tag(OPS_NOT_SUPPORTED));
-    tensor->*Access::storage_place() = c10::Storage(original_storage(tensor->unsafe_storage()));
+    auto& storage = tensor->*Access::storage_place();
+    // What nobody else has is the twin of no storage yet.
+    if (C10_LIKELY(storage.use_count() == 1))
+      storage = c10::Storage(device_storage(StoragePointer::reclaim(storage.unsafeReleaseStorageImpl()), device));
+    else
+      storage = c10::Storage(original_storage(storage));
     tensor->*Access::keys() = device_keys(tensor->key_set());
     tensor->*Access::device() = c10::Device(TYPE, device);
     return result;
@@ -168,14 +204,11 @@ class Aliases {
 
   bool empty() const { return tensors_.empty() && composed_.empty(); }
 
-  // The first device tensor among the arguments, undefined if there is none.
-  at::Tensor first() const { return tensors_.empty() ? at::Tensor() : tensors_.front().original; }
-
   // Calls a function with each tensor that the operator writes.
   template <typename F>
   void each_written(F&& function) const {
     for (const auto& each : tensors_)
-      if (each.written) function(each.original);
+      if (each.written) function(each.tensor());
   }
 
   c10::DeviceIndex device = -1;
@@ -184,7 +217,7 @@ class Aliases {
 
  private:
   // The same for tensors that are more than memory with sizes.
-  at::Tensor composed_on_host(at::Tensor original, bool written);
+  const at::Tensor& composed_on_host(c10::TensorImpl* tensor, bool written);
   at::Tensor composed_on_device(c10::TensorImpl* tensor);
   void follow_composed();
 
@@ -192,7 +225,7 @@ class Aliases {
   StoragePointer original_storage(const c10::Storage& storage) {
     auto* wanted = storage.unsafeGetStorageImpl();
     for (auto& each : tensors_) {
-      const auto& original = each.original.unsafeGetTensorImpl()->unsafe_storage();
+      const auto& original = each.original->unsafe_storage();
       const auto& holding = holding_of(*original.unsafeGetStorageImpl());
       if ((outlined ? holding.outline : holding.twin).get() == wanted)
         return StoragePointer::reclaim_copy(original.unsafeGetStorageImpl());
@@ -203,6 +236,7 @@ class Aliases {
     return storages_.back();
   }
 
+  c10::SmallVector<c10::IValue, 4> kept_;
   c10::SmallVector<Replaced, 8> tensors_;
   std::vector<Replaced> composed_;
   c10::SmallVector<StoragePointer, 2> storages_;

@@ -23,6 +23,15 @@ enum class Number : int64_t { UNKNOWN, INTEGER, REAL, TRUTH, COMPLEX };
 
 constexpr size_t LONGEST_NUMBERS = 30;  // as Kineto's SCALAR_LIST_LENGTH_LIMIT
 
+// A first word with the sizes of a tensor, or of a list's item, behind it.
+inline void add_sizes(Words& words, int64_t first, c10::IntArrayRef sizes) {
+  const size_t begin = words.size();
+  words.resize_for_overwrite(begin + 1 + sizes.size());
+  int64_t* at = words.data() + begin;
+  *at++ = first;
+  for (const int64_t size : sizes) *at++ = size;
+}
+
 inline int64_t first_word(Argument kind, size_t length = 0, int64_t type = 0) {
   return static_cast<int64_t>(kind) | type << 8 | static_cast<int64_t>(length) << 16;
 }
@@ -64,8 +73,7 @@ inline void add_tensors(Words& words, const c10::IValue& value) {
       return;
     }
     const auto sizes = tensor.sizes();
-    words.push_back(static_cast<int64_t>(sizes.size()));
-    words.append(sizes.begin(), sizes.end());
+    add_sizes(words, static_cast<int64_t>(sizes.size()), sizes);
   }
 }
 
@@ -94,8 +102,7 @@ inline void add_optional_tensors(Words& words, c10::ArrayRef<c10::IValue> list) 
     }
     const auto& tensor = item.toTensor();
     const auto sizes = tensor.sizes();
-    words.push_back(first_word(Argument::TENSOR, sizes.size(), static_cast<int64_t>(tensor.scalar_type())));
-    words.append(sizes.begin(), sizes.end());
+    add_sizes(words, first_word(Argument::TENSOR, sizes.size(), static_cast<int64_t>(tensor.scalar_type())), sizes);
   }
 }
 
@@ -122,8 +129,7 @@ inline void add_argument(Words& words, const c10::IValue& value) {
       return;
     }
     const auto sizes = tensor.sizes();
-    words.push_back(first_word(Argument::TENSOR, sizes.size(), static_cast<int64_t>(tensor.scalar_type())));
-    words.append(sizes.begin(), sizes.end());
+    add_sizes(words, first_word(Argument::TENSOR, sizes.size(), static_cast<int64_t>(tensor.scalar_type())), sizes);
   } else if (value.isScalar()) {
     words.push_back(first_word(Argument::NUMBER));
     add_number(words, value);

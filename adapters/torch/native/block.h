@@ -20,16 +20,19 @@ constexpr int64_t ROUND_LARGE = 2 << 20;     // kRoundLarge
 // Addresses of the modelled memory; they only have to be distinct and aligned.
 constexpr int64_t FIRST_ADDRESS = 0x12c0'0000'0000;
 
+// What was freed is not counted: it is what was allocated and is not there any more.
 struct Stat {
-  int64_t current = 0, peak = 0, allocated = 0, freed = 0;
+  int64_t current = 0, peak = 0, allocated = 0, current_at_reset = 0;
   void add(int64_t amount) {
     current += amount;
-    if (amount > 0) {
-      allocated += amount;
-      peak = std::max(peak, current);
-    } else {
-      freed -= amount;
-    }
+    if (amount <= 0) return;
+    allocated += amount;
+    peak = std::max(peak, current);
+  }
+  int64_t freed() const { return current_at_reset + allocated - current; }
+  void reset_accumulated() {
+    allocated = 0;
+    current_at_reset = current;
   }
 };
 
@@ -44,17 +47,27 @@ enum Pool { ALL, SMALL, LARGE, POOLS };
 // the next allocation finds their work done.
 enum class State : int64_t { FREE, USED, AWAITING };
 
+struct Block;
+
+struct BySize {
+  bool operator()(const Block* a, const Block* b) const;
+};
+
+using Place = std::set<Block*, BySize>::iterator;
+
 struct Block {
   int64_t address, size, requested = 0;
   c10::StreamId stream;
   bool small;
-  State state = State::FREE;
-  Block *previous = nullptr, *next = nullptr;
   // Of a segment that grows; without *mapped* it has addresses alone.
   bool expandable = false, mapped = true;
+  // Whether another stream uses it, too.
+  bool used_elsewhere = false;
+  State state = State::FREE;
+  Block *previous = nullptr, *next = nullptr;
+  Place place{};  // in its pool, where it is free
   // Searches of its pool since it was last used; counted where unused blocks are collected.
   int64_t age = 0;
-  std::set<c10::StreamId> used_by{};
   // Who asked for it, and, of a segment's first block, for the segment; where stacks are read.
   Trace stack{}, segment_stack{};
 
@@ -63,12 +76,10 @@ struct Block {
   int64_t room() const { return size + (next && !next->mapped ? next->size : 0); }
 };
 
-struct BySize {
-  bool operator()(const Block* a, const Block* b) const {
-    if (a->stream != b->stream) return a->stream < b->stream;
-    return a->size != b->size ? a->size < b->size : a->address < b->address;
-  }
-};
+inline bool BySize::operator()(const Block* a, const Block* b) const {
+  if (a->stream != b->stream) return a->stream < b->stream;
+  return a->size != b->size ? a->size < b->size : a->address < b->address;
+}
 
 struct ByAddress {
   bool operator()(const Block* a, const Block* b) const {

@@ -82,15 +82,14 @@ inline void require_values(const c10::TensorImpl* tensor, bool has_values) {
       tensor->layout(), " without values (DRYNPU_COMPUTE=0).", tag(OPS_NOT_SUPPORTED));
 }
 
-inline at::Tensor Aliases::composed_on_host(at::Tensor original, bool written) {
-  auto* tensor = original.unsafeGetTensorImpl();
+inline const at::Tensor& Aliases::composed_on_host(c10::TensorImpl* tensor, bool written) {
   require_values(tensor, !outlined);
   for (auto& each : composed_)
-    if (each.original.unsafeGetTensorImpl() == tensor) {
+    if (each.original == tensor) {
       each.written |= written;
-      return at::Tensor(each.alias);
+      return each.alias;
     }
-  if (device < 0) device = original.device().index();
+  if (device < 0) device = tensor->device().index();
   TensorPointer alias;
   if (is_of(tensor, c10::DispatchKey::Quantized)) {
     auto storage = StoragePointer::reclaim_copy(tensor->unsafe_storage().unsafeGetStorageImpl());
@@ -102,13 +101,13 @@ inline at::Tensor Aliases::composed_on_host(at::Tensor original, bool written) {
       return cpu(part, written);
     });
   }
-  composed_.push_back({std::move(original), std::move(alias), written});
-  return at::Tensor(composed_.back().alias);
+  composed_.push_back({tensor, at::Tensor(std::move(alias)), written});
+  return composed_.back().alias;
 }
 
 inline at::Tensor Aliases::composed_on_device(c10::TensorImpl* tensor) {
   for (auto& each : composed_)
-    if (each.alias.get() == tensor) return each.original;
+    if (each.alias.unsafeGetTensorImpl() == tensor) return each.tensor();
   require_values(tensor, !outlined);
   const c10::Device where(TYPE, device < 0 ? current_device : device);
   SelectedDevice selected(where.index());
@@ -121,8 +120,8 @@ inline at::Tensor Aliases::composed_on_device(c10::TensorImpl* tensor) {
 inline void Aliases::follow_composed() {
   for (auto& each : composed_) {
     if (!each.written) continue;
-    auto* tensor = each.original.unsafeGetTensorImpl();
-    auto* alias = each.alias.get();
+    auto* tensor = each.original;
+    auto* alias = each.alias.unsafeGetTensorImpl();
     if (is_of(tensor, c10::DispatchKey::Sparse)) {
       auto* source = static_cast<at::SparseTensorImpl*>(alias);
       auto* target = static_cast<at::SparseTensorImpl*>(tensor);

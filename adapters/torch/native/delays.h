@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <ctime>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -14,13 +13,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <c10/macros/Macros.h>
+
 #include "calls.h"
 
 namespace npu {
 
-#ifdef CLOCK_MONOTONIC_COARSE
+#ifdef __linux__
 
 constexpr int64_t LEAST_DELAY_NS = 200'000;  // shorter ones are lost in the times of operators
+constexpr int64_t TICKS_BETWEEN = 4'000'000;  // of 0.25 to 1 ns each
 constexpr int NOT_OPENED = -1, ABSENT = -2;
 
 // Of this thread. All are of plain types, so that a thread may look at them to its end.
@@ -108,14 +110,11 @@ inline void forget_threads() {
   first_ns = new std::unordered_map<int64_t, int64_t>();
 }
 
-// Returns how long this thread waited since it last looked in this recording, 0 where that is next to nothing. It looks
-// once in a tick of the system's clock, 1 to 4 ms, so that operators in between cost the reading of that clock alone.
-inline int64_t new_delay(int64_t recording) {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  const int64_t tick = now.tv_sec * 1'000'000'000 + now.tv_nsec;
-  if (tick == delay_looked_at && delay_recording == recording) return 0;
-  delay_looked_at = tick;
+// Returns how long this thread waited since it last looked in this recording, 0 where that is next to nothing. *now* is in
+// ticks of the processor; it looks once in TICKS_BETWEEN, so that operators in between cost a comparison.
+inline int64_t new_delay(int64_t recording, int64_t now) {
+  if (C10_LIKELY(now - delay_looked_at < TICKS_BETWEEN && delay_recording == recording)) return 0;
+  delay_looked_at = now;
   if (delay_recording != recording) {
     delay_known_ns = first_delay_ns();
     delay_recording = recording;
@@ -135,7 +134,7 @@ inline void forget_delays() {
 
 #else
 
-inline int64_t new_delay(int64_t) { return 0; }
+inline int64_t new_delay(int64_t, int64_t) { return 0; }
 inline void watch_this_thread() {}
 inline void note_first_delays() {}
 inline void forget_threads() {}

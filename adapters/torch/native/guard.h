@@ -50,7 +50,7 @@ struct DeviceGuard final : c10::impl::DeviceGuardImplInterface {
   c10::Stream exchangeStream(c10::Stream next) const override {
     const auto before = getStream(next.device());
     if (before.id() == next.id()) return before;
-    current_streams[next.device_index()] = next.id();
+    select_stream(next.device_index(), next.id());
     note_call(Call::STREAM, next.id(), 0);
     return before;
   }

@@ -45,10 +45,9 @@ inline Trace read_stack(Context context) {
 // The events of one device; guarded by the lock of its allocator.
 class History {
  public:
-  void note(Action action, int64_t address, int64_t size, c10::StreamId stream, Trace stack = nullptr) {
+  void note(Action action, int64_t address, int64_t size, c10::StreamId stream, const Trace& stack = nullptr) {
     if (C10_LIKELY(!history_wanted.load(std::memory_order_relaxed))) return;
-    if (stacks_wanted < Context::ALLOC) stack = nullptr;
-    Event event{action, address, size, stream, std::move(stack)};
+    Event event{action, address, size, stream, stacks_wanted < Context::ALLOC ? nullptr : stack};
     if (events_.size() < most_events) {
       events_.push_back(std::move(event));
     } else {

@@ -54,7 +54,7 @@ DRYNPU_EXPORT int drynpu_current_device() { return npu::current_device; }
 DRYNPU_EXPORT void drynpu_select_device(int index) { npu::current_device = static_cast<c10::DeviceIndex>(index); }
 DRYNPU_EXPORT int64_t drynpu_current_stream(int device) { return npu::stream_of(static_cast<c10::DeviceIndex>(device)); }
 DRYNPU_EXPORT void drynpu_select_stream(int device, int64_t stream) {
-  if (stream || !npu::current_streams.empty()) npu::current_streams[device] = stream;
+  npu::select_stream(static_cast<c10::DeviceIndex>(device), stream);
 }
 DRYNPU_EXPORT int64_t drynpu_next_stream() { return npu::next_stream++; }
 DRYNPU_EXPORT int64_t drynpu_next_event() { return npu::next_event++; }

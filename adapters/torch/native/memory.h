@@ -32,20 +32,22 @@ class DeviceMemory : public Segments {
     free_awaiting();
     const int64_t size = rounded(bytes);
     const bool small = size <= SMALL_REQUEST;
-    Block* block = take(size, stream, small);
-    if (!block) block = reserve(size, stream, small, device);
-    block = align(block, size);
-    split(block, size);
+    const Limits limits;
+    Found found = take(size, stream, small, limits);
+    if (!found.block) found.block = reserve(size, stream, small, device);
+    if (C10_UNLIKELY(limits.expandable)) align(found, size);
+    split(found, size, limits);
+    Block* block = found.block;
     block->state = State::USED;
     block->requested = bytes;
-    block->stack = stack_;
+    if (C10_UNLIKELY(stack_ != nullptr)) block->stack = stack_;
     history_.note(Action::ALLOC, block->address, bytes, stream, stack_);
     count(ALLOCATION, small, 1);
     count(ALLOCATED_BYTES, small, block->size);
     count(ACTIVE, small, 1);
     count(ACTIVE_BYTES, small, block->size);
     count(REQUESTED_BYTES, small, bytes);
-    if (is_oversize(block->size)) count_whole(OVERSIZE_ALLOCATIONS, 1);
+    if (limits.oversize(block->size)) count_whole(OVERSIZE_ALLOCATIONS, 1);
     return block;
   }
 
@@ -56,15 +58,15 @@ class DeviceMemory : public Segments {
     count(ALLOCATION, block->small, -1);
     count(ALLOCATED_BYTES, block->small, -block->size);
     if (is_oversize(block->size)) count_whole(OVERSIZE_ALLOCATIONS, -1);
-    if (block->used_by.empty()) return free(block);
+    if (!block->used_elsewhere) return free(block);
     block->state = State::AWAITING;
     awaiting_.push_back(block);
   }
 
   // Notes that another stream uses a block: when it is released it is free only with the next allocation.
-  void use_on(Block* block, c10::StreamId stream) {
+  void use_elsewhere(Block* block) {
     std::lock_guard<std::mutex> lock(mutex_);
-    block->used_by.insert(stream);
+    block->used_elsewhere = true;
   }
 
   // Gives the segments back of which nothing is used.
@@ -97,7 +99,7 @@ class DeviceMemory : public Segments {
   void reset_accumulated() {
     std::lock_guard<std::mutex> lock(mutex_);
     for (auto& row : stats_)
-      for (auto& stat : row) stat.allocated = stat.freed = 0;
+      for (auto& stat : row) stat.reset_accumulated();
     retries_ = ooms_ = 0;
   }
 
@@ -106,7 +108,7 @@ class DeviceMemory : public Segments {
     std::lock_guard<std::mutex> lock(mutex_);
     for (auto& row : stats_)
       for (auto& stat : row)
-        for (int64_t value : {stat.current, stat.peak, stat.allocated, stat.freed}) *out++ = value;
+        for (int64_t value : {stat.current, stat.peak, stat.allocated, stat.freed()}) *out++ = value;
     *out++ = retries_;
     *out++ = ooms_;
   }
@@ -124,9 +126,11 @@ class DeviceMemory : public Segments {
   // A call that changes blocks: it holds the lock, and its stack is read before that.
   struct Call {
     Call(DeviceMemory& memory, Context context) : memory(memory), stack(read_stack(context)), lock(memory.mutex_) {
-      memory.stack_ = stack;
+      if (C10_UNLIKELY(stack != nullptr)) memory.stack_ = stack;
     }
-    ~Call() { memory.stack_ = nullptr; }
+    ~Call() {
+      if (C10_UNLIKELY(stack != nullptr)) memory.stack_ = nullptr;
+    }
     DeviceMemory& memory;
     Trace stack;
     std::lock_guard<std::mutex> lock;
@@ -167,24 +171,36 @@ class DeviceMemory : public Segments {
     return rounded_up(size, ROUND_LARGE);
   }
 
-  Block* take(int64_t size, c10::StreamId stream, bool small) {
-    Block key{0, size, 0, stream, small};
+  // The settings that most allocations ask for, read once for each.
+  struct Limits {
+    bool expandable = Segments::expandable();
+    size_t max_split = PyTorchSettings::max_split_size();
+    bool oversize(int64_t size) const { return static_cast<size_t>(size) >= max_split; }
+  };
+
+  // A free block that serves a request, and whether it is still in its pool.
+  struct Found {
+    Block* block;
+    bool in_pool = false;
+  };
+
+  Found take(int64_t size, c10::StreamId stream, bool small, const Limits& limits) {
     auto& blocks = free_blocks(small);
     if (collects())
       for (Block* each : blocks) ++each->age;
-    auto found = blocks.lower_bound(&key);
-    if (found == blocks.end() || (*found)->stream != stream) return nullptr;
+    auto found = blocks.smallest(stream, size);
+    if (found == blocks.end() || (*found)->stream != stream) return {nullptr};
     // A block that can grow counts as what it can grow to.
     for (auto next = std::next(found); (*found)->expandable && next != blocks.end() && (*next)->stream == stream &&
                                        (*next)->room() < (*found)->room();)
       found = next++;
     Block* block = *found;
-    if (is_oversize(block->size) && !is_oversize(size)) return nullptr;
-    const auto more = static_cast<int64_t>(PyTorchSettings::max_non_split_rounding_size());
-    if (is_oversize(size) && block->size >= size + more) return nullptr;
-    blocks.erase(found);
+    if (limits.oversize(block->size)) {
+      if (!limits.oversize(size)) return {nullptr};
+      if (block->size >= size + static_cast<int64_t>(PyTorchSettings::max_non_split_rounding_size())) return {nullptr};
+    }
     block->age = 0;
-    return block;
+    return {block, true};
   }
 
   Block* reserve(int64_t size, c10::StreamId stream, bool small, int device) {
@@ -211,7 +227,7 @@ class DeviceMemory : public Segments {
   Block* grow(int64_t size, int64_t bytes, c10::StreamId stream, bool small) {
     if (expandable()) return fits(most() < total ? bytes : 0) ? expand(size, stream, small) : nullptr;
     if (!fits(bytes)) return nullptr;
-    auto* block = new Block{next_address_, bytes, 0, stream, small};
+    auto* block = make_block(next_address_, bytes, stream, small);
     next_address_ += bytes;
     segments_[block->address] = block;
     block->segment_stack = stack_;
@@ -223,21 +239,31 @@ class DeviceMemory : public Segments {
   }
 
   // With expandable segments large blocks begin at a multiple of base_addr_aligned_kb, if they still fit then.
-  Block* align(Block* block, int64_t size) {
+  void align(Found& found, int64_t size) {
+    Block* block = found.block;
     const int64_t alignment = settings().alignment;
-    if (!expandable() || size < ROUND_LARGE || !alignment || block->address % alignment == 0) return block;
+    if (size < ROUND_LARGE || !alignment || block->address % alignment == 0) return;
     const int64_t before = alignment - block->address % alignment;
-    if (before + size > block->size) return block;
+    if (before + size > block->size) return;
     Block* rest = cut(block, before);
-    free_blocks(block->small).insert(block);
-    return rest;
+    if (found.in_pool) free_blocks(block->small).replace(block->place, block);
+    else free_blocks(block->small).insert(block);
+    found = {rest};
   }
 
-  void split(Block* block, int64_t size) {
+  void split(const Found& found, int64_t size, const Limits& limits) {
+    Block* block = found.block;
     const bool was_split = block->split(), small = block->small;
     const int64_t remaining = block->size - size;
-    const bool cuts = small || expandable() ? remaining >= MIN_BLOCK : !is_oversize(size) && remaining > SMALL_REQUEST;
-    if (cuts) free_blocks(small).insert(cut(block, size));
+    const bool cuts =
+        small || limits.expandable ? remaining >= MIN_BLOCK : !limits.oversize(size) && remaining > SMALL_REQUEST;
+    if (cuts) {
+      Block* rest = cut(block, size);
+      if (found.in_pool) free_blocks(small).replace(block->place, rest);
+      else free_blocks(small).insert(rest);
+    } else if (found.in_pool) {
+      free_blocks(small).erase(block->place);
+    }
     if (block->expandable) return;  // their pages can always be given back, so the vendor does not count them
     if (cuts) {
       count(INACTIVE_SPLIT_BYTES, small, was_split ? -size : remaining);
@@ -251,7 +277,7 @@ class DeviceMemory : public Segments {
   // Work runs during the call, so other streams are through with a block when it is asked for again.
   void free_awaiting() {
     for (Block* block : awaiting_) {
-      block->used_by.clear();
+      block->used_elsewhere = false;
       free(block);
     }
     awaiting_.clear();
@@ -272,18 +298,18 @@ class DeviceMemory : public Segments {
     const auto limit = PyTorchSettings::max_split_size();
     if (limit == std::numeric_limits<size_t>::max()) return false;
     auto& blocks = free_blocks(small);
-    Block key{0, std::max<int64_t>(size, static_cast<int64_t>(limit)), 0, stream, small};
-    const auto found = blocks.lower_bound(&key);
+    const int64_t wanted = std::max<int64_t>(size, static_cast<int64_t>(limit));
+    const auto found = blocks.smallest(stream, wanted);
     if (found != blocks.end() && (*found)->stream == stream) return drop(*found), true;
     int64_t dropped = 0;
-    for (auto it = found; dropped < key.size && it != blocks.begin();) {
+    for (auto it = found; dropped < wanted && it != blocks.begin();) {
       Block* block = *--it;
       if (!is_oversize(block->size) || block->stream != stream) break;
       dropped += block->size;
       it = std::next(it);
       drop(block);
     }
-    return dropped >= key.size;
+    return dropped >= wanted;
   }
 
   // Above the threshold, drops the large segments without a use that are older than their average, until enough is free.

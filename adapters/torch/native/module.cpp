@@ -15,6 +15,7 @@
 
 #include "autocast.h"
 #include "cells.h"
+#include "common.h"
 #include "guard.h"
 #include "hooks.h"
 #include "interface.h"
@@ -38,6 +39,8 @@ const std::set<std::string>& own_operators() {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  DirectOperators direct(m);
+  serve_common(direct);
   // Operators of which the CPU has a kernel of its own, while any device would get a composed one: the CPU's serves, so
   // that values equal those of the CPU. What is composed of lists alone (foreach) is faster in one piece.
   const auto serve = [&](const c10::OperatorName& name) {
@@ -49,6 +52,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     const bool of_lists = name.name.rfind("aten::_foreach_", 0) == 0;
     if (!composed || !(by_cpu || of_lists)) return;
     auto local = name.name.substr(6) + (name.overload_name.empty() ? "" : "." + name.overload_name);
+    if (direct.has(local)) return;
     m.impl(local.c_str(), torch::CppFunction::makeFromBoxedFunction<&fallback>());
   };
   for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) serve(name);

@@ -73,7 +73,7 @@ inline void copy(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   RECORD_FUNCTION(to_device ? "drynpu::to_device" : "drynpu::to_host", c10::ArrayRef<const c10::IValue>{});
   const auto target = (*stack)[first].toTensor(), source = (*stack)[first + 1].toTensor();
   if (from_device && !has_values(source)) {
-    Translation translation(operator_of(op), *stack, operator_of(op).arguments);  // notes the operator as the device's
+    StackTranslation translation(operator_of(op), *stack, operator_of(op).arguments);  // notes the operator as the device's
     ++asked_for[COPY];
     fill_stand_in(target, estimate_of(source));
     torch::jit::drop(*stack, operator_of(op).arguments);
@@ -113,7 +113,7 @@ inline void copy_outline(const c10::OperatorHandle& op, torch::jit::Stack* stack
   const auto target = (*stack)[first].toTensor(), source = (*stack)[first + 1].toTensor();
   if (on_device(target.unsafeGetTensorImpl())) {
     RECORD_FUNCTION("drynpu::to_device", c10::ArrayRef<const c10::IValue>{});
-    Translation translation(operator_of(op), *stack, count);  // notes the operator as the device's
+    StackTranslation translation(operator_of(op), *stack, count);  // notes the operator as the device's
     holding_of(*target.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl()).has_values = false;
   } else {
     at::native::copy_(const_cast<at::Tensor&>(target), source, false);
@@ -138,7 +138,7 @@ inline void register_outlines() {
 inline void local_scalar(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto tensor = stack->back().toTensor();
   if (has_values(tensor)) return fallback(op, stack);
-  { Translation translation(operator_of(op), *stack, 1); }
+  { StackTranslation translation(operator_of(op), *stack, 1); }
   ++asked_for[NUMBER];
   const double mean = mean_of(estimate_of(tensor), tensor.scalar_type());
   torch::jit::drop(*stack, 1);
@@ -151,7 +151,7 @@ inline void local_scalar(const c10::OperatorHandle& op, torch::jit::Stack* stack
 inline void nonzero(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto tensor = stack->back().toTensor();
   if (has_values(tensor)) return fallback(op, stack);
-  Translation translation(operator_of(op), *stack, 1);
+  StackTranslation translation(operator_of(op), *stack, 1);
   torch::jit::drop(*stack, 1);
   stack->emplace_back(outlined_empty({count_holding(tensor), tensor.dim()}, c10::kLong));
   translation.results(*stack, 1);
@@ -161,7 +161,7 @@ inline void masked_select(const c10::OperatorHandle& op, torch::jit::Stack* stac
   const auto args = torch::jit::last(*stack, 2).vec();
   const auto tensor = args[0].toTensor(), mask = args[1].toTensor();
   if (has_values(tensor) && has_values(mask)) return fallback(op, stack);
-  Translation translation(operator_of(op), *stack, 2);
+  StackTranslation translation(operator_of(op), *stack, 2);
   torch::jit::drop(*stack, 2);
   const auto sizes = at::infer_size(tensor.sizes(), mask.sizes());
   const auto elements = c10::multiply_integers(sizes);
@@ -175,7 +175,7 @@ inline void amp_update_scale(const c10::OperatorHandle& op, torch::jit::Stack* s
   const size_t count = operator_of(op).arguments;
   const auto args = torch::jit::last(*stack, count).vec();
   if (has_values(args[2].toTensor())) return fallback(op, stack);
-  { Translation translation(operator_of(op), *stack, count); }  // notes the operator as the device's
+  { StackTranslation translation(operator_of(op), *stack, count); }  // notes the operator as the device's
   torch::jit::drop(*stack, count);
   stack->emplace_back(args[0]);
 }
@@ -186,7 +186,7 @@ inline void bincount(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto tensor = args[0].toTensor();
   const bool weighted = args[1].isTensor() && args[1].toTensor().defined();
   if (has_values(tensor) && (!weighted || has_values(args[1].toTensor()))) return fallback(op, stack);
-  Translation translation(operator_of(op), *stack, 3);
+  StackTranslation translation(operator_of(op), *stack, 3);
   torch::jit::drop(*stack, 3);
   const auto choices = static_cast<int64_t>(estimate_of(tensor).choices);
   if (choices > args[2].toInt() || !args[2].toInt()) ++asked_for[SHAPE];
@@ -200,7 +200,7 @@ inline void unique(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto args = torch::jit::last(*stack, 4).vec();
   const auto tensor = args[0].toTensor();
   if (has_values(tensor)) return fallback(op, stack);
-  Translation translation(operator_of(op), *stack, 4);
+  StackTranslation translation(operator_of(op), *stack, 4);
   torch::jit::drop(*stack, 4);
   ++asked_for[SHAPE];
   const auto choices = static_cast<int64_t>(estimate_of(tensor).choices);
@@ -218,7 +218,7 @@ inline void repeat_interleave(const c10::OperatorHandle& op, torch::jit::Stack* 
   const auto args = torch::jit::last(*stack, 2).vec();
   const auto repeats = args[0].toTensor();
   if (has_values(repeats)) return fallback(op, stack);
-  Translation translation(operator_of(op), *stack, 2);
+  StackTranslation translation(operator_of(op), *stack, 2);
   torch::jit::drop(*stack, 2);
   int64_t count = 0;
   if (args[1].isInt()) {
@@ -250,9 +250,9 @@ inline at::Tensor channel_zero_points(const at::Tensor& tensor) {
   return quantizer->zero_points().to(tensor.device());
 }
 
-inline void record_stream(at::Tensor& tensor, c10::Stream stream) {
+inline void record_stream(at::Tensor& tensor, c10::Stream) {
   const auto& holding = holding_of(*tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
-  if (holding.block) memory_of(holding.device).use_on(holding.block, stream.id());
+  if (holding.block) memory_of(holding.device).use_elsewhere(holding.block);
 }
 
 // input, dim, half_to_float: the device converts inside, which the CPU refuses.
@@ -298,7 +298,7 @@ inline void convolution(const c10::OperatorHandle& op, torch::jit::Stack* stack)
 // The CPU's operator also takes the sizes of the bias, after the weight.
 inline void convolution_backward(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto& known = operator_of(op);
-  Translation translation(known, *stack, known.arguments);
+  StackTranslation translation(known, *stack, known.arguments);
   SelectedDevice selected(translation.aliases.device);
   const size_t first = stack->size() - known.arguments;
   const int64_t channels = (*stack)[first].toTensor().size(1);
@@ -337,7 +337,7 @@ inline int64_t attention_choice(
 // query, key, value, attn_bias, dropout_p, is_causal, return_debug_mask, scale -> output, logsumexp, ...
 inline void attention(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto& known = operator_of(op);
-  Translation translation(known, *stack, known.arguments);
+  StackTranslation translation(known, *stack, known.arguments);
   SelectedDevice selected(translation.aliases.device);
   const auto args = torch::jit::last(*stack, known.arguments).vec();
   torch::jit::drop(*stack, known.arguments);
@@ -358,7 +358,7 @@ inline void attention(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 // dropout_p, is_causal, philox_seed, philox_offset, scale -> gradients of query, key, value, attn_bias
 inline void attention_backward(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto& known = operator_of(op);
-  Translation translation(known, *stack, known.arguments);
+  StackTranslation translation(known, *stack, known.arguments);
   SelectedDevice selected(translation.aliases.device);
   const auto args = torch::jit::last(*stack, known.arguments).vec();
   torch::jit::drop(*stack, known.arguments);

@@ -91,7 +91,8 @@ struct Recorded {
   Rows<Allocated> allocations;
   Rows<Delayed> delays;
   Rows<Accessed> accesses;
-  Interned names, calls;  // a call is the number of its name and the words of its arguments
+  Names names;
+  Interned calls;  // a call is the number of its name and the words of its arguments
 };
 
 // A lock that only its own thread takes until a recording ends, which asks for it once. It is taken three times for each
@@ -218,12 +219,11 @@ inline std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& f
     for (const auto& value : fn.inputs()) add_argument(words, value);
   auto* buffer = buffer_here ? buffer_here : new_buffer();
   if (!buffer) return nullptr;
-  const int64_t waited_ns = new_delay(recordings.load(std::memory_order_relaxed));
   std::lock_guard lock(buffer->mutex);
   if (!recording.load(std::memory_order_relaxed)) return nullptr;  // stopped meanwhile, and the rows are taken
   auto& [rows, allocations, delays, accesses, names, calls] = buffer->recorded;
   const char* name = fn.name();
-  const int32_t number = names.number(name);
+  const int32_t number = names.number_at(name);
   words[0] = number;
   Row* before = buffer->last;
   auto& row = rows.add();
@@ -247,7 +247,8 @@ inline std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& f
   buffer->last_name = name;
   auto open = std::make_unique<Open>(*buffer, row);
   row.start = open->start = static_cast<int64_t>(c10::getApproximateTime());
-  if (waited_ns) delays.add() = {row.start, waited_ns};
+  const int64_t waited_ns = new_delay(recordings.load(std::memory_order_relaxed), row.start);
+  if (C10_UNLIKELY(waited_ns != 0)) delays.add() = {row.start, waited_ns};
   return open;
 }
 
@@ -256,7 +257,7 @@ inline void on_end(const at::RecordFunction&, at::ObserverContext* context) {
   if (!context) return;
   auto& open = *static_cast<Open*>(context);
   const bool may_have_waited = now - open.start > LEAST_DELAY_TICKS && buffer_here == &open.buffer;
-  const int64_t waited_ns = may_have_waited ? new_delay(recordings.load(std::memory_order_relaxed)) : 0;
+  const int64_t waited_ns = may_have_waited ? new_delay(recordings.load(std::memory_order_relaxed), now) : 0;
   std::lock_guard lock(open.buffer.mutex);
   if (open.period != open.buffer.period) return;
   open.row.end = now;

@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "block.h"
+#include "pool.h"
 
 namespace npu {
 
@@ -17,8 +17,6 @@ class Segments {
   bool only_warn = false;
 
  protected:
-  using Blocks = std::set<Block*, BySize>;
-
   static int64_t rounded_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
   static bool expandable() { return PyTorchSettings::use_expandable_segments(); }
@@ -41,7 +39,7 @@ class Segments {
   }
   void count_whole(Statistic statistic, int64_t amount) { stats_[statistic][ALL].add(amount); }
 
-  Blocks& free_blocks(bool small) { return small ? free_small_ : free_large_; }
+  FreeBlocks& free_blocks(bool small) { return small ? free_small_ : free_large_; }
   std::set<Block*, ByAddress>& unmapped(bool small) { return small ? unmapped_small_ : unmapped_large_; }
 
   // Returns a free block of at least *size* of a segment that grows, not in the pool any more.
@@ -54,7 +52,7 @@ class Segments {
       block = map(behind, size - block->size);
       if (!block) return nullptr;
     }
-    free_blocks(small).erase(block);
+    free_blocks(small).erase(block->place);
     return block;
   }
 
@@ -70,7 +68,7 @@ class Segments {
     }
     const int64_t unit = small ? SMALL_SEGMENT : settings().growth();
     const int64_t addresses = rounded_up(std::min<int64_t>(total, int64_t{1} << 42) / 8 * 9, unit);
-    auto* block = new Block{next_address_, addresses, 0, stream, small};
+    auto* block = make_block(next_address_, addresses, stream, small);
     block->expandable = true;
     block->mapped = false;
     next_address_ += addresses;
@@ -94,9 +92,7 @@ class Segments {
     count(RESERVED_BYTES, block->small, bytes);
     history_.note(Action::SEGMENT_MAP, block->address, bytes, block->stream, stack_);
     if (!block->previous && !block->segment_stack) block->segment_stack = stack_;
-    block = merged(block, nullptr);
-    free_blocks(block->small).insert(block);
-    return block;
+    return settled(block);
   }
 
   // Takes the memory of the whole units inside a free block.
@@ -107,7 +103,7 @@ class Segments {
     const int64_t begin = base + rounded_up(block->address - base, unit);
     const int64_t end = base + (block->address + block->size - base) / unit * unit;
     if (end <= begin) return;
-    free_blocks(block->small).erase(block);
+    free_blocks(block->small).erase(block->place);
     if (end < block->address + block->size) free_blocks(block->small).insert(cut(block, end - block->address));
     if (begin > block->address) {
       Block* before = block;
@@ -118,17 +114,16 @@ class Segments {
     count(RESERVED_BYTES, block->small, -block->size);
     history_.note(
         Action::SEGMENT_UNMAP, block->address, block->size, block->stream, stack_ ? stack_ : block->segment_stack);
-    block = merged(block, nullptr);
-    unmapped(block->small).insert(block);
+    block = settled(block);
     if (block->split()) return;
     unmapped(block->small).erase(block);
     segments_.erase(block->address);
-    delete block;
+    drop_block(block);
   }
 
   // Cuts a block in two after *size* bytes; returns the second part, which is in no pool.
-  static Block* cut(Block* block, int64_t size) {
-    auto* rest = new Block{block->address + size, block->size - size, 0, block->stream, block->small};
+  Block* cut(Block* block, int64_t size) {
+    auto* rest = make_block(block->address + size, block->size - size, block->stream, block->small);
     rest->expandable = block->expandable;
     rest->mapped = block->mapped;
     rest->previous = block;
@@ -139,21 +134,31 @@ class Segments {
     return rest;
   }
 
-  // Joins a block with its free neighbours, which leave their pools, and returns it; *joined* is called with the size of
-  // each.
-  template <typename F>
-  Block* merged(Block* block, F&& joined) {
+  // What a free block was joined with.
+  struct Joined {
+    int64_t blocks = 0, bytes = 0;
+  };
+
+  // Joins a free block, which is in no pool, with its free neighbours, puts what results into its pool and returns it.
+  Block* settled(Block* block, Joined* joined = nullptr) {
+    auto& blocks = free_blocks(block->small);
+    std::optional<Place> kept;  // of a neighbour
     for (Block* other : {block->previous, block->next}) {
       if (!other || other->state != State::FREE || other->mapped != block->mapped) continue;
-      other->mapped ? (void)free_blocks(other->small).erase(other) : (void)unmapped(other->small).erase(other);
-      if constexpr (!std::is_null_pointer_v<std::decay_t<F>>) joined(other->size);
+      if (!other->mapped) unmapped(other->small).erase(other);
+      else if (kept) blocks.erase(other->place);
+      else kept = other->place;
+      if (joined) *joined = {joined->blocks + 1, joined->bytes + other->size};
       Block *first = other == block->previous ? other : block, *second = first->next;
       first->size += second->size;
       first->next = second->next;
       if (first->next) first->next->previous = first;
-      delete second;
+      drop_block(second);
       block = first;
     }
+    if (!block->mapped) unmapped(block->small).insert(block);
+    else if (kept) blocks.replace(*kept, block);
+    else blocks.insert(block);
     return block;
   }
 
@@ -161,18 +166,14 @@ class Segments {
     const bool small = block->small;
     history_.note(
         Action::FREE_COMPLETED, block->address, block->requested, block->stream, stack_ ? stack_ : block->stack);
-    block->stack = nullptr;
+    if (C10_UNLIKELY(block->stack != nullptr)) block->stack = nullptr;
     count(ACTIVE, small, -1);
     count(ACTIVE_BYTES, small, -block->size);
     count(REQUESTED_BYTES, small, -block->requested);
     block->state = State::FREE;
-    int64_t inactive = 0, bytes = 0;
-    block = merged(block, [&](int64_t size) {
-      --inactive;
-      bytes -= size;
-    });
-    block->state = State::FREE;
-    free_blocks(small).insert(block);
+    Joined joined;
+    block = settled(block, &joined);
+    int64_t inactive = -joined.blocks, bytes = -joined.bytes;
     if (block->split()) {
       ++inactive;
       bytes += block->size;
@@ -183,25 +184,39 @@ class Segments {
   }
 
   void drop(Block* block) {
-    free_blocks(block->small).erase(block);
+    free_blocks(block->small).erase(block->place);
     segments_.erase(block->address);
     history_.note(
         Action::SEGMENT_FREE, block->address, block->size, block->stream, stack_ ? stack_ : block->segment_stack);
     count(SEGMENT, block->small, -1);
     count(RESERVED_BYTES, block->small, -block->size);
     if (is_oversize(block->size)) count_whole(OVERSIZE_SEGMENTS, -1);
-    delete block;
+    drop_block(block);
+  }
+
+  // Room of blocks that are not there any more serves those that come.
+  Block* make_block(int64_t address, int64_t size, c10::StreamId stream, bool small) {
+    if (!spare_) return new Block{address, size, 0, stream, small};
+    Block* block = std::exchange(spare_, spare_->next);
+    *block = Block{address, size, 0, stream, small};
+    return block;
+  }
+
+  void drop_block(Block* block) {
+    block->stack = block->segment_stack = nullptr;
+    block->next = std::exchange(spare_, block);
   }
 
   int64_t reserved() const { return stats_[RESERVED_BYTES][ALL].current; }
 
   std::array<std::array<Stat, POOLS>, STATISTICS> stats_{};
-  Blocks free_small_, free_large_;
+  FreeBlocks free_small_, free_large_;
   std::set<Block*, ByAddress> unmapped_small_, unmapped_large_;
   std::map<int64_t, Block*> segments_;  // the first block of each, which stays first, by its address
   int64_t next_address_ = FIRST_ADDRESS;
   History history_;
   Trace stack_;  // of the call that is served
+  Block* spare_ = nullptr;
   bool full_ = false;  // memory beyond the device's is given
 };
 

@@ -54,7 +54,7 @@ inline void release_holding(void* context) {
 }
 
 // Whether allocations of this thread take blocks. Those of a graph that runs do not: it has its memory.
-inline thread_local bool counts_memory = true;
+inline thread_local constinit bool counts_memory = true;
 
 inline Block* new_block(size_t bytes, c10::DeviceIndex device) {
   return bytes && counts_memory ? memory_of(device).allocate(static_cast<int64_t>(bytes), stream_of(device), device) : nullptr;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import sys
 
 import torch
@@ -54,6 +55,25 @@ def blocks() -> list[list[int]]:
     addresses = [tensor.data_ptr() for tensor in kept]
     assert len(set(addresses)) == len(kept)
     return [[row["requested_size"], row["size"]] for row in rows if row["state"] == "active_allocated"]
+
+
+def mixed() -> list[list[list[int]]]:
+    """Allocates and frees in an order that chance has drawn; shows size and use of the blocks of each segment."""
+    chance = random.Random(29)
+    kept: list[torch.Tensor] = []
+    steps: list[object] = []
+    for _ in range(400):
+        if kept and chance.random() < 0.45:
+            at = chance.randrange(len(kept))
+            del kept[at]
+            step = [0, at]
+        else:
+            most = chance.choice([700, 40_000, MB, 3 * MB, 24 * MB])
+            kept.append(byte(chance.randint(1, most)))
+            step = [len(kept[-1]), 0]
+        layout = [[[b["size"], b["state"] != "inactive"] for b in s["blocks"]] for s in torch.npu.memory_snapshot()]
+        steps.append([step, layout])
+    return steps
 
 
 def grown() -> list[object]:

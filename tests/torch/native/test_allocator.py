@@ -58,6 +58,63 @@ def test_sizes_are_rounded_up_to_parts_of_powers_of_two(run: Any) -> None:
     ]
 
 
+class Segment:
+    """A segment of the reference: its pool, and size and use of each block."""
+
+    def __init__(self, size: int, *, small: bool) -> None:
+        self.small, self.blocks = small, [[size, False]]
+
+
+class Reference:
+    """The rules of the vendor's allocator, by searching through all blocks."""
+
+    def __init__(self) -> None:
+        self.segments: list[Segment] = []
+        self.kept: list[list[int]] = []
+
+    def allocate(self, requested: int) -> None:
+        size = -(-(requested + 32) // 512) * 512
+        small = size <= MB
+        free = [
+            (block[0], segment, place)
+            for segment, each in enumerate(self.segments)
+            for place, block in enumerate(each.blocks)
+            if each.small == small and not block[1] and block[0] >= size
+        ]
+        if free:
+            _, segment, place = min(free)
+        else:
+            whole = 2 * MB if small else 20 * MB if size < 10 * MB else -(-size // (2 * MB)) * 2 * MB
+            self.segments.append(Segment(whole, small=small))
+            segment, place = len(self.segments) - 1, 0
+        blocks = self.segments[segment].blocks
+        block = blocks[place]
+        rest = block[0] - size
+        if rest >= 512 if small else rest > MB:
+            block[0] = size
+            blocks.insert(place + 1, [rest, False])
+        block[1] = True
+        self.kept.append(block)
+
+    def release(self, number: int) -> None:
+        block = self.kept.pop(number)
+        blocks = next(each.blocks for each in self.segments if any(block is other for other in each.blocks))
+        place = next(i for i, other in enumerate(blocks) if other is block)
+        block[1] = False
+        for behind in (place + 1, place):
+            if 0 < behind < len(blocks) and not blocks[behind - 1][1] and not blocks[behind][1]:
+                blocks[behind - 1][0] += blocks[behind][0]
+                del blocks[behind]
+
+
+def test_blocks_are_those_of_a_plain_search(run: Any) -> None:
+    reference = Reference()
+    for (requested, number), layout in allocator(run, "mixed"):
+        reference.allocate(requested) if requested else reference.release(number)
+        assert layout == [each.blocks for each in reference.segments]
+    assert len(reference.segments) > 5
+
+
 def test_segments_hold_what_the_setting_says(run: Any) -> None:
     sizes = allocator(run, "sizes", "large_segment_size_mb:64")
     assert [row[1] // MB for row in sizes] == [32, 32 + 64, 32 + 64, 0]

@@ -16,7 +16,7 @@ from drynpu.compiling import LONGEST_MESSAGE, find_compiler, library_path, put_l
 
 _UNIT = "module.cpp"
 """The one translation unit; it includes the other files."""
-_FLAGS = ("-O2", "-DNDEBUG", "-std=c++20", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
+_FLAGS = ("-O3", "-DNDEBUG", "-std=c++20", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
 _LIBRARIES = ("-ltorch_cpu", "-lc10")
 
 
