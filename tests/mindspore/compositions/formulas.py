@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -178,6 +180,71 @@ def sampled(values: Any, images: Any, starts: Any, points: Any, weighs: Any) -> 
     return result.reshape(batch, queries, -1)
 
 
+def patches(x: Any, sizes: Any, steps: Any, rates: Any) -> Any:
+    """Return windows of images, one place after the other; all channels of each place."""
+    spans = [(size - 1) * rate for size, rate in zip(sizes, rates, strict=True)]
+    counts = [(length - 1 - span) // step + 1 for length, span, step in zip(x.shape[2:], spans, steps, strict=True)]
+    result = np.zeros((len(x), sizes[0] * sizes[1] * x.shape[1], *counts), x.dtype)
+    for row, column in np.ndindex(*counts):
+        taken = [
+            x[:, :, row * steps[0] + a * rates[0], column * steps[1] + b * rates[1]] for a, b in np.ndindex(*sizes)
+        ]
+        result[:, :, row, column] = np.concatenate(taken, 1)
+    return result
+
+
+def latent(queries: Any, keys: Any, places: Any, scale: float) -> Any:
+    """Return attention of heads whose 512 numbers are the first of *queries*, a tenth, and 64 more the second."""
+    scores = (np.outer(queries[0] / 10, keys) * 512 + np.outer(queries[1], places) * 64) * scale
+    return (np.exp(scores) / np.exp(scores).sum(1, keepdims=True)) @ keys
+
+
+def routed(experts: Any, shares: Any, room: int, threshold: float) -> Any:
+    """Return the place of each choice with its expert, from 1 on; 0 where there is no room or the token has enough."""
+    used, result = dict.fromkeys(np.ravel(experts), 0), np.zeros(experts.shape, int)
+    for token, choice in np.ndindex(experts.shape):
+        expert = experts[token, choice]
+        if used[expert] < room and shares[token, : choice + 1].sum() < threshold:
+            used[expert] += 1
+            result[token, choice] = used[expert]
+    return result
+
+
+def windowed_by(x: Any, sizes: Any, steps: Any, reduce: Any) -> Any:
+    """Return windows over the last dims, of which only some are taken, each reduced to one number."""
+    axes = tuple(range(-len(sizes), 0))
+    seen = np.lib.stride_tricks.sliding_window_view(x, sizes, axes)
+    taken = seen[(..., *(slice(None, None, step) for step in steps), *(slice(None) for _ in sizes))]
+    return reduce(taken, axis=axes)
+
+
+def gated_cell(x: Any, hidden: Any, parameters: Any) -> Any:
+    """Return one step of a GRU."""
+    from_x, from_hidden = (
+        np.split(each @ parameters[place].T + parameters[place + 2], 3, -1) for place, each in enumerate((x, hidden))
+    )
+    reset, update = (special.expit(from_x[place] + from_hidden[place]) for place in (0, 1))
+    new = np.tanh(from_x[2] + reset * from_hidden[2])
+    return new + update * (hidden - new)
+
+
+def remembering_cell(x: Any, hidden: Any, memory: Any, parameters: Any) -> Any:
+    """Return what one step of an LSTM gives."""
+    gates = x @ parameters[0].T + parameters[2] + hidden @ parameters[1].T + parameters[3]
+    enter, forget, cell, out = np.split(gates, 4, -1)
+    memory = special.expit(forget) * memory + special.expit(enter) * np.tanh(cell)
+    return special.expit(out) * np.tanh(memory)
+
+
+def adapted(w: Any, gradients: Any, rate: float) -> Any:
+    """Return weights after steps of Adam."""
+    mean, square = 0, 0
+    for step, gradient in enumerate(gradients, 1):
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
+        w = w - rate * mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    return w
+
+
 def margins(x: Any, labels: Any) -> Any:
     """Return the margin loss of several labels of each row, which end at the first -1."""
     losses = []
@@ -200,6 +267,8 @@ def stepped(w: Any, gradient: Any, rate: float, decay: float, eps: float = 1e-8)
     return w * (1 - rate * decay) - rate * gradient / (np.abs(gradient) + eps)
 
 
+_INPUTS = runpy.run_path(str(Path(__file__).with_name("inputs.py")))
+
 NAMES: dict[str, Any] = {
     **{name: getattr(np, name) for name in np.__all__},
     "erfc": special.erfc,
@@ -210,7 +279,9 @@ NAMES: dict[str, Any] = {
     **{each.__name__: each for each in (attended, convolved, deconvolved, normalised, placed, scattered, weighted)},
     **{each.__name__: each for each in (at, corners, overlap, put_along, windows)},
     **{each.__name__: each for each in (by_expert, cached, entropy, margins, resampled, returned, sampled)},
-    **{each.__name__: each for each in (segmented, stepped, summed)},
+    **{each.__name__: each for each in (adapted, gated_cell, latent, patches, remembering_cell, windowed_by)},
+    **{each.__name__: each for each in (routed, segmented, stepped, summed)},
+    "numbers": _INPUTS["numbers"],
     "matrices": matrices,
     "special": special,
     "np": np,

@@ -7,6 +7,11 @@ from typing import Any
 import numpy as np
 
 
+def numbers(shape: tuple[int, ...], place: int) -> Any:
+    """Return what the parameter at a place among a cell's is filled with."""
+    return np.cos(np.arange(np.prod(shape)) + place).reshape(shape).astype(np.float32) / 2
+
+
 def inputs() -> dict[str, Any]:
     """Return arrays of asymmetric shapes; floating point numbers are far from the corners of ``where(x > 0, ...)``."""
     rng = np.random.default_rng(20)
@@ -50,5 +55,11 @@ def inputs() -> dict[str, Any]:
         "starts": np.array([0, 6], np.int32),
         "labels": np.array([[1, 3, -1, 0, 2, -1]] * 3 + [[0, -1, 2, -1, 1, 0]], np.int32),
     }
+    # Rectangles of a test of op-plugin (test_rotated_iou.py), whose results it says.
+    turned = np.random.RandomState(1234)
+    for name, count in (("turned", 2), ("turned2", 3)):
+        middles = turned.uniform(20, 60, (4, count, 2))
+        sides, angles = turned.randint(1, 20, (4, count, 2)), turned.randint(-180, 180, (4, count, 1))
+        arrays |= {name: np.concatenate([middles, sides, angles], -1)}
     hidden = {"hidden": np.triu(np.ones((5, 5), bool), 2)}
     return {name: array.astype(np.float32) for name, array in arrays.items()} | whole | hidden

@@ -10,11 +10,15 @@ from typing import Any
 import mindspore as ms
 import mindspore.mint.nn.functional as F
 import yaml
-from mindspore import mint, ops
+from mindspore import mint, nn, ops
+from mindspore.experimental import optim
 from mindspore.profiler import profile, tensorboard_trace_handler
 
 sys.path.insert(0, str(Path(__file__).parent))
-from inputs import inputs
+from inputs import inputs, numbers
+
+GRAPH_STEP = 6
+"""Of so many cells one is compared in GRAPH mode as well: compiling takes longer than all the rest."""
 
 
 def first(result: Any) -> Any:
@@ -23,17 +27,50 @@ def first(result: Any) -> Any:
     return result.asnumpy() if isinstance(result, ms.Tensor) else result
 
 
+def value_of(call: str, names: dict[str, Any]) -> Any:
+    """Return what a call gives, or the error that ended it."""
+    try:
+        return first(eval(call, names))
+    except Exception as error:  # noqa: BLE001 - the test shows it
+        return f"{type(error).__name__}: {error}"
+
+
+def filled(cell: Any) -> Any:
+    """Return a cell whose parameters have the numbers that the formulas know."""
+    for place, parameter in enumerate(cell.trainable_params()):
+        parameter.set_data(ms.Tensor(numbers(tuple(parameter.shape), place)))
+    return cell
+
+
+def changed(method: Any, start: Any) -> Any:
+    """Return a tensor after a method, whatever that returns."""
+    tensor = start.copy()
+    method(tensor)
+    return tensor
+
+
+def after(optimizer: Any, start: Any, *gradients: Any) -> Any:
+    """Return a parameter after a step of an optimizer for each gradient."""
+    parameter = ms.Parameter(start.copy(), name="parameter")
+    step = optimizer([parameter])
+    for gradient in gradients:
+        step((gradient.copy(),))
+    return parameter
+
+
 def main(calls: str, out: str) -> None:
     ms.set_context(mode=ms.PYNATIVE_MODE, device_target="Ascend")
     values = {name: ms.Tensor(array) for name, array in inputs().items()}
-    names = {"ms": ms, "mint": mint, "ops": ops, "F": F, **values}
+    names = {"ms": ms, "mint": mint, "nn": nn, "ops": ops, "F": F, "optim": optim, **values}
+    names |= {"filled": filled, "after": after, "changed": changed}
+    families = yaml.safe_load(Path(calls).read_text())
     found: dict[str, Any] = {}
     with profile(on_trace_ready=tensorboard_trace_handler("profiled")):
-        for call in (call for family in yaml.safe_load(Path(calls).read_text()).values() for call in family):
-            try:
-                found[call] = first(eval(call, names))
-            except Exception as error:  # noqa: BLE001 - the test shows it
-                found[call] = f"{type(error).__name__}: {error}"
+        for call in (call for family in families.values() for call in family):
+            found[call] = value_of(call, names)
+    ms.set_context(mode=ms.GRAPH_MODE)
+    for call in list(families["cells"])[::GRAPH_STEP]:
+        found[f"GRAPH {call}"] = value_of(call, names)
     Path(out).write_bytes(pickle.dumps(found))
 
 

@@ -19,11 +19,8 @@ _HERE = Path(__file__).parent
 _value_of = runpy.run_path(str(_HERE / "formulas.py"))["value_of"]
 _inputs = runpy.run_path(str(_HERE / "inputs.py"))["inputs"]
 CALLS = _HERE.parents[2] / "docs" / "mindspore-ops-calls.yaml"
-CASES = [
-    pytest.param(call, formula, id=call)
-    for family in yaml.safe_load(CALLS.read_text()).values()
-    for call, formula in family.items()
-]
+FAMILIES: dict[str, dict[str, str]] = yaml.safe_load(CALLS.read_text())
+CASES = [pytest.param(call, formula, id=call) for family in FAMILIES.values() for call, formula in family.items()]
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +49,15 @@ def test_every_kernel_has_shapes_and_a_time(done: Any) -> None:
         durations = [row["Duration(us)"] for row in csv.DictReader(file)]
     assert len(durations) > len(CASES)
     assert "N/A" not in durations
+
+
+def test_a_slice_of_the_cells_computes_the_same_in_graph_mode(found: dict[str, Any]) -> None:
+    graphs = {name.removeprefix("GRAPH "): value for name, value in found.items() if name.startswith("GRAPH ")}
+    assert len(graphs) > 15
+    for call, result in graphs.items():
+        assert not isinstance(result, str), f"{call}: {result}"
+        expected = np.asarray(_value_of(FAMILIES["cells"][call], _inputs()))
+        np.testing.assert_allclose(result, expected, rtol=2e-4, atol=2e-5, err_msg=call)
 
 
 @pytest.mark.parametrize(("call", "formula"), CASES)

@@ -120,6 +120,10 @@ def _swiglu_gradient(dy: Any, x: Any, dim: Any = -1) -> Any:
     return np.concatenate([_silu_gradient(dy * right, left), dy * _silu(left)], axis=int(dim))
 
 
+def _softmax_gradient(dy: Any, y: Any, dim: Any = -1) -> Any:
+    return y * (dy - (dy * y).sum(int(dim), keepdims=True))
+
+
 def _log_softmax(x: Any, dim: Any = None, dtype: Any = None) -> Any:
     del dtype
     axis = _implicit_dim(x) if dim is None else int(dim)
@@ -158,6 +162,7 @@ ACTIVATIONS: Final[Mapping[str, Any]] = MappingProxyType(
         "Swiglu": _swiglu,
         "SwigluGrad": _swiglu_gradient,
         "LogSoftmaxExt": _log_softmax,
+        "SoftmaxBackward": _softmax_gradient,
         "InplaceReLU": _relu,
         "InplaceSiLU": _silu,
         "InplaceSigmoid": special.expit,

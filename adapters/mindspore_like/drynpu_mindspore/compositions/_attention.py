@@ -178,6 +178,18 @@ def _rotary_pair(query: Any, key: Any, cos: Any, sin: Any, places: Any = None, f
     return _rotary(query, cos, sin), _rotary(key, cos, sin)
 
 
+def _position_waves(places: Any, frequencies: Any, lengths: Any, dtype: Any = None) -> Any:
+    """Return sines and cosines ``[tokens, 2 * d]`` of positions, each sequence with its frequencies ``[b, d]``."""
+    del dtype
+    counts = np.ravel(lengths)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    angles = places[: len(rows), None].astype(np.float32) * frequencies[rows]
+    # Positions behind the last sequence get zeros.
+    sines, cosines = (np.zeros((len(places), 2 * angles.shape[-1]), np.float32) for _ in range(2))
+    sines[: len(rows)], cosines[: len(rows)] = np.tile(np.sin(angles), 2), np.tile(np.cos(angles), 2)
+    return sines, cosines
+
+
 ATTENTION: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "FlashAttentionScore": _attention,
@@ -185,6 +197,7 @@ ATTENTION: Final[Mapping[str, Any]] = MappingProxyType(
         "RotaryPositionEmbedding": _rotary,
         "RotaryPositionEmbeddingGrad": _rotary_gradient,
         "ApplyRotaryPosEmb": _rotary_pair,
+        "DynamicNTK": _position_waves,
     }
 )
 """By primitive, as MindSpore's documentation of the primitive or of its function defines it."""

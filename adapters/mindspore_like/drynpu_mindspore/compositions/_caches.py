@@ -110,6 +110,33 @@ def _added(mask: Any, place: int, rows: tuple[int, int], columns: int) -> Any:
     return part[..., :count, :columns]
 
 
+def _latent_attention(
+    query: Any,
+    query_places: Any,
+    cache: Any,
+    places: Any,
+    table: Any,
+    mask: Any = None,
+    key_scale: Any = None,
+    value_scale: Any = None,
+    query_lengths: Any = None,
+    lengths: Any = None,
+    heads: Any = 32,
+    factor: Any = 0.0,
+    key_heads: Any = 1,
+    mask_mode: Any = 0,
+    rings: Any = 0,
+) -> Any:
+    """Return attention over a cache whose rows are keys, with their rotary parts, and values at once."""
+    del mask_mode
+    if key_scale is not None or value_scale is not None or int(rings):
+        raise ValueError("deq_scale_qk, deq_scale_pv and is_ring are not computed")
+    rows = np.concatenate([query, query_places], -1).reshape(len(query), 1, -1)
+    keys = np.concatenate([cache, places], -1)
+    options = (mask, query_lengths, None, heads, factor, key_heads, 0, 0, cache.shape[-1])
+    return _paged_attention(rows, keys, keys, table, lengths, None, None, *options).reshape(query.shape), None
+
+
 def _paged_attention_mask(
     query: Any,
     key_cache: Any,
@@ -134,6 +161,7 @@ CACHES: Final[Mapping[str, Any]] = MappingProxyType(
         "KVCacheScatterUpdate": _scatter_update,
         "PagedAttention": _paged_attention,
         "PagedAttentionMask": _paged_attention_mask,
+        "Mla": _latent_attention,
     }
 )
 """By primitive, as MindSpore's documentation of the primitive or of its function defines it."""

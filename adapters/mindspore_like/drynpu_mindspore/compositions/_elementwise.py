@@ -100,13 +100,30 @@ def _sum(*tensors: Any) -> Any:
     return functools.reduce(np.add, tensors)
 
 
-def _copy(x: Any) -> Any:
+def _copy(x: Any, *_: Any) -> Any:
     return x
+
+
+def _lerp(x: Any, end: Any, weight: Any) -> Any:
+    return x + weight * (end - x)
 
 
 ELEMENTWISE: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "AccumulateNV2": _sum,
+        "AddScalar": _add,
+        "SubScalar": _subtract,
+        "DivMods": _divide,
+        "FloorDivScalar": np.floor_divide,
+        "RemainderTensorTensor": np.mod,
+        "RemainderTensorScalar": np.mod,
+        "RemainderScalarTensor": np.mod,
+        "GreaterEqualScalar": np.greater_equal,
+        "EqualExt": np.array_equal,
+        "LerpScalar": _lerp,
+        "MaskedFillScalar": _masked_fill,
+        "FormatCast": _copy,
+        "AShardIdentity": _copy,
         "AcosExt": np.arccos,
         "AcoshExt": np.arccosh,
         "AsinExt": np.arcsin,
@@ -143,7 +160,7 @@ ELEMENTWISE: Final[Mapping[str, Any]] = MappingProxyType(
         "ZerosLikeExt": _constant(0),
         "Arange": _arange,
         "LinSpaceExt": _linspace,
-        "MoveTo": lambda x, *_: x,
+        "MoveTo": _copy,
         "Muls": np.multiply,
         "Divs": np.divide,
         "Fmin": np.fmin,

@@ -169,19 +169,29 @@ def _expert_tokens(experts: Any, count: Any) -> Any:
     return (experts[:, None] <= np.arange(int(count))).sum(0)
 
 
-def _router(experts: Any, capacity: Any, count: Any, drops: Any = _BY_TOKEN, *_: Any) -> Any:
-    """Return the tokens of every expert, from 1 on and 0 where a place is free, and the place of every choice."""
+def _router(
+    experts: Any, capacity: Any, count: Any, drops: Any = _BY_TOKEN, threshold: Any = np.inf, shares: Any = 0.0
+) -> Any:
+    """
+    Return the tokens of every expert, from 1 on and 0 where a place is free, and the place of every choice.
+
+    A choice is dropped as well where the shares of its token up to it, those of dropped ones among them, reach the
+    threshold.
+    """
     room, total = int(capacity), int(count)
     tokens = np.zeros((len(experts), total, room), np.int64)
     combined = np.zeros(experts.shape, np.int64)
+    shares = np.broadcast_to(shares, experts.shape).astype(np.float32)
     for batch, choices in enumerate(experts):
         order = list(np.ndindex(choices.shape)) if int(drops) == _BY_TOKEN else _by_choice(choices.shape)
         used = [0] * total
+        shared = np.zeros(len(choices), np.float32)
         for token, choice in order:
             expert = int(choices[token, choice])
+            shared[token] += shares[batch, token, choice]
             # A place of 0 in the expert's share of room + 1 says that the choice was dropped.
             combined[batch, token, choice] = expert * (room + 1)
-            if used[expert] < room:
+            if used[expert] < room and shared[token] < threshold:
                 tokens[batch, expert, used[expert]] = token + 1
                 used[expert] += 1
                 combined[batch, token, choice] += used[expert]
@@ -190,6 +200,10 @@ def _router(experts: Any, capacity: Any, count: Any, drops: Any = _BY_TOKEN, *_:
 
 def _by_choice(shape: Any) -> list[tuple[int, int]]:
     return [(token, choice) for choice in range(shape[1]) for token in range(shape[0])]
+
+
+def _token_router(experts: Any, capacity: Any, count: Any, drops: Any = _BY_TOKEN, *_: Any) -> Any:
+    return _router(experts, capacity, count, drops)
 
 
 EXPERTS: Final[Mapping[str, Any]] = MappingProxyType(
@@ -205,7 +219,8 @@ EXPERTS: Final[Mapping[str, Any]] = MappingProxyType(
         "MoeInitRoutingV2": _init_routing_v2,
         "MoeFinalizeRouting": _finalize,
         "MoeComputeExpertTokens": _expert_tokens,
-        "TopKRouter": _router,
+        "TopKRouter": _token_router,
+        "TopPRouter": _router,
     }
 )
 """By primitive, as MindSpore's documentation of the primitive or of its function defines it."""

@@ -115,6 +115,57 @@ def round_to(input: Any, *, decimals: Any = 0) -> Any:
     return round_op(input * 10**decimals, 0) / 10**decimals
 
 
+def _quantiles(values: Any, last: Any, q: Any, dim: Any, keepdims: Any) -> Any:
+    """Return, of sorted *values*, those at the shares *q* of the way to the place *last*, and between two of them."""
+    shares = q if isinstance(q, Tensor) else ops.scalar_to_tensor(q, values.dtype)
+    places = mint.clamp(last, 0) * shares.reshape((1,) * dim + (-1,) + (1,) * (values.ndim - dim - 1))
+    low = mint.floor(places)
+    first = mint.gather(values, dim, low.long())
+    second = mint.gather(values, dim, mint.ceil(places).long())
+    result = mint.where(places == low, first, first + (second - first) * (places - low))
+    if not isinstance(q, Tensor) or q.ndim == 0:
+        return result if keepdims else mint.squeeze(result, dim)
+    found = mint.transpose(mint.unsqueeze(result, 0), 0, dim + 1)
+    return found if keepdims else mint.squeeze(found, dim + 1)
+
+
+def _shaped(found: Any, input: Any, q: Any, keepdims: Any) -> Any:
+    """Return quantiles of all elements with as many dims as the input has, where they are kept."""
+    if not keepdims:
+        return found
+    if isinstance(q, Tensor) and q.ndim > 0:
+        return found.reshape((-1,) + (1,) * input.ndim)
+    return found.reshape((1,) * input.ndim)
+
+
+def quantile(input: Any, q: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    """Compute quantiles of sorted elements, between two of them linearly; with what is no number there is none."""
+    if axis is None:
+        return _shaped(_quantile_of_dim(input.reshape((-1,)), q, 0, keepdims), input, q, keepdims)
+    return _quantile_of_dim(input, q, axis % input.ndim, keepdims)
+
+
+def _quantile_of_dim(input: Any, q: Any, dim: Any, keepdims: Any) -> Any:
+    values = mint.sort(input, dim=dim)[0]
+    # Sorted, what is no number stands last: then the last one is all that there is.
+    lost = mint.narrow(values, dim, input.shape[dim] - 1, 1) != mint.narrow(values, dim, input.shape[dim] - 1, 1)
+    filled = mint.where(lost, mint.narrow(values, dim, input.shape[dim] - 1, 1), values)
+    return _quantiles(filled, mint.zeros_like(lost).to(values.dtype) + (input.shape[dim] - 1), q, dim, keepdims)
+
+
+def nanquantile(input: Any, q: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    """Compute quantiles of what is a number; sorted, the rest stands last."""
+    if axis is None:
+        return _shaped(_nanquantile_of_dim(input.reshape((-1,)), q, 0, keepdims), input, q, keepdims)
+    return _nanquantile_of_dim(input, q, axis % input.ndim, keepdims)
+
+
+def _nanquantile_of_dim(input: Any, q: Any, dim: Any, keepdims: Any) -> Any:
+    values = mint.sort(input, dim=dim)[0]
+    last = (values == values).to(values.dtype).sum(dim, True) - 1
+    return _quantiles(values, last, q, dim, keepdims)
+
+
 def multilabel_margin_loss(input: Any, target: Any, reduction: Any = "mean") -> Any:
     """Reduce the losses of rows; a kernel of the CPU does not see how."""
     losses, _ = ops.MultilabelMarginLoss("none")(input, target)
@@ -168,6 +219,29 @@ def unique(
     if return_inverse:
         return values, places
     return (values, counts) if return_counts else values
+
+
+def stop_gradient_(input: Any) -> None:
+    """Cut a tensor off from what it was made of: it gets its own numbers, from where no gradient goes on."""
+    input.copy_(ops.stop_gradient(input))
+
+
+def grouped_matmul(
+    self: Any,
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    scale: Any = None,
+    offset: Any = None,
+    antiquant_scale: Any = None,
+    antiquant_offset: Any = None,
+    group_list: Any = None,
+) -> Any:
+    """Call the later primitive, which PyNative mode learns the results of."""
+    x = [each.swapaxes(-1, -2) for each in x] if self.transpose_a else x
+    weight = [each.swapaxes(-1, -2) for each in weight] if self.transpose_b else weight
+    more = (None, group_list, None, None, None, self.split_item, self.group_type, 0, 0, None)
+    return grouped_matmul_v4_op(x, weight, bias, scale, offset, antiquant_scale, antiquant_offset, *more)
 
 
 def _grouped(x: Any, weight: Any, groups: Any, group_type: Any, listed: Any) -> Any:

@@ -229,6 +229,7 @@ INDEXING: Final[Mapping[str, Any]] = MappingProxyType(
         "InplaceMaskedScatter": _masked_scatter,
         "InplacePut": _put,
         "Index": _index,
+        "InnerIndex": _index,
         "InplaceIndexPut": _index_put,
         "InplaceFillDiagonal": _fill_diagonal,
         "RepeatInterleaveInt": _repeat,

@@ -43,8 +43,10 @@ A parameter that is annotated as ``Numbers`` gets a tuple of numbers as one arra
 on its own; parameters annotated as ``Flag`` help to find out which belong together.
 """
 
-LATE = frozenset({"Unique2", "UniqueDim"})
+LATE = frozenset({"Unique2", "UniqueDim", "InnerUnique", "InnerNonZero"})
 """Primitives whose results have shapes that are known once they are computed."""
+AS_STORED = frozenset({"GenerateEodMaskV2"})
+"""Primitives that work on the bits of numbers: those of 16 bits are not widened for them."""
 NUMBERS, FLAG = "Numbers", "Flag"
 _PATTERN = "RaggedTensorToSparse"
 """A kernel of MindSpore that holds nothing but what every kernel holds, and accepts all types."""
@@ -184,7 +186,7 @@ class CompositionKernels:
             # A primitive that works in place returns an argument, which may be another piece of memory here.
             places = _CHANGED.get(name, (0,) if name.startswith(_IN_PLACE) else ())
             changed = [arguments[place] for place in places]
-            compute(self._compositions[name], arguments, results, changed)
+            compute(self._compositions[name], arguments, results, changed, widens=name not in AS_STORED)
         except Exception:  # noqa: BLE001 - whatever it is, C++ gets to know
             return _failed(name)
         return True
@@ -197,13 +199,18 @@ def _failed(name: str) -> bool:
 
 
 def compute(
-    composition: Composition, arguments: Sequence[Any], results: Sequence[Any], changed: Sequence[Any] = ()
+    composition: Composition,
+    arguments: Sequence[Any],
+    results: Sequence[Any],
+    changed: Sequence[Any] = (),
+    *,
+    widens: bool = True,
 ) -> None:
     """
     Compute a composition and write what it returns into *results*, and into *changed* what it returns behind them.
 
     Where it returns nothing more, what changes gets the first result as well. Numbers of 16 bits are computed in
-    float32, and rounded once at the end.
+    float32, unless *widens* is false, and rounded once at the end.
 
     Raises
     ------
@@ -211,7 +218,7 @@ def compute(
         The composition cannot be computed with these arguments.
     """
     with np.errstate(all="ignore"):
-        wide = [_wide(argument) for argument in arguments]
+        wide = [_wide(argument) for argument in arguments] if widens else list(arguments)
         sizes = [0 if place is None else place.size for place in results]
         found = _results(composition, wide, sizes, len(changed))
     more = found[len(results) :] or found[:1]

@@ -6,6 +6,7 @@ GRAPH mode reads their source, so they hold nothing but calls and branches. Impo
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -30,6 +31,7 @@ from mindspore.ops.auto_generate.gen_ops_prim import (
     repeat_op,
 )
 from mindspore.ops.function import array_func, math_func, nn_func, random_func
+from mindspore.ops.function.grad import grad_func
 
 from drynpu_mindspore.compositions import _functions
 from drynpu_mindspore.compositions._einsum import einsum
@@ -121,6 +123,8 @@ _REPLACED = (
     (nn_func, "multilabel_margin_loss", _functions.multilabel_margin_loss),
     (nn_func, "moe_token_unpermute", _functions.moe_token_unpermute),
     (math_func, "round", _functions.round_to),
+    (math_func, "quantile", _functions.quantile),
+    (math_func, "nanquantile", _functions.nanquantile),
     (functional_overload, "gmm", _functions.gmm),
     (functional_overload, "gmm_backward", _functions.gmm_backward),
     (functional_overload, "gmm_backward_fusion", _functions.gmm_backward_fusion),
@@ -131,6 +135,7 @@ _REPLACED = (
     (gen_ops_prim, "conv2d_padding_op", _functions.padded_convolution),
     (gen_ops_prim, "conv3d_padding_op", _functions.padded_convolution),
     (array_func, "non_zero_ext_", _functions.non_zero_ext),
+    (grad_func, "stop_gradient_", _functions.stop_gradient_),
     (array_func, "unique_ext", _functions.unique),
 )
 """Where a function of MindSpore is found, its name, and what stands in its place."""
@@ -147,6 +152,23 @@ def _replace_everywhere() -> None:
                 setattr(module, name, found[id(value)])
 
 
+_LOST_IN_PLACE = (
+    *("add_", "sub_", "mul_", "div_", "exp_", "floor_", "log_", "tanh_", "sigmoid_", "floor_divide_"),
+    *("remainder_", "addmm_"),
+)
+"""Methods of which the CPU build returns the result, and leaves the tensor as it was in PyNative mode."""
+
+
+def _kept(genuine: Any) -> Any:
+    """Return a method that changes its tensor, too."""
+
+    @functools.wraps(genuine)
+    def in_place(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        return self.copy_(genuine(self, *arguments, **keywords))
+
+    return in_place
+
+
 def replace_methods() -> None:
     """Put the functions where MindSpore looks for them."""
     _replace_everywhere()
@@ -155,7 +177,12 @@ def replace_methods() -> None:
     methods: Any = tensor_method
     # Only there: elsewhere MindSpore's own call has a number of the right type.
     nn_func.masked_fill_op = _functions.masked_fill_op
+    Tensor.quantile, Tensor.nanquantile = _functions.quantile, _functions.nanquantile
+    gen_ops_prim.GroupedMatmul.__call__ = _functions.grouped_matmul
     Tensor.round, Tensor.unique, Tensor.new_empty = _functions.rounded, _functions.unique, _functions.new_empty
+    for name in _LOST_IN_PLACE:
+        if hasattr(Tensor, name):
+            setattr(Tensor, name, _kept(getattr(Tensor, name)))
     methods.tensor_index, methods.tensor_put_ = index, put_
     methods.conv1d, methods.conv3d = conv1d, conv3d
     methods.tensor_index_add, methods.tensor_kthvalue = index_add, kthvalue

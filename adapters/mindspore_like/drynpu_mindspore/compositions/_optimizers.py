@@ -24,7 +24,8 @@ def _adam_w(
     amsgrad: Any = False,
     maximize: Any = False,
 ) -> Any:
-    count = float(np.ravel(step)[0])
+    # The first step is number 0: mint.optim.AdamW counts from there, and so does torch_npu where it calls the operator.
+    count = float(np.ravel(step)[0]) + 1
     corrections = 1 - float(beta1) ** count, 1 - float(beta2) ** count
     state = (weight, first, second, largest if amsgrad else None)
     options = (float(rate), float(beta1), float(beta2), float(decay), float(eps))

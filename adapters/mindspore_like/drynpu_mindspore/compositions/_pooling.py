@@ -248,6 +248,29 @@ def _from_columns(
     return result[0] if x.ndim < 3 else result
 
 
+def _patches(x: Any, sizes: Numbers, strides: Numbers, rates: Numbers, padding: Any = 2) -> Any:
+    """Return windows side by side, channels innermost; sizes, strides and rates end in those of rows and columns."""
+    sides, step, wide = (several(np.ravel(each)[-2:], 2) for each in (sizes, strides, rates))
+    pads = [(0, 0), (0, 0)]
+    if int(padding) != _VALID:
+        spans = [w * (s - 1) + 1 for w, s in zip(wide, sides, strict=True)]
+        more = [
+            max((-(-size // by) - 1) * by + span - size, 0)
+            for size, by, span in zip(x.shape[2:], step, spans, strict=True)
+        ]
+        pads = [(each // 2, each - each // 2) for each in more]
+    padded = np.pad(x, [(0, 0), (0, 0), *pads])
+    columns = _columns(padded, sides, wide, 0, step)
+    spans = [w * (s - 1) + 1 for w, s in zip(wide, sides, strict=True)]
+    shape = [(size - span) // by + 1 for size, span, by in zip(padded.shape[2:], spans, step, strict=True)]
+    parts = columns.reshape(x.shape[0], x.shape[1], sides[0] * sides[1], *shape)
+    return np.swapaxes(parts, 1, 2).reshape(x.shape[0], -1, *shape)
+
+
+_VALID = 2
+"""``PadMode`` of MindSpore; 1 is same."""
+
+
 def _max_unpool(
     x: Any, places: Any, edges: Numbers, stride: Numbers = None, padding: Numbers = 0, size: Numbers = None
 ) -> Any:
@@ -281,6 +304,7 @@ POOLING: Final[Mapping[str, Any]] = MappingProxyType(
         "MaxPoolGradWithMask": _max_gradient,
         "MaxUnpool2DExt": _max_unpool,
         "Im2ColExt": _columns,
+        "ExtractImagePatches": _patches,
         "Col2ImGrad": _columns,
         "Col2ImExt": _from_columns,
     }

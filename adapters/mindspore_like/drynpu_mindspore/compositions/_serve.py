@@ -13,6 +13,7 @@ from attrs import define, field
 from drynpu_mindspore.compositions._activations import ACTIVATIONS
 from drynpu_mindspore.compositions._attention import ATTENTION
 from drynpu_mindspore.compositions._batch_statistics import BATCH_STATISTICS
+from drynpu_mindspore.compositions._boxes import BOXES
 from drynpu_mindspore.compositions._caches import CACHES
 from drynpu_mindspore.compositions._class_losses import CLASS_LOSSES
 from drynpu_mindspore.compositions._convolutions import CONVOLUTIONS
@@ -20,6 +21,8 @@ from drynpu_mindspore.compositions._deformable import DEFORMABLE
 from drynpu_mindspore.compositions._elementwise import ELEMENTWISE
 from drynpu_mindspore.compositions._experts import EXPERTS
 from drynpu_mindspore.compositions._factory import find_factory
+from drynpu_mindspore.compositions._faults import FAULTS
+from drynpu_mindspore.compositions._feed_forward import FEED_FORWARD
 from drynpu_mindspore.compositions._gradients import keep_inputs
 from drynpu_mindspore.compositions._grouped import GROUPED
 from drynpu_mindspore.compositions._indexing import INDEXING
@@ -65,6 +68,9 @@ COMPOSITIONS: Final[Mapping[str, Composition]] = MappingProxyType(
         **DEFORMABLE,
         **CLASS_LOSSES,
         **CACHES,
+        **BOXES,
+        **FAULTS,
+        **FEED_FORWARD,
         **BATCH_STATISTICS,
     }
 )

@@ -1,4 +1,4 @@
-"""Elements that differ; how many there are is known once they are computed."""
+"""Elements that differ, and places of elements that are not 0: how many there are is known once they are computed."""
 
 from __future__ import annotations
 
@@ -22,5 +22,16 @@ def _unique_slices(x: Any, ordered: Any, inverse: Any, dim: Any) -> Any:
     return values, places.reshape(-1), numbers
 
 
-UNIQUE: Final[Mapping[str, Any]] = MappingProxyType({"Unique2": _unique, "UniqueDim": _unique_slices})
+def _unique_values(x: Any, ordered: Any = True, inverse: Any = False) -> Any:
+    values, places, _ = _unique(x, ordered)
+    return values, places if inverse else places[:0]
+
+
+def _places(x: Any) -> Any:
+    return (np.stack(np.nonzero(x), 1),)
+
+
+UNIQUE: Final[Mapping[str, Any]] = MappingProxyType(
+    {"Unique2": _unique, "UniqueDim": _unique_slices, "InnerUnique": _unique_values, "InnerNonZero": _places}
+)
 """By primitive, as MindSpore's documentation of the primitive or of its function defines it."""

@@ -17,7 +17,7 @@ TransposeView TransposeExtView SelectExtView SplitTensorView ExpandDimsView Narr
 _GRAPH: Final = """
 Load UpdateState Depend MakeTuple TupleGetItem Return Identity StopGradient Partial Switch SwitchLayer Call
 TupleToTensor ScalarToTensor TensorToTuple TensorToScalar RealMakeTuple RealTupleGetItem InitDataSetQueue GetNext
-Generator MoveTo Empty EmptyLike NewEmpty
+Generator MoveTo Empty EmptyLike NewEmpty AShardIdentity
 """
 # The recording makes rows of communication of them, which are no kernels of a core.
 _COMMUNICATION: Final = """
@@ -39,6 +39,7 @@ Hypot Heaviside NextAfter Fmax Fmin Logit Eps IndexFill AffineGrid ChannelShuffl
 BartlettWindow BlackmanWindow LogSpace CumulativeLogsumexp MaxPool3DWithArgmax MaxUnpool2D MultiMarginLoss
 MultilabelMarginLoss TriangularSolve LinalgQr Unique2 UniqueDim Bucketize RandpermExt
 MultinomialExt
+TopPRouter GenerateEodMaskV2 InsertGemV2InBackward InnerNonZero InnerUnique
 UniqueConsecutive MaskedSelect TrilIndices TriuIndices FFTFreq RFFTFreq
 """
 # From Real on most are in MindSpore's own register of AI CPU kernels (mindspore/ops/_op_impl/aicpu of its package) and

@@ -26,9 +26,11 @@ mindspore | vector (x) | RingAttentionUpdate*12 MultiScaleDeformableAttn=MultiSc
     MultiScaleDeformableAttnGrad=MultiScaleDeformableAttnGrad*16
 mindspore | vector (x) | RotaryPositionEmbedding*4 RotaryPositionEmbeddingGrad=RotaryPositionEmbeddingGrad*6
     ApplyRotaryPosEmb*4
+mindspore | cached_attention (query . key . table . . . . . heads) | Mla
 mindspore | cache_rows (rows more) | ReshapeAndCache=ReshapeAndCacheNdKernel
 mindspore | cache_rows (. . rows) | KVCacheScatterUpdate=Scatter
 
+mindspore | expert_products (x first second) | FFNExt=FFN
 mindspore | grouped_product (x) | GroupedMatmul GroupedMatmulV2=GroupedMatmul GroupedMatmulV4=GroupedMatmul
     InplaceGroupedMatmulAdd=GroupedMatmulAdd
 mindspore | routed (x) | MoeTokenPermute
@@ -37,6 +39,7 @@ mindspore | vector (x) | MoeTokenPermuteGrad=MoeTokenUnpermute*1 InnerMoeTokenUn
     MoeTokenUnpermuteGrad*4 MoeGatingTopKSoftmax*8 MoeFinalizeRouting=MoeFinalizeRoutingV2*3
     MoeComputeExpertTokens*1 GroupTopk*6 FusedAddTopKDiv=MoeGatingTopK*10 TopKRouter*6
 
+mindspore | vector (x) | DynamicNTK*20 RotatedIou*200
 mindspore | vector (x) | QuantV2=AscendQuantV2*4 DynamicQuantExt=DynamicQuant*5 DequantSwigluQuant*18
 
 mindspore | vector (x) | CrossEntropyLoss*8 CrossEntropyLossGrad*6 MultilabelMarginLossGrad=MultilabelMarginLossGrad*6

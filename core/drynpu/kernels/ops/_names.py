@@ -128,6 +128,7 @@ tf | normalisation (x) | LRN*8
 tf | normalisation (dy x y) | LRNGrad*14
 
 mindspore | softmax (x) | Softmax=SoftmaxV2 LogSoftmax=LogSoftmaxV2 LogSoftmaxExt=LogSoftmaxV2
+mindspore | softmax_gradient (dy y) | SoftmaxBackward=SoftmaxGrad
 mindspore | softmax_gradient (y dy) | SoftmaxGrad LogSoftmaxGrad
 mindspore | batch_norm (x! scale! offset! mean! variance! training=is_training) | BatchNorm=BNTrainingUpdate
 mindspore | batch_norm (x scale offset mean variance training) | BatchNormExt=BNTrainingUpdate

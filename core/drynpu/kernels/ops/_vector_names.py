@@ -39,6 +39,7 @@ mindspore | elementwise (x y) | Add AddExt=Add Sub SubExt=Sub Mul Muls Div=RealD
     FloorDiv FloorMod Mod TruncateDiv TruncateMod Maximum Minimum Pow PowTensorScalar=Pow SquaredDifference Xdivy
     Xlogy Atan2 BitwiseAnd BitwiseOr BitwiseXor InplaceAddExt=Add InplaceSubExt=Sub InplaceMul=Mul InplaceDiv=RealDiv
     PReLU=PRelu
+mindspore | comparison (x y) | GreaterEqualScalar=GreaterEqual
 mindspore | comparison (x y) | Equal NotEqual Greater GreaterEqual Less LessEqual LogicalAnd LogicalOr
     LogicalXor=NotEqual
 mindspore | elementwise (x y) | ReluGrad ReLU6Grad=Relu6Grad EluGrad SeluGrad HSwishGrad=HardSwishGrad
@@ -54,16 +55,20 @@ mindspore | elementwise (x target dy) | SigmoidCrossEntropyWithLogitsGrad Binary
     SmoothL1LossGrad=SmoothL1LossV2Grad KLDivLossGrad
 mindspore | elementwise (x y z) | ClipByValue MaskedFill PReLUGrad=PReluGrad
 mindspore | elementwise (condition x y) | Select=SelectV2
+mindspore | elementwise (x) | FormatCast=TransData
 mindspore | elementwise (x) | AcosExt=Acos AcoshExt=Acosh AsinExt=Asin AsinhExt=Asinh AtanExt=Atan Exp2=Pow Log2=Log
     Log10=Log Frac=Sub IsNegInf LogSigmoid Hardtanh=ClipByValueV2 Threshold=ThresholdV2
     Swiglu=SwiGlu*10 InplaceReLU=Relu InplaceSiLU=Swish InplaceSigmoid=Sigmoid InplaceTanh=Tanh InplaceElu=Elu
     InplaceHardtanh=ClipByValueV2 InplaceThreshold=ThresholdV2 InplaceErfinv=Erfinv InplaceExp=Exp
     InplaceFloor=Floor InplaceLog=Log InplaceSign=Sign
+mindspore | elementwise (x y) | AddScalar=Add SubScalar=Sub DivMods=FloorDiv FloorDivScalar=FloorDiv
+    RemainderTensorTensor=FloorMod RemainderTensorScalar=FloorMod RemainderScalarTensor=FloorMod EqualExt=TensorEqual
 mindspore | elementwise (x y) | Atan2Ext=Atan2 LogAddExp LogAddExp2=LogAddExp FmodTensor=Mod FmodScalar=Mod
     BitwiseAndScalar=BitwiseAnd BitwiseOrScalar=BitwiseOr BitwiseXorScalar=BitwiseXor BitwiseOrTensor=BitwiseOr
     BitwiseXorTensor=BitwiseXor XLogYScalarOther=Xlogy XLogYScalarSelf=Xlogy InplaceAddsExt=Add InplaceSubScalar=Sub
     InplaceMuls=Mul InplaceDivs=RealDiv InplaceDivMod=FloorDiv InplaceDivMods=FloorDiv InplaceFloorDivide=FloorDiv
     InplaceFloorDivides=FloorDiv InplaceRemainderTensorTensor=FloorMod InplaceRemainderTensorScalar=FloorMod
+mindspore | elementwise (x y z) | LerpScalar=Lerp MaskedFillScalar=MaskedFill
 mindspore | elementwise (x y z) | AddcdivExt=Addcdiv AddcmulExt=Addcmul InplaceClampScalar=ClipByValueV2
     InplaceClampTensor=ClipByValueV2 InplaceMaskedFillScalar=MaskedFill InplaceMaskedFillTensor=MaskedFill
 mindspore | elementwise (dy x) | GeluGradExt=GeluGradV2*24 EluGradExt=EluGradV2 HardtanhGrad LogSigmoidGrad
@@ -137,9 +142,10 @@ tf | one_hot (index) | OneHot=OneHotD
 
 mindspore | move (x) | Transpose StridedSlice=StridedSliceD Slice SliceExt=Slice ReverseV2 Contiguous=AsStrided
     Copy=TensorMove TensorMove Clone=TensorMove ViewCopy InplaceCopy=TensorMove
-mindspore | gather (x index) | Index Gather=GatherV2 GatherNd Take=GatherV2
+mindspore | gather (x index) | InnerIndex=Index Index Gather=GatherV2 GatherNd Take=GatherV2
 mindspore | gather (index x) | Embedding=GatherV2
 mindspore | gather (x . index) | GatherD=GatherElements IndexSelect=GatherV2
+mindspore | grow (x) | ExtractImagePatches
 mindspore | grow (x) | RepeatInterleaveInt=RepeatInterleave RepeatInterleaveTensor=RepeatInterleave ConstantPadND=PadV3
     ReflectionPad1D=MirrorPad ReflectionPad2D=MirrorPad ReflectionPad3D=MirrorPad ReplicationPad1D=PadV3
     ReplicationPad2D=PadV3 ReplicationPad3D=PadV3 DiagExt=Diag Im2ColExt=Im2col

@@ -131,6 +131,19 @@ def grouped_product(call: OperatorCall) -> KernelPlan | None:
     return call.plan(call.cube_kernel(call.binding.kernel, call.tensors(), outputs, flops=flops, tiles=tiles))
 
 
+def expert_products(call: OperatorCall) -> KernelPlan | None:
+    """``x first second``: two products of rows with matrices of their expert, which hold what each sums over."""
+    x, weights = call.tensor("x"), [call.tensor("first"), call.tensor("second")]
+    outputs = [out for out in call.outputs if out.elements]
+    if x is None or not outputs or any(weight is None or len(weight.shape) < 2 for weight in weights):
+        return None
+    rows = x.elements // max(x.shape[-1], 1)
+    sides = [weight.shape[-2:] for weight in weights if weight is not None]
+    flops = sum(2 * rows * math.prod(side) for side in sides)
+    tiles = sum(output_tiles(rows, side[-1]) for side in sides)
+    return call.plan(call.cube_kernel(call.binding.kernel, call.tensors(), outputs, flops=flops, tiles=tiles))
+
+
 def vector(call: OperatorCall) -> KernelPlan | None:
     """``x``: one kernel that reads all and writes all, with the binding's operations for each element of ``x``."""
     x, outputs = call.tensor("x"), [out for out in call.outputs if out.elements]
