@@ -39,7 +39,7 @@ mindspore | vector (x) | MoeTokenPermuteGrad=MoeTokenUnpermute*1 InnerMoeTokenUn
     MoeTokenUnpermuteGrad*4 MoeGatingTopKSoftmax*8 MoeFinalizeRouting=MoeFinalizeRoutingV2*3
     MoeComputeExpertTokens*1 GroupTopk*6 FusedAddTopKDiv=MoeGatingTopK*10 TopKRouter*6
 
-mindspore | vector (x) | DynamicNTK*20 RotatedIou*200
+mindspore | vector (x) | DynamicNTK*20 RotatedIou*200 AdaptiveMaxPool3D=AdaptiveMaxPool3d*2
 mindspore | vector (x) | QuantV2=AscendQuantV2*4 DynamicQuantExt=DynamicQuant*5 DequantSwigluQuant*18
 
 mindspore | vector (x) | CrossEntropyLoss*8 CrossEntropyLossGrad*6 MultilabelMarginLossGrad=MultilabelMarginLossGrad*6

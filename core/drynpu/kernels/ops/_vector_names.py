@@ -142,7 +142,7 @@ tf | one_hot (index) | OneHot=OneHotD
 
 mindspore | move (x) | Transpose StridedSlice=StridedSliceD Slice SliceExt=Slice ReverseV2 Contiguous=AsStrided
     Copy=TensorMove TensorMove Clone=TensorMove ViewCopy InplaceCopy=TensorMove
-mindspore | gather (x index) | InnerIndex=Index Index Gather=GatherV2 GatherNd Take=GatherV2
+mindspore | gather (x index) | InnerIndex=Index EmbeddingLookup=GatherV2 Index Gather=GatherV2 GatherNd Take=GatherV2
 mindspore | gather (index x) | Embedding=GatherV2
 mindspore | gather (x . index) | GatherD=GatherElements IndexSelect=GatherV2
 mindspore | grow (x) | ExtractImagePatches
