@@ -28,7 +28,7 @@ from drynpu.kernels._elements import element_operations
 from drynpu.kernels._estimate import Estimate, estimate
 from drynpu.kernels._families import family_of
 from drynpu.kernels._fitting import Measured, calibration_document, fit, predicted_us
-from drynpu.kernels._jitter import draw, jitter, occurrences
+from drynpu.kernels._jitter import draw_quantiles, jitter, occurrences
 from drynpu.kernels._joining import concatenate, merge_equal, used_entries
 from drynpu.kernels._nodes import (
     NodeCall,
@@ -125,7 +125,7 @@ __all__ = [
     "counter_group",
     "counter_values",
     "described_kernel",
-    "draw",
+    "draw_quantiles",
     "element_operations",
     "estimate",
     "event_codes",

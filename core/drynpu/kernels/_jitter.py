@@ -71,7 +71,7 @@ def jitter(
     return _exp(sigma[kernel_index] * _normal(_states(identity[kernel_index], occurrence, seed)))
 
 
-def draw(
+def draw_quantiles(
     quantiles: Sequence[float], kernel_index: Integers, occurrence: Integers, seed: int, kernels: Sequence[KernelSpec]
 ) -> F64:
     """

@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from drynpu.arrays import F64, I64, Bools
 from drynpu.device import Dispatches, HostCosts, Launches, LaunchMode, StreamTimes, closing_order, schedule_streams
-from drynpu.kernels import CostTable, TaskType, draw, jitter, occurrences, task_type_on
+from drynpu.kernels import CostTable, TaskType, draw_quantiles, jitter, occurrences, task_type_on
 from drynpu.options import Clock
 from drynpu.platforms import Chip
 from drynpu.simulate._graph_nodes import launched_by_device
@@ -188,7 +188,7 @@ def _tail_ticks(lowered: LoweredLaunches, occurrence: I64, chip: Chip, seed: int
     if not chip.platform.l2_read_us:
         return np.zeros(len(occurrence), np.int64)
     read = np.array([kernel.task_type in _READ_TYPES for kernel in lowered.kernels] or [False])[lowered.launch_kernel]
-    rest_us = draw(chip.platform.l2_read_us, lowered.launch_kernel, occurrence, seed, lowered.kernels)
+    rest_us = draw_quantiles(chip.platform.l2_read_us, lowered.launch_kernel, occurrence, seed, lowered.kernels)
     return np.where(read, np.ceil(rest_us * 1000 / chip.tick_ns), 0).astype(np.int64)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drynpu.kernels import KernelSpec, TaskType, draw, jitter, occurrences
+from drynpu.kernels import KernelSpec, TaskType, draw_quantiles, jitter, occurrences
 
 LONG, SHORT = 50_000.0, 1_500.0
 PINNED = ["0x3ff051e68aee38a5", "0x3fef9c11cb236e2c"]
@@ -71,18 +71,18 @@ def test_occurrences_count_earlier_launches_of_the_same_kernel() -> None:
 def test_draws_have_the_distribution_of_their_quantiles() -> None:
     quantiles = (87.0, 88.0, 95.0)  # half of them lie below 88
     index = np.zeros(20_000, np.int64)
-    values = draw(quantiles, index, np.arange(20_000), 3, kernels("a"))
+    values = draw_quantiles(quantiles, index, np.arange(20_000), 3, kernels("a"))
     assert np.quantile(values, [0.25, 0.5, 0.75]) == pytest.approx([87.5, 88.0, 91.5], abs=0.1)
     assert 87.0 <= values.min() < values.max() <= 95.0
-    again = draw(quantiles, index, np.arange(20_000), 3, kernels("a"))
+    again = draw_quantiles(quantiles, index, np.arange(20_000), 3, kernels("a"))
     assert values.tobytes() == again.tobytes()
     noise = jitter(index, np.arange(20_000), np.array([LONG]), 3, kernels("a"))
     assert abs(np.corrcoef(values, noise)[0, 1]) < 0.03
 
 
 def test_draws_follow_the_kernel_and_not_its_index() -> None:
-    first = draw((0.0, 1.0), np.array([0, 1]), np.zeros(2, int), 9, kernels("x", "y"))
-    second = draw((0.0, 1.0), np.array([0, 1]), np.zeros(2, int), 9, kernels("y", "x"))
+    first = draw_quantiles((0.0, 1.0), np.array([0, 1]), np.zeros(2, int), 9, kernels("x", "y"))
+    second = draw_quantiles((0.0, 1.0), np.array([0, 1]), np.zeros(2, int), 9, kernels("y", "x"))
     assert first.tolist() == second[::-1].tolist()
     assert len(set(first.tolist())) == 2
-    assert draw((0.0, 1.0), np.empty(0, np.int64), np.empty(0, np.int64), 9, ()).tolist() == []
+    assert draw_quantiles((0.0, 1.0), np.empty(0, np.int64), np.empty(0, np.int64), 9, ()).tolist() == []
