@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -163,6 +165,21 @@ def test_views_launch_nothing_nor_do_casts_to_the_same_type():
     assert kernels("Cast", [f32(4), None], [f32(4)]) == ()
     assert one("Cast", [f32(4), None], [TensorDesc((4,), "FLOAT16")]).op_type == "Cast"
     assert kernels("Add", [f32(0, 4), f32(0, 4)]) == ()
+
+
+@pytest.mark.parametrize("primitive", ["PyExecute", "ShapeCalc", "TensorShape", "ScalarMul", "SequenceSlice"])
+def test_python_values_of_a_graph_launch_nothing(primitive):
+    plan = RULES[primitive](signature(primitive, [f32(5, 3), None], [TensorDesc((2,), "INT64")]))
+    assert (plan.kernels, plan.mapped) == ((), True)
+
+
+@pytest.mark.parametrize("primitive", ["Meshgrid", "SequenceConcat", "ConcatOffset", "Betainc", "ResizeBicubic"])
+def test_what_the_register_of_mindspore_has_for_the_ai_cpu_only_runs_there(primitive):
+    kernel = one(primitive, [f32(5), f32(7)], [f32(5, 7), f32(5, 7)])
+    assert (kernel.op_type, kernel.task_type) == (primitive, TaskType.AI_CPU)
+    assert (kernel.bytes_read, kernel.bytes_written) == (4 * (5 + 7), 2 * 4 * 35)
+    register = Path(str(find_spec("mindspore").origin)).parent / "ops/_op_impl/aicpu"
+    assert any(f'AiCPURegOp("{primitive}")' in file.read_text() for file in register.glob("*.py"))
 
 
 def test_double_is_no_business_of_the_ai_core():

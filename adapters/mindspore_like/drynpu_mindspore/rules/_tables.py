@@ -19,6 +19,15 @@ Load UpdateState Depend MakeTuple TupleGetItem Return Identity StopGradient Part
 TupleToTensor ScalarToTensor TensorToTuple TensorToScalar RealMakeTuple RealTupleGetItem InitDataSetQueue GetNext
 Generator MoveTo Empty EmptyLike NewEmpty AShardIdentity
 """
+# Python values of a graph (numbers, tuples, shapes, calls of Python): the host computes them between launches. Those
+# that MindSpore's register of AI CPU kernels has as well (SequenceAdd, SequenceConcat) stand below.
+_HOST: Final = """
+PyExecute ShapeCalc BoolNot ScalarAdd ScalarBool ScalarCast ScalarDiv ScalarEq ScalarFloorDiv ScalarGe ScalarGt ScalarLe
+ScalarLog ScalarLt ScalarMax ScalarMin ScalarMod ScalarMul ScalarPow ScalarSub ScalarUadd ScalarUsub InSequence
+ListAppend ListAppendAndInsertGrad ListInsert ListToTensor TensorToList SequenceCount SequenceIndex SequenceMax
+SequenceMin SequenceMul SequenceSlice SequenceSliceGrad SequenceSliceSetItem SequenceUnstack SequenceZerosLike
+ShapeMulGrad DynamicBroadcastGradientArgs
+"""
 # The recording makes rows of communication of them, which are no kernels of a core.
 _COMMUNICATION: Final = """
 AllGather AllReduce Broadcast ReduceScatter DistCommAllGather DistCommAllGatherIntoTensor DistCommAllReduce
@@ -26,7 +35,7 @@ DistCommBroadcast DistCommReduce DistCommReduceScatterTensor DistCommAllGatherIn
 DistCommAllToAllVSingle DistCommBarrier DistCommBatchIsendIrecv DistCommGather DistCommGatherIntoTensor DistCommIrecv
 DistCommIsend DistCommReduceScatter DistCommReduceScatterTensorUneven DistCommScatter DistCommScatterTensor
 """
-NOTHING: Final = frozenset(f"{_SHAPES} {_VIEWS} {_GRAPH} {_COMMUNICATION}".split())
+NOTHING: Final = frozenset(f"{_SHAPES} {_VIEWS} {_GRAPH} {_HOST} {_COMMUNICATION}".split())
 _AI_CPU: Final = """
 UniformReal UniformInt StandardNormal StandardLaplace Gamma Poisson Multinomial RandomChoiceWithMask RandpermV2
 RandomShuffle TruncatedNormal Unique UniqueWithPad Where NonZero Bincount MatrixDiagV3 MatrixDiagPartV3 MatrixInverse
@@ -41,6 +50,9 @@ MultilabelMarginLoss TriangularSolve LinalgQr Unique2 UniqueDim Bucketize Randpe
 MultinomialExt
 TopPRouter GenerateEodMaskV2 InsertGemV2InBackward InnerNonZero InnerUnique
 UniqueConsecutive MaskedSelect TrilIndices TriuIndices FFTFreq RFFTFreq
+Meshgrid Angle BatchNormGradGrad Betainc ConcatOffset GridSampler3D GridSampler3DGrad LayerNormGradGrad LogitGrad
+MaximumGradGrad MinimumGradGrad ResizeBicubic ResizeBicubicGrad SequenceAdd SequenceAddN SequenceAddOffset
+SequenceConcat SequenceStack UpsampleNearest3D UpsampleNearest3DGrad UpsampleTrilinear3D UpsampleTrilinear3DGrad
 """
 # From Real on most are in MindSpore's own register of AI CPU kernels (mindspore/ops/_op_impl/aicpu of its package) and
 # have no kernel of a core in the operator library. Bessel functions, transforms and decompositions that are not in the
