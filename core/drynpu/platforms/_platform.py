@@ -64,6 +64,8 @@ class Platform:
     """Whether cube and vector cores are separate, so that counters carry ``aic_`` and ``aiv_``."""
     stars: bool = True
     """Whether tasks are scheduled by STARS: op_summary has ``Context ID`` and ``Mix Block Num``."""
+    compiles_constants: bool = False
+    """Whether the operator library has kernels with axes and sizes compiled in, whose types end in D."""
     unique_task_ids: bool = True
     """Whether task ids are unique in a run; else a run with iterations is exported graph by graph."""
     native_writer: bool = False

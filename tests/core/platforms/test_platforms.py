@@ -62,6 +62,11 @@ def test_the_stars_scheduler_is_on_5_7_8_11_15_and_16() -> None:
     assert numbers(False, "stars") == {"0", "1", "2", "3", "4"}
 
 
+def test_kernels_with_constants_compiled_in_are_those_of_the_first_generation() -> None:
+    """device_and_cost_model.md 4.3; genuine kernels of the A2 (4.1) have no D."""
+    assert numbers(True, "compiles_constants") == {"0", "1", "2", "3", "4"}
+
+
 def test_cores_are_split_on_5_15_and_16() -> None:
     """cann_msprof.md 7.5.1, "cube 8 + vector 8" and "10 + 10"; unprefixed elsewhere."""
     assert numbers(True, "split") == {"5", "15", "16"}

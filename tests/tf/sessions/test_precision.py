@@ -95,7 +95,7 @@ def test_images_are_reduced_and_statistics_are_not(run: Any) -> None:
     assert len(updates) == 3
     # The filter's gradient is float32 as it comes, so nothing is converted before its update.
     names = [row["OP Type"] for row in step(run, "image")]
-    assert names[names.index("Conv2DBackpropFilterD") + 1] != "Cast"
+    assert names[names.index("Conv2DBackpropFilter") + 1] != "Cast"
 
 
 def test_reduced_products_take_less_time(run: Any) -> None:

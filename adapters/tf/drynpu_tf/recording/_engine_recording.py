@@ -17,7 +17,7 @@ from drynpu.recorder import SAVE_INTERVAL_NS, Planner, Recorder, framework_plan
 from drynpu.simulate import Recording
 from drynpu_tf.ranks import RANKS, rank_count, rank_number
 from drynpu_tf.recording._timeline import GraphExecution, Part, Progress, Timeline, join, node_plans
-from drynpu_tf.rules import FALLBACKS
+from drynpu_tf.rules import FALLBACKS, without_constants
 
 _FRAMEWORK = "tensorflow"
 
@@ -84,6 +84,12 @@ class EngineRecording:
         """Whether the chip has cube and vector cores apart."""
         return self._recorder.chip.split
 
+    def _make_plan(self) -> Planner:
+        """Return what maps operators to kernels of the chip's library."""
+        plan = framework_plan(_FRAMEWORK, FALLBACKS)
+        compiles_constants = self._recorder.chip.platform.compiles_constants
+        return node_plans(plan if compiles_constants else without_constants(plan))
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What was requested and is not written, one readable line each; empty before :meth:`close`."""
@@ -106,7 +112,7 @@ class EngineRecording:
         self._saved_ns = now_ns
         self._recorder.save(
             lambda: {self.device_id: self._saved_part(now_ns)},
-            lambda: node_plans(framework_plan(_FRAMEWORK, FALLBACKS)),
+            self._make_plan,
             self.directory,
             warn=say,
             **_fields(),
@@ -117,7 +123,7 @@ class EngineRecording:
         for source in tuple(self._sources):
             source()
         begin, self._saved = self._saved, len(self._parts)
-        plan = node_plans(framework_plan(_FRAMEWORK, FALLBACKS))
+        plan = self._make_plan()
         return self._recording(join(self._parts[begin : self._saved], plan, self._progress), end_ns)
 
     def _recording(self, timeline: Timeline, end_ns: int) -> Recording:
@@ -155,7 +161,7 @@ class EngineRecording:
             with RANKS.end_recording(()):
                 return None
         end_ns = recorder.end_ns()
-        plan = node_plans(framework_plan(_FRAMEWORK, FALLBACKS))
+        plan = self._make_plan()
         timeline = join(self._parts, plan)
         recording = evolve(self._recording(timeline, end_ns), host_samples=recorder.host_samples)
         self._write(recording, timeline, plan)

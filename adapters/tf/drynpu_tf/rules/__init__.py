@@ -14,6 +14,7 @@ from typing import Final
 
 from drynpu.kernels import Rule, bind, framed, join_rules, ops
 from drynpu_tf.rules._call import TfCall, unary_chain
+from drynpu_tf.rules._constants import without_constants
 from drynpu_tf.rules._graph import GraphNode, compile_graph
 from drynpu_tf.rules._placement import is_call, pattern_rule, placement_rules
 from drynpu_tf.rules._precision import Precision, read_precision
@@ -32,6 +33,7 @@ __all__ = [
     "is_call",
     "read_precision",
     "tensor_desc",
+    "without_constants",
 ]
 
 
