@@ -17,7 +17,7 @@ HCCL_DTYPES = (
 )  # fmt: skip
 """ENUM_HCCL_DATA_TYPE (torch_npu_profiler.md 4.16)."""
 
-COLLECTIVE_COLUMNS = ("device_id", "start_ns", "duration_ns", "node", "collective", "model_id")
+COLLECTIVE_COLUMNS = ("device_id", "start_ns", "duration_ns", "node", "collective", "model_id", "execution")
 """What has to be known of the tasks of communication operators."""
 
 _RELAY, _RETRY = 1, 2
@@ -35,14 +35,15 @@ def communication_ops(tasks: pl.DataFrame, host: HostSide) -> pl.DataFrame:
     Return one row per communication operator that put *tasks* on a device: from its first start to its last end.
 
     An operator is the node call around the communication calls of its tasks; calls without one are operators of
-    their own. Its name is ``<item>_<end of the group>_<number in the group>_<execution>``, counted in order of
-    start (Ascend/msprof, hccl_calculator); an item that ends in a number is such a name already.
+    their own. One in a loaded graph has a row for each execution. Its name is ``<item>_<end of the group>_<number in
+    the group>_<execution>``, counted in order of start (Ascend/msprof, hccl_calculator); an item that ends in a number
+    is such a name already.
     """
     if tasks.is_empty():
         return empty(COMMUNICATION_OPS)
     ran = (
         tasks.with_columns(pl.when(pl.col("node") >= 0).then("node").otherwise("collective").alias("of"))
-        .group_by("device_id", "of", maintain_order=True)
+        .group_by("device_id", "of", "execution", maintain_order=True)
         .agg(
             pl.col("start_ns").min(),
             (pl.col("start_ns") + pl.col("duration_ns")).max().alias("end_ns"),
@@ -62,6 +63,10 @@ def communication_ops(tasks: pl.DataFrame, host: HostSide) -> pl.DataFrame:
             (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"),
             pl.col("group", "algorithm", "dtype").fill_null(""),
         )
+        # All executions of an operator have its number.
+        .with_columns((pl.int_range(pl.len()).over("device_id", "of") == 0).alias("first"))
+        .with_columns(pl.col("first").cast(pl.Int64).cum_sum().over("device_id", "group").alias("number"))
+        .with_columns(pl.col("number").first().over("device_id", "of"))
         .with_columns(_name())
         .with_columns(pl.col("op_type").str.replace(r"_\w{0,3}_\d+_\d+$", ""))
         .select(pl.col(name).cast(dtype) for name, dtype in COMMUNICATION_OPS.items())
@@ -69,9 +74,9 @@ def communication_ops(tasks: pl.DataFrame, host: HostSide) -> pl.DataFrame:
 
 
 def _name() -> pl.Expr:
-    number = pl.int_range(pl.len()).over("device_id", "group").cast(pl.String)
+    number, execution = (pl.col("number") - 1).cast(pl.String), (pl.col("execution") + 1).cast(pl.String)
     whole = pl.concat_str(
-        ["op_type", pl.lit("_"), pl.col("group").str.tail(_SUFFIX), pl.lit("_"), number, pl.lit("_1")]
+        ["op_type", pl.lit("_"), pl.col("group").str.tail(_SUFFIX), pl.lit("_"), number, pl.lit("_"), execution]
     )
     return pl.when(pl.col("op_type").str.contains(r"\d$")).then("op_type").otherwise(whole).alias("name")
 

@@ -84,6 +84,18 @@ class Launches:
 
         return in_parts(find, len(key))
 
+    def alone(self, key: I64) -> I64:
+        """Return the only launch with each key, -1 where there is none or several."""
+        distinct = np.unique(key)
+        if not len(self.key) or not len(distinct):
+            return np.full(len(key), -1, np.int64)
+        place = np.minimum(np.searchsorted(distinct, self.key), len(distinct) - 1)
+        wanted = np.flatnonzero(distinct[place] == self.key)
+        count, row = np.zeros(len(distinct), np.int64), np.full(len(distinct), -1, np.int64)
+        np.add.at(count, place[wanted], 1)
+        row[place[wanted]] = wanted
+        return np.asarray(np.where(count == 1, row, -1)[np.searchsorted(distinct, key)], np.int64)
+
 
 def launch_records(track: Records) -> Records:
     """Return the task_track records of work: what keeps a stream, and flips of its ids, runs nothing."""

@@ -10,13 +10,14 @@ import numpy.typing as npt
 import polars as pl
 from attrs import evolve
 
-from drynpu.arrays import I64, Bools
+from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.tasks.facts_schedulers import MIXED_CONTEXT, SqeType
 from drynpu.raw import HostLevel
 from drynpu.tables._column_file import Spool
 from drynpu.tables._columns import in_parts
 from drynpu.tables._communication import COLLECTIVE_COLUMNS, communication_ops
 from drynpu.tables._device import Counters, DeviceTasks
+from drynpu.tables._executions import find_executions
 from drynpu.tables._launches import Launches, launch_key
 from drynpu.tables._pmu import Measured, counter_columns
 from drynpu.tables._schemas import KERNELS, NO_CONTEXT, NO_MODEL, TASKS
@@ -46,8 +47,9 @@ def build_tasks(host: HostSide, devices: Sequence[DeviceWork]) -> tuple[Stored, 
     """
     Return the tables TASKS, KERNELS (with counter columns where measured) and COMMUNICATION_OPS.
 
-    A device task belongs to the task_track record with its device, stream, task id and occurrence; the record
-    lies inside a runtime API, that inside a node API ``launch`` whose item is the operator (cann_msprof.md 7.5).
+    A device task belongs to the task_track record with its device, stream, task id and occurrence, or to the only one
+    there is (`find_executions`); the record lies inside a runtime API, that inside a node API ``launch`` whose item is
+    the operator (cann_msprof.md 7.5).
     """
     copies = _copies(host)
     tasks, kernels, collectives = Gathered(TASKS), Gathered(_COUNTED_KERNELS), []
@@ -70,7 +72,7 @@ _RAN = pl.Schema(
     dict.fromkeys(
         (
             *("device_id", "stream_id", "task_id", "batch_id", "context_id", "sqe", "start_ns", "duration_ns"),
-            *("launch", "op_start_ns", "op_duration_ns", "counters"),
+            *("launch", "execution", "op_start_ns", "op_duration_ns", "counters"),
         ),
         pl.Int64,
     )
@@ -85,14 +87,22 @@ def _ran_parts(devices: Sequence[DeviceWork]) -> Iterator[pl.DataFrame]:
         yield from work.ran.ordered("start_ns").slices()
 
 
-def device_work(side: DeviceSide, tasks: DeviceTasks, counters: Counters, launched: Launches) -> DeviceWork:
-    """Return what ran on a device, with the row of each task's launch; the arrays of tasks are not kept."""
-    ran = _ran(side, tasks, counters, launched)
+def device_work(
+    side: DeviceSide, tasks: DeviceTasks, counters: Counters, launched: Launches, flips: Callable[[], Records]
+) -> DeviceWork:
+    """
+    Return what ran on a device, with the row of each task's launch; the arrays of tasks are not kept.
+
+    *flips* returns the ts_track_flip records of the device.
+    """
+    ran = _ran(side, tasks, counters, launched, flips)
     nothing = np.zeros(0, np.int64)
     return DeviceWork(side=side, ran=ran, counters=evolve(counters, start_tick=nothing, end_tick=nothing))
 
 
-def _ran(side: DeviceSide, tasks: DeviceTasks, counters: Counters, launched: Launches) -> Stored:
+def _ran(
+    side: DeviceSide, tasks: DeviceTasks, counters: Counters, launched: Launches, flips: Callable[[], Records]
+) -> Stored:
     count = len(tasks.start_tick)
     to_unix = side.clock.tick_to_unix
     start = in_parts(lambda rows: to_unix(tasks.start_tick[rows]), count)
@@ -107,7 +117,7 @@ def _ran(side: DeviceSide, tasks: DeviceTasks, counters: Counters, launched: Lau
     device_id = np.full(count, side.device_id, np.int64)
     key = launch_key(device_id, tasks.stream_id, tasks.task_id)
     del device_id
-    launch = launched.rows(key, tasks.ordinal)
+    executions = find_executions(launched, tasks, key, side.facts.platform, flips)
     del key
 
     def op(ticks: I64, otherwise_ns: I64, rows: slice) -> I64:
@@ -126,12 +136,13 @@ def _ran(side: DeviceSide, tasks: DeviceTasks, counters: Counters, launched: Lau
         "device_id": lambda: side.device_id,
         "stream_id": lambda: tasks.stream_id,
         "task_id": lambda: tasks.task_id,
-        "batch_id": lambda: tasks.batch_id,
+        "batch_id": lambda: executions.batch_id,
         "context_id": lambda: context,
         "sqe": lambda: tasks.sqe_type,
         "start_ns": lambda: start,
         "duration_ns": lambda: end - start,
-        "launch": lambda: launch,
+        "launch": lambda: executions.launch,
+        "execution": lambda: executions.execution,
         "op_start_ns": lambda: in_parts(op_start, count),
         "op_duration_ns": lambda: in_parts(op_duration, count),
         "counters": lambda: np.where(counters.measured, np.arange(count, dtype=np.int64), -1),

@@ -35,6 +35,7 @@ T0 = BEGIN_US * 1000
 TYPES = {
     (HostLevel.ACL.value, 1): "aclnnAddmm",
     (HostLevel.MODEL.value, 9): "ModelExecute",
+    (HostLevel.MODEL.value, 2): "ModelLoad",
     (HostLevel.NODE.value, 5): "launch",
     (HostLevel.COMMUNICATION.value, 3): "AllReduce",
     (HostLevel.RUNTIME.value, 1000): "KernelLaunchWithHandleV2",

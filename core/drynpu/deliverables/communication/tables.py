@@ -63,12 +63,14 @@ def load(context: LoadContext) -> Mapping[str, pl.DataFrame]:
         return {}
     calls = context.calls("communication")
     described = _described(context, records).with_columns(pl.Series("call", _call(context, calls, records)))
+    described = described.with_row_index("record")
     launched = _launched(context, calls)
     found = described.filter(pl.col("call") >= 0).join(launched, on="call", how="inner", maintain_order="left")
     key = ["device_id", "stream_id", "task_id", "batch_id"]
     ran = context.tasks.select(*key, "start_ns", "duration_ns", "connection_id", "model_id")
     tasks = found.join(ran, on=key, how="inner", maintain_order="left")
-    lost = len(records) - tasks.height
+    # In a loaded graph a record describes a task for each execution.
+    lost = len(records) - tasks["record"].n_unique()
     if lost:
         context.notes.append(f"{lost} of {len(records)} communication tasks have no device task and were left out")
     tasks = tasks.sort("device_id", "connection_id", "plane_id", "start_ns", maintain_order=True)

@@ -18,6 +18,7 @@ from drynpu.deliverables.counters.facts import AICORE, AICORE_TS, FFTS_PROFILE, 
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import record_kinds
+from drynpu.deliverables.tasks.facts_schedulers import TS_TRACK_FLIP
 from drynpu.kernels import counter_group
 from drynpu.platforms import Platform, find_platform
 from drynpu.raw import ClockAnchors, HostLevel, ProfReader
@@ -210,7 +211,7 @@ def _device_work(reader: ProfReader, launched: Launches, device: int, metrics: s
         why = group if facts.complete else "clock or core number is unknown"
         notes.append(f"device {device}: {count[0]} counter record(s) give no columns: {why}")
     side = DeviceSide(device_id=device, clock=reader.anchors(device), facts=facts, metrics=name if known else "")
-    return device_work(side, tasks, counters, launched)
+    return device_work(side, tasks, counters, launched, lambda: reader.read(TS_TRACK_FLIP.name, device))
 
 
 def _counted(parts: Iterable[Records], count: list[int]) -> Iterator[Records]:
