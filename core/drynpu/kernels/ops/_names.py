@@ -124,7 +124,8 @@ tf | training_batch_norm (x! scale! offset! mean variance training=is_training) 
     FusedBatchNormV3=
 tf | batch_norm_gradient (dy! x! scale! mean variance training=is_training) | FusedBatchNormGrad= FusedBatchNormGradV2=
 tf | batch_norm_gradient (dy! x! scale! mean variance reserve training=is_training) | FusedBatchNormGradV3=
-tf | normalisation (x) | LRN*8
+tf | normalisation (x) | LRN*8 LayerNorm*8
+tf | layer_norm (x! scale! offset!) | LayerNormV3
 tf | normalisation (dy x y) | LRNGrad*14
 
 mindspore | softmax (x) | Softmax=SoftmaxV2 LogSoftmax=LogSoftmaxV2 LogSoftmaxExt=LogSoftmaxV2
