@@ -54,11 +54,11 @@ class _Norm:
         mean, _, variance, *_, last = self.parts
         makers = (last, mean, variance)
         places, tensors = zip(*self.inputs, strict=True)
-        made = [op.call.output() for op in makers]
+        results = [op.call.output() for op in makers]
         return GraphOperator(
             places,
             tuple(op.outputs[0] for op in makers),
-            node_signature(kind, tensors, made, {}, node=last.name),
+            node_signature(kind, tensors, results, {}, node=last.name),
             tuple(sorted(number for op in self.parts for number in op.members)),
         )
 
@@ -74,11 +74,11 @@ class _Graph:
     def find(self, last: GraphOperator) -> _Norm | None:
         """Return the layer norm that ends at *last*."""
         for scaled, shifted in self._pairs(last, *_ADDITIONS):
-            shift = self._made(shifted, "Sub")
+            shift = self._maker(shifted, "Sub")
             if shift is None:
                 continue
-            moved = self._made(shift.inputs[1], "Mul")
-            scale = self._made(scaled, "Mul")
+            moved = self._maker(shift.inputs[1], "Mul")
+            scale = self._maker(scaled, "Mul")
             if moved is None or scale is None:
                 continue
             for x, factor in self._pairs(scale, "Mul"):
@@ -91,17 +91,17 @@ class _Graph:
         self, x: Place, factor: Place, moved: GraphOperator, behind: tuple[GraphOperator, ...], offset: Place
     ) -> _Norm | None:
         """Return the layer norm of *x* whose *factor* scales x and, in *moved*, the mean."""
-        product = self._made(factor, "Mul")
+        product = self._maker(factor, "Mul")
         means = [place for place, other in self._pairs(moved, "Mul") if other == factor]
-        mean = self._made(means[0], "Mean") if means else None
+        mean = self._maker(means[0], "Mean") if means else None
         if product is None or mean is None or mean.inputs[0] != x:
             return None
         for root, gamma in self._pairs(product, "Mul"):
-            inverse = self._made(root, "Rsqrt")
-            total = self._made(inverse.inputs[0], *_ADDITIONS) if inverse is not None else None
+            inverse = self._maker(root, "Rsqrt")
+            total = self._maker(inverse.inputs[0], *_ADDITIONS) if inverse is not None else None
             for spread, epsilon in self._pairs(total, *_ADDITIONS):
-                variance = self._made(spread, "Mean")
-                square = self._made(variance.inputs[0], "SquaredDifference") if variance is not None else None
+                variance = self._maker(spread, "Mean")
+                square = self._maker(variance.inputs[0], "SquaredDifference") if variance is not None else None
                 if square is None or set(square.inputs) != {x, mean.outputs[0]} or epsilon[0] not in self.known:
                     continue
                 parts = (mean, square, variance, total, inverse, product, moved, *behind)
@@ -132,10 +132,10 @@ class _Graph:
 
     def _tensor(self, place: Place, parts: Sequence[GraphOperator]) -> TensorDesc | None:
         """Return what an operator among *parts* knows of a tensor that it takes."""
-        found = (part.call.tensor(i) for part in parts for i, taken in enumerate(part.inputs) if taken == place)
+        found = (part.call.tensor(i) for part in parts for i, source in enumerate(part.inputs) if source == place)
         return next((tensor for tensor in found if tensor is not None), None)
 
-    def _made(self, place: Place, *kinds: str) -> GraphOperator | None:
+    def _maker(self, place: Place, *kinds: str) -> GraphOperator | None:
         """Return the operator that makes a tensor, if it is one of these."""
         maker = self.makers.get(place)
         return maker if maker is not None and maker.op_type in kinds else None
