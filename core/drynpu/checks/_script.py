@@ -15,6 +15,8 @@ from drynpu.options import Severity
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>[0-9]+)')
 _ERROR = re.compile(r"^(?P<kind>[A-Za-z_][\w.]*): (?P<text>.*)$")
 _TWO_DEVICES = "Expected all tensors to be on the same device"
+_CONTRIB = re.compile(r"module 'tensorflow\S*' has no attribute 'contrib'|tensorflow\.contrib'|has no tf\.contrib")
+"""What TensorFlow, Python and drynpu say of ``tf.contrib``."""
 _LIBRARIES = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 _RANK_VARIABLES = ("LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "'RANK'")
 _MOST = 300
@@ -49,6 +51,16 @@ def _failure(exit_code: int, said: str, place: Place | None) -> Mistake:
             evidence=said,
             fix='Move what is still on the host with .to("npu"): masks, positions, targets and constants are'
             " forgotten most.",
+            place=place,
+        )
+    if _CONTRIB.search(said):
+        return Mistake(
+            name="tensorflow-contrib",
+            level=Severity.ERROR,
+            title="TensorFlow 2 has no tf.contrib",
+            evidence=said,
+            fix="Take tf_slim for slim and layers, tf.nn.rnn_cell for rnn, tensorflow_addons for seq2seq. With"
+            " import tensorflow as tf, drynpu run --tf1 says where each part went.",
             place=place,
         )
     alone = any(name in said for name in _RANK_VARIABLES)

@@ -230,6 +230,22 @@ def test_a_failure_is_read_from_what_was_printed() -> None:
     assert mistake.evidence == "It ended with status 3."
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        "AttributeError: module 'tensorflow.compat.v1' has no attribute 'contrib'",
+        "AttributeError: module 'tensorflow' has no attribute 'contrib'. Did you mean: 'config'?",
+        "ModuleNotFoundError: No module named 'tensorflow.contrib'",
+        "ModuleNotFoundError: TensorFlow 2 has no tf.contrib. Where its parts went: tf.contrib.data: tf.data.",
+    ],
+)
+def test_what_is_in_place_of_tf_contrib_is_said(error: str) -> None:
+    (mistake,) = script_mistakes(1, "\n".join((*TRACEBACK.splitlines()[:-1], error)), [])
+    assert (mistake.name, mistake.place) == ("tensorflow-contrib", Place("/home/me/model.py", 12))
+    assert mistake.evidence == error
+    assert "tf_slim" in mistake.fix
+
+
 def test_a_failure_that_the_process_noted_wins() -> None:
     noted = Observation(pid=1, failure=ObservedFailure(text="ValueError: \x1b[31mred", place=PLACE))
     (mistake,) = script_mistakes(1, TRACEBACK, [noted])

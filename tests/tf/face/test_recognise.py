@@ -18,6 +18,12 @@ from drynpu_tf.face import only_in_v1
         ("import tensorflow.compat.v1 as tf\nfrom npu_bridge.npu_init import *\ntf.Session()", ()),
         ("import npu_bridge\nother.Session()", ()),
         ("import npu_bridge\nimport tensorflow as tf\ntf.Session(", ()),
+        ("import npu_bridge\nfrom tensorflow.contrib import slim", ("tensorflow.contrib",)),
+        ("import npu_bridge\nfrom tensorflow import contrib", ("tensorflow.contrib",)),
+        ("import npu_bridge\ndef f():\n    import tensorflow.contrib.rnn", ("tensorflow.contrib",)),
+        ("import npu_bridge\ntry:\n    import tensorflow.contrib.rnn\nexcept ImportError:\n    pass", ()),
+        ("import npu_bridge\nimport tensorflow.contributed", ()),
+        ("from tensorflow.contrib import slim", ()),
         ("", ()),
     ],
 )

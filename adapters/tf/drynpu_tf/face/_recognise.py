@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 _FACADE = "npu_bridge"
+_CONTRIB = "tensorflow.contrib"
 _STAR = "npu_bridge.npu_init"
 """``from npu_bridge.npu_init import *`` brings ``tf``."""
 
@@ -28,6 +29,8 @@ def only_in_v1(source: str) -> tuple[str, ...]:
     """
     Return the names (``tf.Session``) by which a script shows that it was written for TensorFlow 1, sorted.
 
+    An import of ``tensorflow.contrib`` shows it as well, unless the script is prepared for its failure.
+
     Empty for a script that does not import npu_bridge, that has no such name, or that Python cannot read. A script that
     imports ``tensorflow.compat.v1`` needs nothing and has none.
     """
@@ -44,16 +47,34 @@ def only_in_v1(source: str) -> tuple[str, ...]:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         if node.value.id in aliases and node.attr in _NAMES
     }
-    return tuple(sorted(found))
+    return tuple(sorted(found | set(_contrib_imports(tree))))
+
+
+def _contrib_imports(tree: ast.AST) -> Iterator[str]:
+    """Yield ``tensorflow.contrib`` for imports of it that no ``try`` surrounds."""
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Try):
+            continue
+        todo += ast.iter_child_nodes(node)
+        if any(f"{module}.".startswith(f"{_CONTRIB}.") for module in _imported_here(node)):
+            yield _CONTRIB
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
     """Yield the modules that a script imports."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield node.module or ""
+        yield from _imported_here(node)
+
+
+def _imported_here(node: ast.AST) -> Iterator[str]:
+    """Yield the modules that one statement imports, and for a package what may be a module of it."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.level == 0:
+        yield node.module or ""
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def _aliases(tree: ast.AST) -> Iterator[str]:
