@@ -29,11 +29,10 @@ constexpr int NOT_OPENED = -1, ABSENT = -2;
 inline thread_local int schedstat_file = NOT_OPENED;
 inline thread_local int64_t delay_known_ns = 0, delay_recording = -1, delay_looked_at = 0;
 
-// The thread that writes what was recorded, by the file of its counts and a number that changes with the thread. While it
-// waits for a processor it may hold Python's lock, for which the others wait then, and nothing counts that.
-inline std::atomic<uint64_t> watched{0};
+// The counts of the thread that writes what was recorded. While it waits for a processor it may hold Python's lock, for which
+// the others wait then, and nothing counts that.
+inline std::atomic<int> watched_file{NOT_OPENED};
 inline std::atomic<int64_t> watched_known_ns{-1};  // when some thread last asked; -1 where none did
-constexpr uint64_t FILE_BITS = 32, FILE_MASK = (uint64_t{1} << FILE_BITS) - 1;
 
 inline int open_counts() { return open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC); }
 
@@ -56,21 +55,26 @@ inline int64_t delay_ns() {
   return schedstat_file < 0 ? 0 : waited_in(schedstat_file);
 }
 
-// Makes this thread the one that is watched. The file of the one before stays open: others may be reading it.
+// Makes this thread the one that is watched. Its file takes the number of the one before, which others may be reading:
+// neither do they read a closed one, nor does each recording leave a file open.
 inline void watch_this_thread() {
   static thread_local bool is_watched = false;
   if (std::exchange(is_watched, true)) return;
   const int file = open_counts();
   if (file < 0) return;
+  int before = NOT_OPENED;
+  if (!watched_file.compare_exchange_strong(before, file)) {
+    dup3(file, before, O_CLOEXEC);
+    close(file);
+  }
   watched_known_ns = -1;
-  watched = ((watched.load() >> FILE_BITS) + 1) << FILE_BITS | static_cast<uint64_t>(file);
 }
 
 // Returns how long the watched thread waited since a thread last asked; 0 after it has ended.
 inline int64_t new_watched_delay() {
-  const uint64_t now = watched.load(std::memory_order_relaxed);
-  if (!now) return 0;
-  const int64_t total_ns = waited_in(static_cast<int>(now & FILE_MASK));
+  const int file = watched_file.load(std::memory_order_relaxed);
+  if (file < 0) return 0;
+  const int64_t total_ns = waited_in(file);
   const int64_t before_ns = watched_known_ns.exchange(total_ns);
   return before_ns < 0 || total_ns < before_ns ? 0 : total_ns - before_ns;
 }
@@ -105,7 +109,8 @@ inline int64_t first_delay_ns() {
 
 // A forked process has none of its parent's threads.
 inline void forget_threads() {
-  watched = 0;
+  const int file = watched_file.exchange(NOT_OPENED);
+  if (file >= 0) close(file);
   first_mutex = new std::mutex();  // another thread of the parent may have held it
   first_ns = new std::unordered_map<int64_t, int64_t>();
 }
