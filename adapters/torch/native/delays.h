@@ -1,9 +1,11 @@
 // How long a thread waited for a processor, which says more about the load of this machine than about the script.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -29,6 +31,16 @@ constexpr int NOT_OPENED = -1, ABSENT = -2;
 inline thread_local int schedstat_file = NOT_OPENED;
 inline thread_local int64_t delay_known_ns = 0, delay_recording = -1, delay_looked_at = 0;
 
+// What Linux counts of a thread: ns on a processor, ns ready to run without one, turns.
+struct Counts {
+  int64_t ran_ns = 0, waited_ns = 0, turns = 0;
+};
+inline thread_local Counts counts_before;  // when this thread last looked, at *looked_ns*, 0 if not in this recording
+inline thread_local int64_t looked_ns = 0;
+
+// A thread that waits for Python's lock wakes once in Python's interval of switching; one that sleeps wakes at the end.
+constexpr int64_t LOCK_TURN_NS = 5'000'000;
+
 // The counts of the thread that writes what was recorded. While it waits for a processor it may hold Python's lock, for which
 // the others wait then, and nothing counts that.
 inline std::atomic<int> watched_file{NOT_OPENED};
@@ -36,23 +48,22 @@ inline std::atomic<int64_t> watched_known_ns{-1};  // when some thread last aske
 
 inline int open_counts() { return open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC); }
 
-// Linux counts: ns on a processor, ns ready to run without one, turns.
-inline int64_t waited_in(int file) {
+inline Counts counts_in(int file) {
   char text[96];
   const ssize_t length = pread(file, text, sizeof(text) - 1, 0);
-  if (length <= 0) return 0;
+  if (length <= 0) return {};
   text[length] = 0;
   char* rest = nullptr;
-  std::strtoull(text, &rest, 10);
-  return static_cast<int64_t>(std::strtoull(rest, nullptr, 10));
+  const auto ran = std::strtoull(text, &rest, 10), waited = std::strtoull(rest, &rest, 10);
+  return {static_cast<int64_t>(ran), static_cast<int64_t>(waited), static_cast<int64_t>(std::strtoull(rest, nullptr, 10))};
 }
 
-inline int64_t delay_ns() {
+inline Counts counts_here() {
   if (schedstat_file == NOT_OPENED) {
     schedstat_file = open_counts();
     if (schedstat_file < 0) schedstat_file = ABSENT;
   }
-  return schedstat_file < 0 ? 0 : waited_in(schedstat_file);
+  return schedstat_file < 0 ? Counts() : counts_in(schedstat_file);
 }
 
 // Makes this thread the one that is watched. Its file takes the number of the one before, which others may be reading:
@@ -74,7 +85,7 @@ inline void watch_this_thread() {
 inline int64_t new_watched_delay() {
   const int file = watched_file.load(std::memory_order_relaxed);
   if (file < 0) return 0;
-  const int64_t total_ns = waited_in(file);
+  const int64_t total_ns = counts_in(file).waited_ns;
   const int64_t before_ns = watched_known_ns.exchange(total_ns);
   return before_ns < 0 || total_ns < before_ns ? 0 : total_ns - before_ns;
 }
@@ -91,7 +102,7 @@ inline void note_first_delays() {
       if (each->d_name[0] == '.') continue;
       const int file = openat(dirfd(threads), (std::string(each->d_name) + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC);
       if (file < 0) continue;
-      found[std::strtoll(each->d_name, nullptr, 10)] = waited_in(file);
+      found[std::strtoll(each->d_name, nullptr, 10)] = counts_in(file).waited_ns;
       close(file);
     }
     closedir(threads);
@@ -115,6 +126,21 @@ inline void forget_threads() {
   first_ns = new std::unordered_map<int64_t, int64_t>();
 }
 
+// Returns how long this thread can have waited for Python's lock since it last looked: it neither ran nor lacked a processor,
+// and woke as often as that takes.
+inline int64_t lock_wait_ns(const Counts& counts) {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t now_ns = now.tv_sec * 1'000'000'000 + now.tv_nsec;
+  const Counts before = std::exchange(counts_before, counts);
+  const int64_t since_ns = now_ns - std::exchange(looked_ns, now_ns);
+  if (since_ns == now_ns) return 0;
+  const int64_t blocked_ns = since_ns - (counts.ran_ns - before.ran_ns) - (counts.waited_ns - before.waited_ns);
+  // The last time it wakes it goes on. What is longer than its turns explain was sleep or the device, and so may be the rest.
+  const int64_t explained_ns = (counts.turns - before.turns - 1) * LOCK_TURN_NS;
+  return std::max<int64_t>(0, std::min(blocked_ns, explained_ns - std::max<int64_t>(0, blocked_ns - explained_ns)));
+}
+
 // Returns how long this thread waited since it last looked in this recording, 0 where that is next to nothing. *now* is in
 // ticks of the processor; it looks once in TICKS_BETWEEN, so that operators in between cost a comparison.
 inline int64_t new_delay(int64_t recording, int64_t now) {
@@ -123,10 +149,13 @@ inline int64_t new_delay(int64_t recording, int64_t now) {
   if (delay_recording != recording) {
     delay_known_ns = first_delay_ns();
     delay_recording = recording;
+    looked_ns = 0;
   }
-  const int64_t total_ns = delay_ns(), since_ns = total_ns - delay_known_ns + new_watched_delay();
+  const Counts counts = counts_here();
+  const int64_t watched_ns = std::min(new_watched_delay(), lock_wait_ns(counts));
+  const int64_t since_ns = counts.waited_ns - delay_known_ns + watched_ns;
   if (since_ns < LEAST_DELAY_NS) return 0;
-  delay_known_ns = total_ns;
+  delay_known_ns = counts.waited_ns;
   return since_ns;
 }
 
@@ -135,6 +164,7 @@ inline void forget_delays() {
   if (schedstat_file >= 0) close(schedstat_file);
   schedstat_file = NOT_OPENED;
   delay_recording = -1;
+  looked_ns = 0;
 }
 
 #else

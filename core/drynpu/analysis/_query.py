@@ -74,9 +74,8 @@ def _of_results(profile: Profile) -> pl.DataFrame:
 
 def _models(profile: Profile, device: int) -> list[tuple[str, str, str]]:
     """Return model, number of iterations and longest iterations of a device."""
-    launched = (
-        profile.compact("kernels", "device_id", "model_id").filter(pl.col("device_id") == device)["model_id"].unique()
-    )
+    kernels = profile.compact("kernels", "device_id", "model_id").filter(pl.col("device_id") == device)
+    launched = kernels["model_id"].unique().implode()
     ranked = (
         iteration_trace(profile)
         .filter(

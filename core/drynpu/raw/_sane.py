@@ -15,8 +15,9 @@ from drynpu.raw._record_kind import RecordKind
 _DAY_NS = 86_400 * 1_000_000_000
 _BEFORE_NS, _AFTER_NS = _DAY_NS, 366 * _DAY_NS
 """A collection lasts 30 days at most (cann_msprof.md 6.1, sys-period); clocks are read again within that time."""
-_HOST_TIMES = frozenset({"timestamp", "begin", "end", "start"})
-_TICKS = frozenset({"tick", "start_tick", "end_tick"})
+HOST_TIMES = frozenset({"timestamp", "begin", "end", "start"})
+TICKS = frozenset({"tick", "start_tick", "end_tick"})
+"""Fields of records that hold raw host times, and ticks of the device."""
 _IDS = {"index_id": 2**53, "model_id": 2**32 - 1, "life_start": 2**53, "life_end": 2**53}
 _MOST_BYTES = 2**53
 _MOST_COUNT = 2**62
@@ -82,9 +83,9 @@ def _fine(name: str, column: Records, entry: RecordKind, bounds: Bounds) -> Bool
         return np.asarray((column <= _IDS[name]) | (column == _EVENT_FLAG) & name.startswith("life"))
     if name.endswith("_bytes"):
         return np.asarray(column <= _MOST_BYTES)
-    if entry.side == "host" and name in _HOST_TIMES:
+    if entry.side == "host" and name in HOST_TIMES:
         return np.asarray(_within(column, bounds.host) | (column == _EVENT_FLAG))
-    if entry.side == "device" and name in _TICKS:
+    if entry.side == "device" and name in TICKS:
         return _within(column, bounds.ticks)
     if name.endswith(("_us", "_ns", "_tick", "cycles", "count", "index", "size", "timestamp")):
         return np.asarray(column <= _MOST_COUNT)

@@ -234,7 +234,7 @@ class Stored:
             first, last = 0, -1
         # Rows that stand close together are read as one stretch.
         part = self._slice(first, last - first + 1, names or self.schema)
-        if last - first + 1 == rows.len() and not rows.null_count() and rows.is_sorted():
+        if last - first + 1 == rows.len() and (rows.diff().fill_null(1) == 1).all() and not rows.null_count():
             return part
         place = rows.cast(pl.Int64) - first
         return evolve(part, numbers=pl.DataFrame([gathered(column, place) for column in part.numbers]))

@@ -69,6 +69,8 @@ def test_rows_are_taken_and_ordered() -> None:
     kept = table()
     gathered = kept.gather(pl.Series([1, None], dtype=pl.UInt32))
     assert gathered.rows() == [(2**60 + 1, "a", "x", -1, False), (None,) * 5]
+    # As many rows, in order, as the stretch from the first to the last has.
+    assert kept.gather(pl.Series([0, 0, 2]), "size")["size"].to_list() == [7, 7, None]
     assert kept.ordered("time_ns").frame()["size"].to_list() == [7, None, -1]
     both = kept.ordered("time_ns", "size", descending=(True, False))
     assert both.frame()["name"].to_list() == ["a", "b", "b"]

@@ -28,13 +28,13 @@ from drynpu.cluster.synth._warp import Warp
 from drynpu.deliverables.framework_torch import facts
 from drynpu.deliverables.registry import record_kinds, registered_groups
 from drynpu.platforms import find_platform
+from drynpu.products._product import FRAMEWORK_FOLDER
 from drynpu.raw import ClockAnchors, ProfReader, RecordKinds, TlvFile, read_flat, write_flat
 from drynpu.raw._controls import moment
 from drynpu.raw._files import DONE, make_directory, write_atomically, write_with_done
 from drynpu.raw._slices import PART_BYTES, find_slices
 
 _DICTIONARIES = ("hash_dic", "type_info_dic")
-_FRAMEWORK = "FRAMEWORK"
 _TLV = {
     "op_range": (facts.OP_RANGE, ("start", "end")),
     "op_mark": (facts.OP_MARK, ("time",)),
@@ -92,7 +92,7 @@ def find_raw(source: RankSource, work: Path) -> RawSource:
     for folder in (found[0] / "host", *(found[0] / f"device_{number}" for number in reader.device_ids)):
         files[folder.name], others = _files(folder / "data", kinds, sixth=sixth)
         left_out |= {_stem(name) for name in others}
-    framework = source.path / _FRAMEWORK
+    framework = source.path / FRAMEWORK_FOLDER
     for path in framework.iterdir() if framework.is_dir() else ():
         if path.suffix[1:] not in (*_TLV, *_FLAT, *_TIMELESS):
             left_out.add(path.name)
@@ -172,8 +172,8 @@ def write_raw_rank(
             for name, content in rewrite(slices, [kinds.record(name) for name in names], timeline, ids):
                 write_with_done(prof / folder / "data" / name, [content])
     if source.framework.is_dir():
-        make_directory(directory / _FRAMEWORK)
-        _write_framework(source.framework, directory / _FRAMEWORK, timeline)
+        make_directory(directory / FRAMEWORK_FOLDER)
+        _write_framework(source.framework, directory / FRAMEWORK_FOLDER, timeline)
 
 
 def _control(path: Path, prof: Path, plan: RankPlan, timeline: Timeline) -> bytes:

@@ -13,10 +13,9 @@ from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._warp import Warp
 from drynpu.deliverables.communication.facts import HCCL_INFO, HCCL_OP_INFO
 from drynpu.raw import ClockAnchors, RecordKind, RecordKinds
+from drynpu.raw._sane import HOST_TIMES, TICKS
 from drynpu.raw._slices import find_slices
 
-_HOST_TIMES = frozenset({"timestamp", "begin", "end", "start"})
-_TICKS = frozenset({"tick", "start_tick", "end_tick"})
 _POINTS = "points"
 """Field of the frequencies of cores: an array of ticks with values."""
 _OTHER_TIMES = ("_us", "_ns", "host_time")
@@ -88,7 +87,7 @@ def distinct_times(records: Records, names: Sequence[str]) -> I64:
 
 def host_time_names(kind: RecordKind) -> tuple[str, ...]:
     """Return the fields of a host record that hold times."""
-    return tuple(name for name in kind.dtype.names or () if name in _HOST_TIMES)
+    return tuple(name for name in kind.dtype.names or () if name in HOST_TIMES)
 
 
 @frozen(eq=False)
@@ -133,7 +132,7 @@ class GroupIds:
 def is_timed(kind: RecordKind) -> bool:
     """Return whether all times of a record are of the host's clock or of the device's counter."""
     names = kind.dtype.names or ()
-    known = _HOST_TIMES if kind.side == "host" else _TICKS
+    known = HOST_TIMES if kind.side == "host" else TICKS
     return not any(name not in known and name.endswith(_OTHER_TIMES) for name in names if name != _DURATION)
 
 
@@ -200,7 +199,7 @@ def _changed(data: Array, kinds: Sequence[RecordKind], timeline: Timeline, group
 
 def _move(records: Records, rows: Bools, kind: RecordKind, timeline: Timeline) -> None:
     host = kind.side == "host"
-    names = _HOST_TIMES if host else _TICKS
+    names = HOST_TIMES if host else TICKS
     for name in kind.dtype.names or ():
         if name in names:
             column = records[name]
