@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 _FACADE = "npu_bridge"
-_CONTRIB = "tensorflow.contrib"
+CONTRIB = "tensorflow.contrib"
 _STAR = "npu_bridge.npu_init"
 """``from npu_bridge.npu_init import *`` brings ``tf``."""
 
@@ -58,8 +58,8 @@ def _contrib_imports(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Try):
             continue
         todo += ast.iter_child_nodes(node)
-        if any(f"{module}.".startswith(f"{_CONTRIB}.") for module in _imported_here(node)):
-            yield _CONTRIB
+        if any(f"{module}.".startswith(f"{CONTRIB}.") for module in _imported_here(node)):
+            yield CONTRIB
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:

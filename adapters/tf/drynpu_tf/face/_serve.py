@@ -11,12 +11,11 @@ from typing import Any
 
 from drynpu import say
 from drynpu_tf.face._moved import restore_names
-from drynpu_tf.face._recognise import only_in_v1
+from drynpu_tf.face._recognise import CONTRIB, only_in_v1
 
 TF1_VARIABLE = "DRYNPU_TF1"
 """Set by ``drynpu run --tf1`` (1) and ``--no-tf1`` (0); not set, the text of the script decides."""
 
-_CONTRIB = "tensorflow.contrib"
 _SHOWN = 3
 """Names from the script that the message quotes: enough to see why, short enough for a line."""
 
@@ -115,7 +114,7 @@ class _NoContrib(MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
         """Raise for ``tensorflow.contrib``; leave everything else to others."""
         del path, target
-        if fullname == _CONTRIB:
+        if fullname == CONTRIB:
             raise ModuleNotFoundError(_gone(), name=fullname)
 
 
