@@ -73,17 +73,17 @@ def test_raw_records_give_the_kernels_of_the_texts(two_ranks: Path, tmp_path: Pa
 def test_collectives_in_raw_records_are_of_the_groups_of_the_copy(two_ranks: Path, tmp_path: Path) -> None:
     synthesise(find_cluster(two_ranks), tmp_path / "many", SynthOptions(6, raw=True))
     recorded = load_profile(directory_of(two_ranks, 1)).frame("communication_tasks")
-    made = load_profile(directory_of(tmp_path / "many", 5)).frame("communication_tasks")
-    assert made.height == recorded.height > 0
+    found = load_profile(directory_of(tmp_path / "many", 5)).frame("communication_tasks")
+    assert found.height == recorded.height > 0
     # Rank 1 of 2 in the group of all became rank 5 of 6.
     whole = recorded["src_rank"] == 1
-    assert set(made.filter(whole)["src_rank"]) == {5}
-    assert set(made.filter(whole)["dst_rank"]) <= {4, 5, 0xFFFF_FFFF}
+    assert set(found.filter(whole)["src_rank"]) == {5}
+    assert set(found.filter(whole)["dst_rank"]) <= {4, 5, 0xFFFF_FFFF}
     text = json.loads(
         (directory_of(tmp_path / "many", 5) / "ASCEND_PROFILER_OUTPUT" / "communication.json").read_text()
     )
     named = {name.rpartition("@")[2] for kinds in text.values() for names in kinds.values() for name in names}
-    assert set(made["group"]) == named - {"Total Op Info"}
+    assert set(found["group"]) == named - {"Total Op Info"}
 
 
 def test_databases_and_raw_records_agree_too(two_ranks: Path, tmp_path: Path) -> None:

@@ -18,16 +18,16 @@ def test_ordinals_count_earlier_rows_of_the_key() -> None:
 
 def test_rows_of_one_time_are_ordered_by_what_comes_next_and_else_keep_their_order() -> None:
     first, second = np.array([4, 1, 4, 1, 9, 4]), np.array([7, 5, 3, 5, 0, 7])
-    asked: list[list[int]] = []
+    looked_up: list[list[int]] = []
 
     def other(rows: np.ndarray) -> np.ndarray:
-        asked.append(sorted(rows.tolist()))
+        looked_up.append(sorted(rows.tolist()))
         return second[rows]
 
     found = order_by(first, other)
     assert found is not None
     assert found.tolist() == [1, 3, 2, 0, 5, 4]
-    assert asked == [[0, 1, 2, 3, 5]], "the row of a time of its own is not asked for"
+    assert looked_up == [[0, 1, 2, 3, 5]], "the row of a time of its own is not looked up"
     assert order_by(np.array([1, 2, 5]), other) is None
     assert order_by(np.array([1, 1, 5]), lambda rows: np.array([0, 1, 2])[rows]) is None
     swapped = order_by(np.array([1, 1, 5]), lambda rows: np.array([1, 0, 2])[rows])
@@ -53,9 +53,9 @@ def test_a_column_is_made_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_value_is_that_of_all_rows_and_of_one_row_alone() -> None:
     schema = pl.Schema({"pid": pl.Int64, "name": pl.String, "at": pl.Int64, "known": pl.Boolean})
-    made = frame(schema, {"at": np.arange(2), "name": pl.Series(["b", "a"]), "pid": 7, "known": None})
-    assert made.rows() == [(7, "b", 0, None), (7, "a", 1, None)]
-    assert made.schema == schema
+    table = frame(schema, {"at": np.arange(2), "name": pl.Series(["b", "a"]), "pid": 7, "known": None})
+    assert table.rows() == [(7, "b", 0, None), (7, "a", 1, None)]
+    assert table.schema == schema
     assert frame(schema, {"at": 3, "name": "x", "pid": 7, "known": True}).rows() == [(7, "x", 3, True)]
 
 

@@ -108,12 +108,12 @@ def test_a_record_belongs_to_the_last_task_of_its_id_that_had_started(far: int) 
     """Times so far apart that they leave no room for an id beside them are numbered first."""
     keys, starts = np.array([5, 5, 9]), np.array([100, 300, 200]) * far
     owners = _Owners.from_tasks(keys, starts)
-    asked = {
+    expected_rows = {
         (5, 99): -1, (5, 100): 0, (5, 299): 0, (5, 300): 1, (5, 301): 1, (9, 199): -1, (9, 200): 2, (9, 302): 2,
         (7, 250): -1, (10, 250): -1, (4, 250): -1,
     }  # fmt: skip
-    key, tick = np.array(list(asked)).T
-    assert owners.rows(key, tick * far).tolist() == list(asked.values())
+    key, tick = np.array(list(expected_rows)).T
+    assert owners.rows(key, tick * far).tolist() == list(expected_rows.values())
     nothing = _Owners.from_tasks(keys[:0], starts[:0])
     assert nothing.rows(np.array([5]), np.array([100])).tolist() == [-1]
 

@@ -186,10 +186,10 @@ def patches(x: Any, sizes: Any, steps: Any, rates: Any) -> Any:
     counts = [(length - 1 - span) // step + 1 for length, span, step in zip(x.shape[2:], spans, steps, strict=True)]
     result = np.zeros((len(x), sizes[0] * sizes[1] * x.shape[1], *counts), x.dtype)
     for row, column in np.ndindex(*counts):
-        taken = [
+        window = [
             x[:, :, row * steps[0] + a * rates[0], column * steps[1] + b * rates[1]] for a, b in np.ndindex(*sizes)
         ]
-        result[:, :, row, column] = np.concatenate(taken, 1)
+        result[:, :, row, column] = np.concatenate(window, 1)
     return result
 
 
