@@ -202,6 +202,17 @@ def test_an_edit_counts_once_and_only_if_it_is_younger(monitored: Monitored, log
     assert said(log)[1:] == [("INFO", "Dynamic profiler process load json success")] * 4
 
 
+@pytest.mark.parametrize(("template", "edits"), [("{}", []), ('{"active": 5}', [{}]), (None, [])])
+def test_an_edit_between_the_template_and_the_watch_counts(
+    monitored: Monitored, log: logging.Logger, template: str | None, edits: list[Any]
+) -> None:
+    monitor = ConfigMonitor(monitored[0], log)
+    monitor.start(template)
+    monitor.stop()
+    monitor._look()
+    assert list(monitor.offered) == edits
+
+
 def test_the_last_of_several_edits_wins(monitored: Monitored) -> None:
     path, monitor, _ = monitored
     for number in (2, 3):

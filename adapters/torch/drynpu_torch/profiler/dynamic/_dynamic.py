@@ -74,12 +74,12 @@ class DynamicProfile:
             directory = Path(os.path.realpath(Path(path).expanduser()))
             self._log = open_log(directory, "", "dynamic_profile.py")
             monitor_log = open_log(directory, "monitor_", "_dynamic_profiler_monitor.py")
-            self._write_template(directory / CONFIG_NAME)
+            written = self._write_template(directory / CONFIG_NAME)
         except (OutputError, OSError, TypeError, ValueError):
             print_error(f"The path '{path}' is invalid, and profiler will not be enabled.")
             return False
         self._monitor = ConfigMonitor(directory / CONFIG_NAME, monitor_log)
-        self._monitor.start()
+        self._monitor.start(written)
         atexit.register(self.close)
         return True
 
@@ -136,11 +136,14 @@ class DynamicProfile:
             return
         self.step_number = number
 
-    def _write_template(self, path: Path) -> None:
+    def _write_template(self, path: Path) -> str | None:
+        """Write the file where there is none, and return what was written."""
         if path.exists():
-            return
-        write_document(path, template())
+            return None
+        text = template()
+        write_document(path, text)
         self._log.info("Create profiler_config.json default.")
+        return text
 
     def _measure(self) -> None:
         if self._monitor is None:

@@ -52,10 +52,18 @@ class ConfigMonitor:
     _stop: threading.Event = field(factory=threading.Event)
     _thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Begin to watch; the present content of the file is no edit."""
-        self._seen = self._version()
-        self._accepted_ns = self._seen[0] if self._seen else 0
+    def start(self, template: str | None = None) -> None:
+        """
+        Begin to watch; the present content of the file is no edit.
+
+        Parameters
+        ----------
+        template:
+            What was just written into the file: other content is an edit that came before the watch began.
+        """
+        version = self._version()
+        if version is not None and (template is None or self._holds(template)):
+            self._seen, self._accepted_ns = version, version[0]
         self._thread = threading.Thread(target=self._watch, name="DynamicProfileMonitor", daemon=True)
         self._thread.start()
 
@@ -96,6 +104,12 @@ class ConfigMonitor:
         if version[0] > self._accepted_ns:
             self._accepted_ns = version[0]
             self.offered.append(document)
+
+    def _holds(self, text: str) -> bool:
+        try:
+            return self.path.read_bytes() == text.encode()
+        except OSError:
+            return False
 
     def _version(self) -> Version | None:
         """Return (time of the last change in ns, size in bytes) of the file, ``None`` if it is not there."""
