@@ -129,6 +129,33 @@ def operators(rows: Sequence[Row], shift: int = BEGIN_NS) -> Operators:
     )
 
 
+def calls_in_turn(
+    order: Sequence[str],
+    tensor: TensorDesc,
+    known: Sequence[str] = (),
+    first_ns: int = 1_000_000,
+    every_ns: int = 1_000_000,
+) -> Operators:
+    """Return calls of 50 us, each of its name's signature on one tensor, on one thread: the first after *first_ns*."""
+    names = tuple(known or dict.fromkeys(order))
+    count = len(order)
+    name = np.array([names.index(each) for each in order], np.int32)
+    start = BEGIN_NS + first_ns + every_ns * np.arange(count, dtype=np.int64)
+    return Operators(
+        names=names,
+        name=name,
+        start_ns=start,
+        end_ns=start + 50_000,
+        thread=np.full(count, PID),
+        fwd_thread=np.zeros(count, np.int64),
+        sequence=np.full(count, -1),
+        scope=np.zeros(count, np.uint8),
+        signature=name,
+        signatures=tuple(Signature(each, (tensor,)) for each in names),
+        texts=tuple(("c10::Half", ",".join(map(str, tensor.shape))) for _ in names),
+    )
+
+
 def allocations(rows: Sequence[tuple[int, int, int]], thread: int = PID, shift: int = BEGIN_NS) -> Allocations:
     """Return allocator events ``(time after shift, address, bytes)``."""
     time, address, size = np.array(rows, np.int64).reshape(-1, 3).T
@@ -192,6 +219,9 @@ class Tools:
 
     def operators(self, rows: Sequence[Row], shift: int = BEGIN_NS) -> Operators:
         return operators(rows, shift)
+
+    def calls_in_turn(self, order: Sequence[str], tensor: TensorDesc, **more: Any) -> Operators:
+        return calls_in_turn(order, tensor, **more)
 
     def allocations(self, rows: Sequence[tuple[int, int, int]], thread: int = PID) -> Allocations:
         return allocations(rows, thread)

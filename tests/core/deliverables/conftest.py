@@ -16,7 +16,7 @@ import pytest
 from attrs import field, frozen
 
 from drynpu.deliverables.registry import RECORD_KINDS
-from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu.options import Clock, Level, MetricGroup, ProfilingRequest, Sampling, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
@@ -51,32 +51,11 @@ KERNELS = {
     "In": _kernel("In", TaskType.MEMCPY, LARGE, copy=Copy.HOST_TO_DEVICE),
     "Out": _kernel("Out", TaskType.MEMCPY, SMALL, copy=Copy.DEVICE_TO_HOST),
 }
-NAMES = tuple(KERNELS)
 
 
 def plan(signature: Signature) -> KernelPlan:
     """Map every operator to its one kernel."""
     return KernelPlan(api=f"aclnn{signature.name}", kernels=(KERNELS[signature.name],))
-
-
-def operators(names: tuple[str, ...]) -> Operators:
-    """Return one call after the other, 1 ms apart."""
-    count = len(names)
-    number = np.array([NAMES.index(name) for name in names], np.int32)
-    start = BEGIN_NS + 1_000_000 * (1 + np.arange(count, dtype=np.int64))
-    return Operators(
-        names=NAMES,
-        name=number,
-        start_ns=start,
-        end_ns=start + 50_000,
-        thread=np.full(count, PID),
-        fwd_thread=np.zeros(count, np.int64),
-        sequence=np.full(count, -1),
-        scope=np.zeros(count, np.uint8),
-        signature=number,
-        signatures=tuple(Signature(name, (SMALL,)) for name in NAMES),
-        texts=tuple(("c10::Half", "256,1024") for _ in NAMES),
-    )
 
 
 def no_allocations() -> Allocations:
@@ -173,7 +152,7 @@ def collective() -> Callable[..., Collective]:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., Run]:
+def run(tmp_path: Path, tools: Any) -> Callable[..., Run]:
     """Return a function that records, writes and loads."""
 
     def make(
@@ -195,7 +174,7 @@ def run(tmp_path: Path) -> Callable[..., Run]:
         known = load_chip(chip)
         outcome = write_recording(
             Recording(
-                operators=operators(names),
+                operators=tools.calls_in_turn(names, SMALL, known=tuple(KERNELS)),
                 allocations=one_allocation() if allocated else no_allocations(),
                 begin_ns=BEGIN_NS + 123_456,
                 end_ns=BEGIN_NS + length_ns,

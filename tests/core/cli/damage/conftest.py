@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu.options import (
     Clock,
     GraphApi,
@@ -44,7 +45,6 @@ KINDS = {
     "Where": TaskType.AI_CPU,
     "Copy": TaskType.MEMCPY,
 }
-NAMES = tuple(KINDS)
 
 
 def plan(signature: Signature) -> KernelPlan:
@@ -62,24 +62,6 @@ def plan(signature: Signature) -> KernelPlan:
         copy=Copy.HOST_TO_DEVICE if kind is TaskType.MEMCPY else None,
     )
     return KernelPlan(api=f"aclnn{signature.name}", kernels=(spec,))
-
-
-def _operators(count: int) -> Operators:
-    which = (np.arange(count) % len(NAMES)).astype(np.int32)
-    start = BEGIN_NS + STEP_NS * (1 + np.arange(count, dtype=np.int64))
-    return Operators(
-        names=NAMES,
-        name=which,
-        start_ns=start,
-        end_ns=start + 50_000,
-        thread=np.full(count, PID),
-        fwd_thread=np.zeros(count, np.int64),
-        sequence=np.full(count, -1),
-        scope=np.zeros(count, np.uint8),
-        signature=which,
-        signatures=tuple(Signature(name, (TENSOR,)) for name in NAMES),
-        texts=tuple(("c10::Half", "256,256") for _ in NAMES),
-    )
 
 
 def _packet(number: int, body: str) -> str:
@@ -109,14 +91,14 @@ def _samples() -> HostSamples:
     )
 
 
-def _recording(count: int) -> Recording:
+def _recording(tools: Any, count: int) -> Recording:
     start = BEGIN_NS + STEP_NS
     iterations = tuple(
         Iteration(index=n + 1, start_ns=start + n * 4 * STEP_NS, end_ns=start + (n * 4 + 3) * STEP_NS + 500_000)
         for n in range(count // 4)
     )
     return Recording(
-        operators=_operators(count),
+        operators=tools.calls_in_turn(list(KINDS) * (count // len(KINDS)), TENSOR),
         allocations=Allocations(
             time_ns=np.array([start + 10_000, start + STEP_NS]),
             thread=np.array([PID, PID]),
@@ -149,13 +131,13 @@ def _recording(count: int) -> Recording:
 
 
 @pytest.fixture(scope="session")
-def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def intact(tmp_path_factory: pytest.TempPathFactory, tools: Any) -> Path:
     """Return a result directory that nobody writes into."""
     directory = tmp_path_factory.mktemp("intact") / "host_1_20250109080000000_ascend_pt"
     directory.mkdir()
     chip = load_chip("Ascend910B2")
     write_recording(
-        _recording(8),
+        _recording(tools, 8),
         Destination(directory=directory, framework="torch", pid=PID),
         Setup(
             request=ProfilingRequest(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from drynpu.cli import build_cli
-from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu.options import Clock, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
@@ -40,24 +41,6 @@ def plan(signature: Signature) -> KernelPlan:
         bytes_written=TENSOR.size_bytes,
     )
     return KernelPlan(api=f"aclnn{signature.name}", kernels=(spec,))
-
-
-def operators() -> Operators:
-    count = len(LENGTHS_NS)
-    start = BEGIN_NS + 1_100_000 + np.arange(count) * STEP_NS
-    return Operators(
-        names=("Add",),
-        name=np.zeros(count, np.int32),
-        start_ns=start,
-        end_ns=start + 50_000,
-        thread=np.full(count, PID),
-        fwd_thread=np.zeros(count, np.int64),
-        sequence=np.full(count, -1),
-        scope=np.zeros(count, np.uint8),
-        signature=np.zeros(count, np.int32),
-        signatures=(Signature("Add", (TENSOR,)),),
-        texts=(("c10::Half", "256,256"),),
-    )
 
 
 def graph() -> GraphRun:
@@ -97,7 +80,7 @@ def stream_mark() -> Mark:
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Make:
+def make(tmp_path: Path, tools: Any) -> Make:
     """Return a function that records and returns the PROF directory."""
 
     def write(
@@ -112,7 +95,7 @@ def make(tmp_path: Path) -> Make:
         parent.mkdir(exist_ok=True)
         outcome = write_recording(
             Recording(
-                operators=operators(),
+                operators=tools.calls_in_turn(["Add"] * len(LENGTHS_NS), TENSOR, first_ns=1_100_000, every_ns=STEP_NS),
                 allocations=Allocations(
                     time_ns=np.array([], np.int64),
                     thread=np.array([], np.int64),

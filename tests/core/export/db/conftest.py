@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu.options import Clock, ExportType, Level, ProfilingRequest, Sampling, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_msprof_db, export_torch, load_profile
@@ -47,32 +47,11 @@ KERNELS = {
     "Where": kernel("Where", TaskType.AI_CPU, SMALL),
     "Out": kernel("Out", TaskType.MEMCPY, SMALL, copy=Copy.DEVICE_TO_HOST),
 }
-NAMES = tuple(KERNELS)
 ORDER = ("In", "Small", "MatMul", "Large", "Where", "Large", "MatMul", "Out")
 
 
 def plan(signature: Signature) -> KernelPlan:
     return KernelPlan(api=f"aclnn{signature.name}", kernels=(KERNELS[signature.name],))
-
-
-def operators() -> Operators:
-    """One call after the other, 1 ms apart."""
-    count = len(ORDER)
-    number = np.array([NAMES.index(name) for name in ORDER], np.int32)
-    start = BEGIN_NS + 1_000_000 * (1 + np.arange(count, dtype=np.int64))
-    return Operators(
-        names=NAMES,
-        name=number,
-        start_ns=start,
-        end_ns=start + 50_000,
-        thread=np.full(count, PID),
-        fwd_thread=np.zeros(count, np.int64),
-        sequence=np.full(count, -1),
-        scope=np.zeros(count, np.uint8),
-        signature=number,
-        signatures=tuple(Signature(name, (SMALL,)) for name in NAMES),
-        texts=tuple(("c10::Half", "256,1024") for _ in NAMES),
-    )
 
 
 def collective(kind: str, ms: float, ranks: tuple[int, ...], **more: Any) -> Collective:
@@ -111,7 +90,7 @@ def allocations() -> Allocations:
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Callable[..., Profile]:
+def record(tmp_path: Path, tools: Any) -> Callable[..., Profile]:
     """Return a function that records everything at once and loads it."""
 
     def make(
@@ -128,7 +107,7 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
         directory.mkdir()
         write_recording(
             Recording(
-                operators=operators(),
+                operators=tools.calls_in_turn(ORDER, SMALL, known=tuple(KERNELS)),
                 allocations=allocations(),
                 begin_ns=BEGIN_NS,
                 end_ns=BEGIN_NS + 40_000_000,
