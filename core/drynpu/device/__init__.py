@@ -12,7 +12,7 @@ from drynpu.device._memory import (
     block_bytes,
     pair,
 )
-from drynpu.device._nesting import closing_order, inherit, innermost, nest
+from drynpu.device._nesting import closing_order, cut_crossings, inherit, innermost, nest
 from drynpu.device._schedule import fifo, schedule_streams
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "account",
     "block_bytes",
     "closing_order",
+    "cut_crossings",
     "fifo",
     "inherit",
     "innermost",

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.device import closing_order, inherit, innermost, nest
+from drynpu.device import closing_order, cut_crossings, inherit, innermost, nest
 
 
 @st.composite
@@ -49,6 +49,28 @@ def test_a_child_may_share_its_parents_bounds_and_empty_intervals_are_siblings()
     depth, parent = nest(start, end, np.zeros(6, np.int64))
     assert parent.tolist() == [-1, 0, 1, 1, 0, 4]
     assert depth.tolist() == [0, 1, 2, 2, 1, 2]
+
+
+@given(nested())
+def test_intervals_that_nest_keep_their_ends(rows: list[tuple[int, int, int, int]]) -> None:
+    start, end, thread, _ = columns(rows)
+    assert cut_crossings(start, end, thread).tolist() == end.tolist()
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9), st.integers(0, 1)), max_size=14))
+def test_no_end_crosses_another_interval(intervals: list[tuple[int, int, int]]) -> None:
+    rows = sorted(((start, start + length, thread) for start, length, thread in intervals), key=lambda r: (r[0], -r[1]))
+    start, end, thread = (np.array([row[i] for row in rows], np.int64) for i in range(3))
+    cut = cut_crossings(start, end, thread)
+    assert ((start <= cut) & (cut <= end)).all()
+    for a in range(len(rows)):
+        for b in range(a + 1, len(rows)):
+            assert thread[a] != thread[b] or cut[a] <= start[b] or cut[b] <= cut[a]
+
+
+def test_an_end_is_cut_at_that_of_the_innermost_interval_around_its_start() -> None:
+    start, end, thread = np.array([0, 2, 4, 6, 7]), np.array([10, 7, 9, 8, 30]), np.array([0, 0, 1, 0, 0])
+    assert cut_crossings(start, end, thread).tolist() == [10, 7, 9, 7, 10]
 
 
 @given(nested())

@@ -13,7 +13,7 @@ from attrs import define, evolve, field, frozen
 
 from drynpu import without_collections
 from drynpu.arrays import I32, I64, Bools, Records
-from drynpu.device import inherit, nest
+from drynpu.device import cut_crossings, inherit, nest
 from drynpu.kernels import Accesses, Allocations, Operators, Placement, Signature, used_entries
 from drynpu.recorder import SAVE_INTERVAL_NS
 from drynpu.simulate import HostCall, PythonFrames
@@ -256,6 +256,7 @@ def _join(
     start, end, name, thread, call, reported, order = (
         each[whole] for each in (start, end, name, thread, call, reported, order)
     )
+    end = cut_crossings(start, end, thread)
     depth, parent = nest(start, end, thread)
     placement = _placements(names, name, parent, depth, call, tracer)
     if tracer.library is not None:
