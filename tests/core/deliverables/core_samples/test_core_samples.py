@@ -11,10 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from drynpu.device.samplers.cores import block_shares, core_counts
 from drynpu.kernels import TaskType
 from drynpu.options import Level, MetricGroup
 from drynpu.platforms import load_chip
@@ -32,37 +29,6 @@ def layer_events(path: Path) -> list[dict[str, Any]]:
     events = json.loads(path.read_text(encoding="utf-8"))
     heads = {event["pid"] for event in events if event.get("args", {}).get("name") == "AI Core Utilization"}
     return [event for event in events if event["ph"] == "C" and event["pid"] in heads]
-
-
-@given(
-    st.lists(st.integers(0, 2**50), min_size=1, max_size=4),
-    st.integers(1, 70_000),
-    st.integers(1, 64),
-)
-def test_blocks_are_dealt_out_without_loss(total: list[int], blocks: int, cores: int) -> None:
-    shares = block_shares(np.array(total), blocks, cores)
-    assert shares.sum(axis=0).tolist() == total
-    assert (shares >= 0).all()
-    assert not shares[blocks:].any()
-
-
-KERNELS = st.lists(
-    st.tuples(st.integers(0, 900), st.integers(1, 300), st.integers(0, 50), st.integers(0, 10**9)), max_size=12
-)
-
-
-@given(KERNELS, st.integers(1, 30), st.lists(st.integers(0, 1200), min_size=1, max_size=9))
-def test_samples_add_up_to_what_kernels_counted(
-    kernels: list[tuple[int, int, int, int]], cores: int, times: list[int]
-) -> None:
-    start, length, blocks, counts = (np.array([kernel[i] for kernel in kernels], np.int64) for i in range(4))
-    edges = np.array([*sorted(times), 1201])
-    found = core_counts(start, start + length, blocks, counts[:, None], cores=cores, times_ns=edges)
-    assert found.shape == (len(edges), cores, 1)
-    assert (found >= 0).all()
-    assert found.sum() == counts[blocks > 0].sum()
-    twice = core_counts(start, start + length, blocks, counts[:, None], cores=cores, times_ns=edges[-1:])
-    assert (found.sum(axis=0) == twice.sum(axis=0)).all()
 
 
 @pytest.mark.parametrize("hz", [7, 100])
