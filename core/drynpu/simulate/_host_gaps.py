@@ -128,10 +128,10 @@ def _count_stacks(lowered: LoweredLaunches, dispatches: Dispatches) -> I64:
     An operator that launches has two on a device: its own, and that of the call by which it enters the queue.
     """
     operators = lowered.recording.operators
-    launches = np.zeros(len(operators), np.int64)
-    launches[lowered.dispatch_op] = 1
+    launches = np.zeros(len(operators), bool)
+    launches[lowered.dispatch_op] = True
     has_stack = np.append([bool(text) for text in operators.stacks], False)[operators.stack].astype(bool)
-    has_stack &= ~lowered.computing & (operators.scope != ANNOTATION) | (launches > 0)
+    has_stack &= ~lowered.computing & (operators.scope != ANNOTATION) | launches
     gap = np.searchsorted(dispatches.start_ns, operators.start_ns[has_stack], side="left")
     return np.bincount(gap, 1 + launches[has_stack], len(dispatches.start_ns) + 1).astype(np.int64)
 

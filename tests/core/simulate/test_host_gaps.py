@@ -171,6 +171,25 @@ def test_work_on_host_tensors_that_takes_long_stays(tools: Any) -> None:
     assert np.diff(start)[1:-1] == pytest.approx(82 * MS, rel=0.03)
 
 
+def test_operators_in_gaps_keep_a_stack_and_annotations_and_what_a_launch_contains_keep_none(tools: Any) -> None:
+    """Between two launches lie a view and an annotation; the launch before them contains an operator."""
+    calls = {"add": (0, 50_000), "composite": (10_000, 20_000), "view": (60_000, 61_000), "#note": (70_000, 71_000)}
+
+    def spent_ns(*stacked: str) -> int:
+        rows = [tools.Row(name, *times, stack="step" if name in stacked else "") for name, times in calls.items()]
+        around = [tools.Row("mm", -60_000, -10_000), tools.Row("mm", 80_000, 130_000)]
+        start_ns = modelled(tools, tools.operators([*rows, *around])).op_start_ns
+        return int(start_ns[-1] - start_ns[0])
+
+    usual = spent_ns()
+    assert {name: spent_ns(name) - usual for name in calls} == {
+        "add": 2 * COSTS.stack_ns,
+        "composite": 0,
+        "view": COSTS.stack_ns,
+        "#note": 0,
+    }
+
+
 def test_a_kept_stack_and_recorded_python_functions_take_their_time(tools: Any) -> None:
     """The second operator of three has a stack, and three functions begin in the gap before the last one."""
     table = script(tools, [20_000] * 3)
