@@ -35,6 +35,10 @@ def statistics(*shape: int) -> TensorDesc:
     ((B, S, N, D), (B, T, N, D), B * N * S * T, D),  # BSND: the heads are what both share
     ((B, 2 * N, S, D), (B, N, T, D), B * 2 * N * S * T, D),  # two heads of queries for one of keys
     ((B, S, 2 * N, D), (B, T, N, D), B * 2 * N * S * T, D),
+    ((B, 32, S, D), (B, 32, T, D), B * 32 * S * T, D),  # more heads than queries
+    ((B, S, 32, D), (B, T, 32, D), B * 32 * S * T, D),
+    ((B, 80, S, D), (B, 80, T, D), B * 80 * S * T, D),  # more heads than keys
+    ((B, 12, 12, D), (B, 4, 12, D), B * 12 * 12 * 12, D),  # as many heads as queries: heads come first
     ((B, N, 1, D), (B, N, T, D), B * N * T, D),  # decoding
     ((B, N, S, D), (B, N, S, D), B * N * S * S, D),
     ((B, S, N, D), (B, S, N, D), B * N * S * S, D),  # fewer heads than queries
@@ -42,9 +46,12 @@ def statistics(*shape: int) -> TensorDesc:
     ((S, B, 4 * 128), (T, B, 4 * 128), B * 4 * S * T, 128),  # SBH
     ((B, S, 4 * 128), (B, S, 4 * 128), B * 4 * S * S, 128),  # more queries than sequences
     ((S, B, 4 * 128), (S, B, 4 * 128), B * 4 * S * S, 128),
+    ((40, S, 4 * 128), (40, T, 4 * 128), 40 * 4 * S * T, 128),  # more sequences than queries
+    ((S, 40, 4 * 128), (T, 40, 4 * 128), 40 * 4 * S * T, 128),
     ((S, 4 * 128), (T, 4 * 128), 4 * S * T, 128),
     ((S, 100), (T, 100), S * T, 100),
     ((S, N, D), (T, N, D), N * S * T, D),  # one packed sequence
+    ((S, N, 256), (T, N, 256), N * S * T, 256),  # of heads as wide as they get
 ])  # fmt: skip
 def test_layouts(query: tuple[int, ...], key: tuple[int, ...], computed: int, width: int) -> None:
     found = pairs(tensor(*query), tensor(*key), tensor(*key))
@@ -74,6 +81,11 @@ def test_a_square_mask_of_bytes_can_be_causal(mask: TensorDesc, *, is_causal: bo
     assert pairs(one, keys, keys, mask).computed == B * N * T, "one query sees all"
 
 
+def test_square_operands_of_bytes_are_no_mask() -> None:
+    x = tensor(B, N, 64, 64, dtype="INT8")
+    assert pairs(x, x, x).computed == B * N * 64 * 64
+
+
 @pytest.mark.parametrize(("queries", "keys", "cached"), [(S, T, True), (S, S, False), (T, S, False)])
 def test_more_keys_than_queries_were_made_before(queries: int, keys: int, *, cached: bool) -> None:
     found = pairs(tensor(B, N, queries, D), tensor(B, N, keys, D), tensor(B, N, keys, D))
@@ -87,6 +99,23 @@ def test_packed_tokens_are_as_many_sequences_as_there_are_lengths() -> None:
     assert found.computed == pytest.approx(B * N * S * T)
     assert pairs(query, key, key, whole(B * S + 1)).computed == pytest.approx(N * B * S * B * T), "too many lengths"
     assert pairs(query, key, key, whole(B * S)).computed == pytest.approx(N * B * S * (B * T / (B * S)))
+
+    assert pairs(query, key, key, whole(0), lengths) == found, "an empty list says nothing"
+
+
+def test_one_packed_query_for_each_row_of_a_table_has_its_share_of_packed_keys() -> None:
+    key = tensor(B * T, N, D)
+    assert pairs(tensor(B, N, D), key, key, whole(B, 4)).computed == pytest.approx(B * N * T)
+
+
+def test_packed_queries_see_the_keys_of_their_sequence() -> None:
+    key = tensor(B, T, N, D)
+    assert pairs(tensor(B, N, D), key, key, whole(B)).computed == B * N * T
+
+
+def test_a_single_whole_number_is_no_table() -> None:
+    cache = tensor(40, 16, N * D)
+    assert not pairs(tensor(B, N, D), cache, cache, whole(1, 1)).paged
 
 
 @pytest.mark.parametrize(("cache", "row"), [
@@ -112,6 +141,14 @@ def test_a_table_has_a_row_for_each_sequence_even_of_few_queries(query: tuple[in
     assert found.computed == pytest.approx(24 * 4 * 3 * (24 * 9 / 2 * 16 / 24))
 
 
+@pytest.mark.parametrize("query", [(96, 72, 512), (72, 96, 512)])
+def test_a_table_tells_sequences_from_queries_where_these_are_fewer(query: tuple[int, ...]) -> None:
+    """Half of 96 rows of 9 pages of 16 are 72 keys for each sequence, as many as its queries: a mask can be causal."""
+    cache, mask = tensor(500, 16, 4, 128), tensor(72, 72, dtype="BOOL")
+    found = pairs(tensor(*query), cache, cache, whole(96, 9), mask)
+    assert found.computed == pytest.approx(96 * 4 * 72 * 73 / 2)
+
+
 @pytest.mark.parametrize(("queries", "keys", "values", "width", "value_width"), [
     (192, 192, 128, 192, 128), (192, 192, 192, 192, 192), (48, 48, 96, 48, 48),
 ])  # fmt: skip
@@ -127,6 +164,10 @@ def test_rotated_parts_widen_the_scores_alone() -> None:
     assert (found.computed, found.width, found.value_width) == (B * N * S * T, 256 + 64, 256)
     narrow = tensor(B, N, S, 128), tensor(B, N, T, 128)
     assert pairs(*narrow, narrow[1], *rotated).width == 128, "beside heads that are wider than usual"
+    other = tensor(B, N, 33, 64)
+    assert pairs(query, key, key, other).width == 256, "they have the rows of what they stand beside"
+    flat = tensor(S, 256), tensor(T, 256)
+    assert pairs(*flat, flat[1], tensor(S, 64)).width == 128, "and heads of their own"
     table, cache = whole(B, 9), tensor(40, 1, 16, 256)
     latent = pairs(tensor(B, N, 1, 256), cache, table, tensor(B, N, 1, 64), tensor(40, 1, 16, 64))
     assert latent.key_bytes == 14 * 16 * (256 + 64) * 2, "keys and values are one tensor"
