@@ -194,8 +194,9 @@ class CountedRecords:
         slots = self._records.kind["pmu"].shape[0]
         cycles, pmu = np.zeros((len(rows), 2), np.int64), np.zeros((len(rows), 2, slots), np.int64)
         first, last = (np.searchsorted(task, rows, side=side) for side in ("left", "right"))
-        for turn in range(int((last - first).max(initial=0))):
-            wanted = np.flatnonzero(last - first > turn)
+        count = last - first
+        for turn in range(int(count.max(initial=0))):
+            wanted = np.flatnonzero(count > turn)
             place = first[wanted] + turn if order is None else order[first[wanted] + turn]
             found = self._records.gather(place)
             half = halves[place]
