@@ -9,19 +9,27 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import frozen
+from tests.warm_process import WarmProcess
 
 ROOT = Path(__file__).parents[2]
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "JOB_ID", "TF_CONFIG", "HCCL_", "CM_")
 _QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "2", "COLUMNS": "120"}
 
+PYTHON = (sys.executable, "-W", "ignore")
+
 Row = dict[str, str]
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment without settings of drynpu or the vendor, which nothing reads before a script begins."""
+    return {**{name: value for name, value in os.environ.items() if not name.startswith(_OURS)}, **_QUIET}
 
 
 @frozen
@@ -95,8 +103,9 @@ class Run:
 class Scripts:
     """Runs scripts in processes of their own, in an environment without settings of drynpu or the vendor."""
 
-    def __init__(self, new_folder: Callable[[], Path]) -> None:
+    def __init__(self, new_folder: Callable[[], Path], warm: WarmProcess | None = None) -> None:
         self._new_folder = new_folder
+        self._warm = warm
 
     def __call__(
         self,
@@ -105,7 +114,7 @@ class Scripts:
         status: int = 0,
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
-        program: tuple[str, ...] = (sys.executable, "-W", "ignore"),
+        program: tuple[str, ...] = PYTHON,
     ) -> Run:
         """Run a script, given as a path or as its text, to its end, which has to be the expected one."""
         folder = folder or self._new_folder()
@@ -113,16 +122,14 @@ class Scripts:
             path = folder / "script.py"
             path.write_text(script, encoding="utf-8")
             script = path
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-        done = subprocess.run(
-            [*program, str(script), *arguments],
-            cwd=folder,
-            env={**kept, **_QUIET, **(environment or {})},
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+        full = {**_environment(), **(environment or {})}
+        command = [str(script), *arguments]
+        if self._warm is None or program is not PYTHON or not all(name.startswith(_OURS) for name in environment or ()):
+            done = subprocess.run(
+                [*program, *command], cwd=folder, env=full, capture_output=True, text=True, timeout=240, check=False
+            )
+        else:
+            _, done = self._warm.run(command, folder, full, 240)
         assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
         return Run(folder, done.returncode, done.stdout, done.stderr)
 
@@ -154,8 +161,15 @@ class Scripts:
 
 
 @pytest.fixture(scope="session")
-def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
-    return Scripts(functools.partial(tmp_path_factory.mktemp, "run"))
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
+    """Return a runner of scripts; with ``DRYNPU_TEST_FRESH`` it imports TensorFlow anew for each of them."""
+    new_folder = functools.partial(tmp_path_factory.mktemp, "run")
+    if "DRYNPU_TEST_FRESH" in os.environ:
+        yield Scripts(new_folder)
+        return
+    warm = WarmProcess(["tensorflow", "polars"], _environment(), PYTHON[1:])
+    yield Scripts(new_folder, warm)
+    warm.close()
 
 
 @pytest.fixture(scope="session")

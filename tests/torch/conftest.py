@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
@@ -17,14 +17,25 @@ from typing import Any
 
 import pytest
 from attrs import define, field, frozen
+from tests.warm_process import WarmProcess
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "torch" / "train_gpt.py"
 LINE = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \[(INFO|WARNING|ERROR)\] \[(\d+)\] profiler\.py: (.*)$")
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "KINETO_", "TORCH_NPU_", "RANK", "LOCAL_RANK", "WORLD_SIZE")
 
+_READ_LATER = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_")
+"""Begins the names of variables that nothing reads before a script runs; with others it runs in a fresh process."""
+FRESH = {"FRESH_PROCESS": "1"}
+"""The environment of a script that looks at how its process started: at its stack down to the first function, say."""
+
 Row = dict[str, str]
 Event = dict[str, Any]
+
+
+def may_be_warm(environment: Mapping[str, str]) -> bool:
+    """Return whether a script with these variables can run in a fork of a process that has imported PyTorch."""
+    return all(name.startswith(_READ_LATER) for name in environment)
 
 
 def nanoseconds(text: str) -> int:
@@ -138,8 +149,9 @@ class Scripts:
     Only the device stays: ``DRYNPU_DEVICE=native pytest tests/torch`` tries everything on the native one.
     """
 
-    def __init__(self, new_folder: Callable[[], Path]) -> None:
+    def __init__(self, new_folder: Callable[[], Path], warm: WarmProcess | None = None) -> None:
         self._new_folder = new_folder
+        self._warm = warm
 
     @staticmethod
     def environment(given: Mapping[str, str]) -> dict[str, str]:
@@ -157,11 +169,7 @@ class Scripts:
         program: Sequence[str] = (sys.executable,),
     ) -> tuple[Path, subprocess.Popen[str]]:
         """Start a script, given as a path or as its text, and return its working directory and the process."""
-        folder = folder or self._new_folder()
-        if isinstance(script, str):
-            path = folder / "script.py"
-            path.write_text(script, encoding="utf-8")
-            script = path
+        folder, script = self._placed(script, folder)
         process = subprocess.Popen(
             [*program, str(script), *map(str, arguments)],
             cwd=folder,
@@ -172,13 +180,37 @@ class Scripts:
         )
         return folder, process
 
-    def __call__(self, script: str | Path, *arguments: str | Path, status: int = 0, **options: Any) -> Run:
+    def __call__(
+        self,
+        script: str | Path,
+        *arguments: str | Path,
+        status: int = 0,
+        folder: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Run:
         """Run a script to its end, which has to be the expected one and free of the tracer's own announcements."""
-        folder, process = self.start(script, *arguments, **options)
-        stdout, stderr = process.communicate(timeout=240)
-        assert process.returncode == status, f"{stdout}\n{stderr}"
-        assert "USDT" not in stderr
-        return Run(folder, process.pid, process.returncode, stdout, stderr)
+        folder, script = self._placed(script, folder)
+        if self._warm is None or options or not may_be_warm(environment or {}):
+            _, process = self.start(script, *arguments, folder=folder, environment=environment, **options)
+            stdout, stderr = process.communicate(timeout=240)
+            run = Run(folder, process.pid, process.returncode, stdout, stderr)
+        else:
+            command = [str(script), *map(str, arguments)]
+            pid, done = self._warm.run(command, folder, self.environment(environment or {}), 240)
+            run = Run(folder, pid, done.returncode, done.stdout, done.stderr)
+        assert run.status == status, f"{run.stdout}\n{run.stderr}"
+        assert "USDT" not in run.stderr
+        return run
+
+    def _placed(self, script: str | Path, folder: Path | None) -> tuple[Path, Path]:
+        """Return the folder to run in and the path of the script, which is written there if it is a text."""
+        folder = folder or self._new_folder()
+        if isinstance(script, Path):
+            return folder, script
+        path = folder / "script.py"
+        path.write_text(script, encoding="utf-8")
+        return folder, path
 
     def together(self, *calls: Callable[[], Run]) -> list[Run]:
         """Run two at a time."""
@@ -210,8 +242,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
-    return Scripts(functools.partial(tmp_path_factory.mktemp, "run"))
+def warm() -> Iterator[WarmProcess | None]:
+    """Return a process that has imported PyTorch; none with ``DRYNPU_TEST_FRESH``, for scripts in fresh processes."""
+    if "DRYNPU_TEST_FRESH" in os.environ:
+        yield None
+        return
+    modules = ["torch", "drynpu_torch.device", "drynpu_torch.profiler", "polars"]
+    process = WarmProcess(modules, {**Scripts.environment({}), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
+    yield process
+    process.close()
+
+
+@pytest.fixture(scope="session")
+def scripts(tmp_path_factory: pytest.TempPathFactory, warm: WarmProcess | None) -> Scripts:
+    return Scripts(functools.partial(tmp_path_factory.mktemp, "run"), warm)
 
 
 @pytest.fixture(scope="session")

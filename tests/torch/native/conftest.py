@@ -14,6 +14,9 @@ import pytest
 
 pytest.importorskip("torch")
 
+from tests.torch.conftest import may_be_warm
+from tests.warm_process import WarmProcess
+
 from drynpu_torch.extension import build, find_build, find_compiler
 
 
@@ -29,20 +32,22 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run() -> Run:
+def run(tmp_path: Path, warm: WarmProcess | None) -> Run:
     """Return a function that runs a script on the native device and returns what its last line says as JSON."""
 
     def run_script(script: str | Path, *arguments: str, device: str = "native", **environ: str) -> Any:
-        command = [sys.executable, "-c", script] if isinstance(script, str) else [sys.executable, str(script)]
+        path = tmp_path / "script.py"
+        if isinstance(script, str):
+            path.write_text(script, encoding="utf-8")
+        command = [str(path if isinstance(script, str) else script), *arguments]
         kept = {name: text for name, text in os.environ.items() if not name.startswith(("DRYNPU_", "ASCEND_"))}
-        done = subprocess.run(
-            [*command, *arguments],
-            env={**kept, "DRYNPU_DEVICE": device, "DRYNPU_QUIET": "1", **environ},
-            capture_output=True,
-            text=True,
-            timeout=250,
-            check=False,
-        )
+        environment = {**kept, "DRYNPU_DEVICE": device, "DRYNPU_QUIET": "1", **environ}
+        if warm is None or not may_be_warm(environ):
+            done = subprocess.run(
+                [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=250, check=False
+            )
+        else:
+            _, done = warm.run(command, Path.cwd(), environment, 250)
         assert done.returncode == 0, done.stderr[-4000:]
         return json.loads(done.stdout.splitlines()[-1])
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.torch.conftest import FRESH
 
 SCRIPT = Path(__file__).with_name("history.py")
 MB = 1 << 20
@@ -34,7 +35,7 @@ def test_events_are_in_order_with_addresses_and_sizes(case: Any) -> None:
 
 
 def test_stacks_are_read_where_the_script_asks(case: Any) -> None:
-    found = case("stacks")
+    found = case("stacks", **FRESH)
     path = ["make", "stacks"]
     # segment, two allocations, the release of one in two events; the release has a stack of its own where all have.
     assert found["all python"][0] == [path, path, path, ["stacks"], ["stacks"]]

@@ -1,0 +1,148 @@
+"""
+Scripts run in forks of a process that has imported their framework, which takes longer than most scripts do.
+
+A script is the main module, with arguments, a working directory, an environment and standard streams of its own, and
+ends as Python ends. What depends on how a process starts needs a fresh one: variables that Python or the framework
+reads then, the command line that the system shows, the functions below the script's on a stack.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+
+_MESSAGE_BYTES = 1 << 17
+"""Arguments and environment of a script are shorter, and a socket takes as much at once."""
+
+
+class WarmProcess:
+    """A process that has imported modules and forks for each script."""
+
+    def __init__(self, modules: Sequence[str], environment: Mapping[str, str], options: Sequence[str] = ()) -> None:
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, *options, __file__, str(theirs.fileno()), *modules],
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+            )
+
+    def run(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], timeout_s: float
+    ) -> tuple[int, subprocess.CompletedProcess[str]]:
+        """
+        Run a script, the first of *arguments*, to its end; return the number of its process and how it ended.
+
+        Raises
+        ------
+        subprocess.TimeoutExpired
+            It takes longer; it was killed.
+        """
+        request = {"arguments": list(arguments), "folder": str(folder), "environment": dict(environment)}
+        here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with here, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+            with there:
+                files = [there.fileno(), stdout.fileno(), stderr.fileno()]
+                socket.send_fds(self._channel, [json.dumps(request).encode()], files)
+            pid = int(here.recv(64))
+            here.settimeout(timeout_s)
+            try:
+                status = int(here.recv(64))
+            except TimeoutError:
+                os.kill(pid, signal.SIGKILL)
+                raise subprocess.TimeoutExpired(list(arguments), timeout_s) from None
+            texts = []
+            for file in (stdout, stderr):
+                file.seek(0)
+                texts.append(file.read().decode().replace("\r\n", "\n"))
+        return pid, subprocess.CompletedProcess(list(arguments), status, *texts)
+
+    def close(self) -> None:
+        """End the process."""
+        self._channel.close()
+        self._process.wait()
+
+
+def serve(channel: socket.socket) -> dict[str, object] | None:
+    """Fork for each request; return the request in the fork, and nothing once nobody is left to send one."""
+    replies: dict[int, tuple[int, socket.socket]] = {}
+    with selectors.DefaultSelector() as selector:
+        selector.register(channel, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is not channel:
+                    selector.unregister(key.fileobj)
+                    pid, reply = replies.pop(key.fd)
+                    os.close(key.fd)
+                    with reply:
+                        reply.send(str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])).encode())
+                    continue
+                message, files, _, _ = socket.recv_fds(channel, _MESSAGE_BYTES, 3)
+                if not message:
+                    return None
+                pid = os.fork()
+                if not pid:
+                    for each, (_, reply) in replies.items():
+                        os.close(each)
+                        reply.close()
+                    channel.close()
+                    request: dict[str, object] = json.loads(message)
+                    os.close(files[0])
+                    for file, standard in zip(files[1:], (1, 2), strict=True):
+                        os.dup2(file, standard)
+                        os.close(file)
+                    return request
+                reply = socket.socket(fileno=files[0])
+                for file in files[1:]:
+                    os.close(file)
+                reply.send(str(pid).encode())
+                end = os.pidfd_open(pid)
+                replies[end] = pid, reply
+                selector.register(end, selectors.EVENT_READ)
+
+
+def run_script(arguments: list[str], folder: str, environment: dict[str, str]) -> None:
+    """Run a script as Python runs it."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    torch = sys.modules.get("torch")
+    if torch is not None and environment.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") == "1":
+        torch._import_device_backends()
+    script = arguments[0]
+    sys.argv[:] = arguments
+    sys.path[0] = str(Path(script).resolve().parent)
+    main = ModuleType("__main__")
+    main.__dict__.update(__file__=script, __builtins__=builtins)
+    sys.modules["__main__"] = main
+    try:
+        exec(compile(Path(script).read_bytes(), script, "exec"), main.__dict__)
+    except Exception as error:  # noqa: BLE001 - of any kind, as Python does
+        sys.excepthook(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
+        sys.exit(1)
+
+
+def main() -> None:
+    """Import the modules that the command line names, and serve."""
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    for module in sys.argv[2:]:
+        importlib.import_module(module)
+    request = serve(channel)
+    if request is not None:
+        run_script(**request)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    main()
