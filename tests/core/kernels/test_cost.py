@@ -242,6 +242,17 @@ def test_mixed_kernel_is_bounded_by_its_vector_side() -> None:
     assert c.mac_ns == pytest.approx(cost(matmul(4096, 2048, 1024), chip).mac_ns)
 
 
+def test_vector_work_of_a_mixed_kernel_is_shared_by_two_vector_cores_for_each_cube() -> None:
+    """Nobody knows the rows of a kernel without results: it has all cores."""
+    chip, x = load_chip("910B2"), TensorDesc((64, 64), "FLOAT16")
+    spec = KernelSpec(name="k", op_type="Foreign", task_type=TaskType.MIX_AIC, inputs=(x,), outputs=())
+    spec = evolve(spec, cube_flops=10**6, vector_ops=10**9, bytes_read=x.size_bytes)
+    found, tuning = cost(spec, chip), Tuning()
+    rate = chip.vector_lanes_16bit * chip.aiv_mhz / 1000 * 2 * found.block_num * tuning.vector_efficiency
+    assert (found.block_num, found.mix_block_num) == (chip.cube_cores, 2 * chip.cube_cores)
+    assert found.vec_ns == pytest.approx(10**9 / rate + tuning.latency_ns)
+
+
 def test_mixed_kernel_without_vector_work_waits_for_its_cube() -> None:
     c = cost(matmul(4096, 2048, 1024, task_type=TaskType.MIX_AIC), load_chip("910B4"))
     assert c.aiv_time_ns == c.aic_time_ns
