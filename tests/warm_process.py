@@ -18,7 +18,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -73,6 +74,21 @@ class WarmProcess:
         """End the process."""
         self._channel.close()
         self._process.wait()
+
+
+@contextmanager
+def warm_process(
+    modules: Sequence[str], environment: Mapping[str, str], options: Sequence[str] = ()
+) -> Iterator[WarmProcess | None]:
+    """Start a process for scripts; none with ``DRYNPU_TEST_FRESH``, nor where the system cannot tell that forks end."""
+    if "DRYNPU_TEST_FRESH" in os.environ or not hasattr(os, "pidfd_open"):
+        yield None
+        return
+    process = WarmProcess(modules, environment, options)
+    try:
+        yield process
+    finally:
+        process.close()
 
 
 def serve(channel: socket.socket) -> dict[str, object] | None:
@@ -130,7 +146,8 @@ def run_script(arguments: list[str], folder: str, environment: dict[str, str]) -
     try:
         exec(compile(Path(script).read_bytes(), script, "exec"), main.__dict__)
     except Exception as error:  # noqa: BLE001 - of any kind, as Python does
-        sys.excepthook(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
+        script_only = error.__traceback__ and error.__traceback__.tb_next
+        sys.excepthook(type(error), error.with_traceback(script_only), script_only)
         sys.exit(1)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from attrs import frozen
-from tests.warm_process import WarmProcess
+from tests.warm_process import WarmProcess, warm_process
 
 ROOT = Path(__file__).parents[2]
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "JOB_ID", "TF_CONFIG", "HCCL_", "CM_")
@@ -162,14 +162,8 @@ class Scripts:
 
 @pytest.fixture(scope="session")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
-    """Return a runner of scripts; with ``DRYNPU_TEST_FRESH`` it imports TensorFlow anew for each of them."""
-    new_folder = functools.partial(tmp_path_factory.mktemp, "run")
-    if "DRYNPU_TEST_FRESH" in os.environ:
-        yield Scripts(new_folder)
-        return
-    warm = WarmProcess(["tensorflow", "polars"], _environment(), PYTHON[1:])
-    yield Scripts(new_folder, warm)
-    warm.close()
+    with warm_process(["tensorflow", "polars"], _environment(), PYTHON[1:]) as warm:
+        yield Scripts(functools.partial(tmp_path_factory.mktemp, "run"), warm)
 
 
 @pytest.fixture(scope="session")

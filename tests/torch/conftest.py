@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from attrs import define, field, frozen
-from tests.warm_process import WarmProcess
+from tests.warm_process import WarmProcess, warm_process
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "torch" / "train_gpt.py"
@@ -243,14 +243,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def warm() -> Iterator[WarmProcess | None]:
-    """Return a process that has imported PyTorch; none with ``DRYNPU_TEST_FRESH``, for scripts in fresh processes."""
-    if "DRYNPU_TEST_FRESH" in os.environ:
-        yield None
-        return
+    """Return a process that has imported PyTorch, if scripts may run in forks of it."""
     modules = ["torch", "drynpu_torch.device", "drynpu_torch.profiler", "polars"]
-    process = WarmProcess(modules, {**Scripts.environment({}), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
-    yield process
-    process.close()
+    with warm_process(modules, {**Scripts.environment({}), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}) as process:
+        yield process
 
 
 @pytest.fixture(scope="session")
