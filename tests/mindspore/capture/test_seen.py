@@ -286,3 +286,31 @@ def test_two_threads_that_launch_at_once_keep_their_order():
     )
     assert [found[at].tensors()[0].shape for at in number] == [(2,), (3,)]
     assert Counter(number.tolist()) == {0: 1, 1: 1}
+
+
+def _argument(kind: int, type_id: int, shape: tuple[int, ...], value: bytes | None) -> bytes:
+    head = struct.pack(f"<iii{len(shape)}q", kind, type_id, len(shape), *shape)
+    return head + (struct.pack("<i", -1) if value is None else struct.pack("<i", len(value)) + value)
+
+
+def _launch(name: str, *arguments: bytes) -> bytes:
+    return struct.pack("<i", len(name)) + name.encode() + struct.pack("<i", len(arguments)) + b"".join(arguments)
+
+
+def test_a_cast_reads_a_number_as_a_tensor() -> None:
+    result = struct.pack("<i", 1) + _argument(17, 35, (), None)
+    flag, fraction = _argument(11, 30, (), b"\0"), _argument(11, 43, (), None)
+    _, call = read_call(_launch("Default/Cast-op3", flag, _argument(11, 35, (), struct.pack("<q", 44))) + result)
+    assert call.inputs == (TensorDesc((), "BOOL"), None)
+    _, call = read_call(_launch("Cast", fraction) + result)
+    assert call.inputs == (TensorDesc((), "FLOAT"),)
+    _, call = read_call(_launch("Default/ScalarCast-op3", flag) + result)
+    assert call.inputs == (None,)
+
+
+def test_a_tuple_of_one_tensor_is_that_tensor_and_one_of_numbers_is_none() -> None:
+    result = struct.pack("<i", 0)
+    tensor, numbers = _argument(14, 42, (2, 3, 5, 4), None), _argument(14, 35, (2,), struct.pack("<2q", 5, 4))
+    _, call = read_call(_launch("Attention", tensor, numbers) + result)
+    assert call.inputs == (TensorDesc((2, 3, 5, 4), "FLOAT16"), None)
+    assert call.attributes[2] == (None, (5, 4))

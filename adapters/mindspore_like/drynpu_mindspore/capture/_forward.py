@@ -165,6 +165,8 @@ def _value(text: str) -> object:
 def result_of(primitive: str, inputs: Sequence[TensorDesc | None], values: Sequence[object]) -> TensorDesc | None:
     """Return the result of a common operator, worked out from its inputs; ``None`` for other operators."""
     tensors = [t for t in inputs if t is not None]
+    if primitive == "AllFinite" and tensors:
+        return TensorDesc((), "BOOL")
     if primitive in _LIKE_FIRST:
         return inputs[0] if inputs else None
     if primitive in _VIEWS and inputs and inputs[0] is not None:

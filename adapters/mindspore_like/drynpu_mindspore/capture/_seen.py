@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 
@@ -32,7 +33,9 @@ _TYPES = {
     51: "complex64",
     52: "complex128",
 }
-_TEXT, _TENSOR = 12, 17
+_NUMBER, _TEXT, _TUPLE, _TENSOR = 11, 12, 14, 17
+_READS_NUMBERS = re.compile(r"(^|/)Cast(-op\d+)?$")
+"""Launches whose kernel reads a Python number as it reads a tensor, if that is the first argument."""
 
 
 @define
@@ -52,20 +55,26 @@ class _Reader:
         self.at += count
         return found
 
-    def argument(self, *, is_result: bool = False) -> tuple[TensorDesc | None, object]:
-        """Return the next argument: a tensor, or a value as far as it was written down. Every result is a tensor."""
+    def argument(self, *, is_result: bool = False, reads_numbers: bool = False) -> tuple[TensorDesc | None, object]:
+        """
+        Return the next argument: a tensor, or a value as far as it was written down.
+
+        Every result is a tensor, and so is a tuple of more than one dim, which holds one. With *reads_numbers* a number
+        is a tensor as well as a value.
+        """
         kind, type_id, dims = self.number(), self.number(), self.number()
         shape = tuple(np.frombuffer(self.bytes(8 * dims), np.int64).tolist())
         size = self.number()
         value = self.bytes(size) if size >= 0 else None
         name = _TYPES.get(type_id, "")
-        if kind == _TENSOR or is_result:
+        if kind == _TENSOR or is_result or (kind == _TUPLE and len(shape) > 1):
             return TensorDesc(shape, ge_dtype(name) if name else NO_DATA), None
+        number = TensorDesc((), ge_dtype(name)) if reads_numbers and kind == _NUMBER and name else None
         if value is None:
-            return None, None
+            return number, None
         if kind == _TEXT:
             return None, value.decode(errors="replace")
-        return None, _value(np.frombuffer(value, name), shape)
+        return number, _value(np.frombuffer(value, name), shape)
 
 
 def _value(found: np.ndarray[tuple[int], np.dtype[np.generic]], shape: tuple[int, ...]) -> object:
@@ -79,7 +88,8 @@ def read_call(text: bytes) -> tuple[str, Signature]:
     """Return the name under which a call was launched, and its signature."""
     reader = _Reader(text)
     name = reader.bytes(reader.number()).decode(errors="replace")
-    arguments = [reader.argument() for _ in range(reader.number())]
+    reads_numbers = _READS_NUMBERS.search(name) is not None
+    arguments = [reader.argument(reads_numbers=reads_numbers and not place) for place in range(reader.number())]
     results = [reader.argument(is_result=True)[0] for _ in range(reader.number())]
     outputs = [result for result in results if result is not None]
     return name, signature(name, [tensor for tensor, _ in arguments], outputs, None, [value for _, value in arguments])

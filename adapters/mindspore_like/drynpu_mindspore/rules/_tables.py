@@ -17,7 +17,7 @@ TransposeView TransposeExtView SelectExtView SplitTensorView ExpandDimsView Narr
 _GRAPH: Final = """
 Load UpdateState Depend MakeTuple TupleGetItem Return Identity StopGradient Partial Switch SwitchLayer Call
 TupleToTensor ScalarToTensor TensorToTuple TensorToScalar RealMakeTuple RealTupleGetItem InitDataSetQueue GetNext
-Generator MoveTo Empty EmptyLike NewEmpty AShardIdentity
+Generator MoveTo Empty EmptyLike NewEmpty AShardIdentity IdentityN
 """
 # Python values of a graph (numbers, tuples, shapes, calls of Python): the host computes them between launches. Those
 # that MindSpore's register of AI CPU kernels has as well (SequenceAdd, SequenceConcat) stand below.
@@ -27,6 +27,11 @@ ScalarLog ScalarLt ScalarMax ScalarMin ScalarMod ScalarMul ScalarPow ScalarSub S
 ListAppend ListAppendAndInsertGrad ListInsert ListToTensor TensorToList SequenceCount SequenceIndex SequenceMax
 SequenceMin SequenceMul SequenceSlice SequenceSliceGrad SequenceSliceSetItem SequenceUnstack SequenceZerosLike
 ShapeMulGrad DynamicBroadcastGradientArgs
+Assert CustomOpPlugin Debug ConvertToDynamic EllipsisToSlice EnvironCreate EnvironDestroyAll EnvironGet EnvironSet
+GetSqueezeSliceShape GetTupleIndexInfo JoinedStr ListToTuple TupleToList NormalizeDimIndex NormalizeSlice
+NormalizeTupleIndex Print PyFunc RemakeTupleIndex RemoveExpandedDims SliceToIndices TileSize array_len bit_and bit_or
+bool_and bool_eq bool_or list_equal list_greater_equal list_greater_than list_le list_lt list_setitem make_range raise
+sequence_len shape_mul tuple_equal tuple_greater_equal tuple_greater_than tuple_le tuple_lt tuple_setitem FFTShapeCopy
 """
 # The recording makes rows of communication of them, which are no kernels of a core.
 _COMMUNICATION: Final = """
@@ -53,6 +58,30 @@ UniqueConsecutive MaskedSelect TrilIndices TriuIndices FFTFreq RFFTFreq
 Meshgrid Angle BatchNormGradGrad Betainc ConcatOffset GridSampler3D GridSampler3DGrad LayerNormGradGrad LogitGrad
 MaximumGradGrad MinimumGradGrad ResizeBicubic ResizeBicubicGrad SequenceAdd SequenceAddN SequenceAddOffset
 SequenceConcat SequenceStack UpsampleNearest3D UpsampleNearest3DGrad UpsampleTrilinear3D UpsampleTrilinear3DGrad
+AdjustContrastv2 AdjustHue AdjustSaturation AffineGridGrad Bernoulli CSRSparseMatrixToDense
+CSRSparseMatrixToSparseTensor Cauchy CheckNumerics Coalesce CombinedNonMaxSuppression CompareAndBitpack ComplexAbs
+ConcatOffsetV1 ConjugateTranspose Correlate CropAndResizeGradBoxes CropAndResizeGradImage DCT DCTN DataFormatVecPermute
+DenseToCSRSparseMatrix DenseToDenseSetOperation DenseToSparseSetOperation Dropout2D Dropout3D DynamicStitch
+EditDistance Eigh ExtractGlimpse FFTOrtho FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool
+FractionalMaxPool3DGradWithFixedKsize FractionalMaxPool3DWithFixedKsize FractionalMaxPoolGrad
+FractionalMaxPoolGradWithFixedKsize FractionalMaxPoolWithFixedKsize FusedSparseAdam FusedSparseFtrl FusedSparseLazyAdam
+FusedSparseProximalAdagrad GRUV2 GRUV2Grad HFFT HFFT2 HFFTN HSVToRGB IDCT IDCTN IHFFT IHFFT2 IHFFTN IRFFTDouble
+IgammaGradA LU LUSolver LinearSumAssignment ListDiff LogNormalReverse LogUniformCandidateSampler LowerBound LstsqV2
+LstsqV2Grad LuUnpackGrad MapCacheIdx MapUniform MatrixLogarithm MatrixSolveLs MatrixTriangularSolve MaxUnpool2DGrad
+MaxUnpool3D MaxUnpool3DGrad MedianGrad MultiMarginLossGrad MultinomialWithReplacement MvlgammaGrad NoRepeatNGram
+NonDeterministicInts NonMaxSuppressionWithOverlaps NthElement Orgqr PadAndShift ParameterizedTruncatedNormal PdistGrad
+QR RGBToHSV RaggedRange RaggedTensorToSparse RaggedTensorToTensor RandomCategorical RandomGamma RandomPoisson RangeV2
+ResizeArea STFT SampleDistortedBoundingBoxV2 ScaleAndTranslate ScaleAndTranslateGrad SegmentMax SegmentMean SegmentMin
+SegmentProd SegmentSum SelfAdjointEig SetSize SolveTriangular SolveTriangularGrad SparseAdd SparseAddGrad SparseAddmm
+SparseApplyAdagradDA SparseApplyCenteredRMSProp SparseApplyMomentum SparseApplyProximalGradientDescent SparseConcat
+SparseCountSparseOutput SparseDenseCwiseAdd SparseDenseCwiseMul SparseFillEmptyRows SparseFillEmptyRowsGrad
+SparseMatrixAdd SparseMatrixMatMul SparseMatrixMul SparseMatrixNNZ SparseMatrixOrderingAMD SparseMatrixSoftmax
+SparseMatrixTranspose SparseReorder SparseReshape SparseSegmentMean SparseSegmentMeanGrad
+SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNGrad SparseSegmentSqrtNWithNumSegments
+SparseSegmentSum SparseSegmentSumWithNumSegments SparseSlice SparseSliceGrad SparseSoftmax SparseSparseMaximum
+SparseSparseMinimum SparseTensorDenseAdd SparseTensorDenseMatmul SparseTensorToCSRSparseMatrix SparseToDense
+SparseToDenseV2 Sspaddmm SubAndFilter TridiagonalMatMul TridiagonalSolve Uniform UniformCandidateSampler UnravelIndex
+UpdateCache UpperBound
 """
 # From Real on most are in MindSpore's own register of AI CPU kernels (mindspore/ops/_op_impl/aicpu of its package) and
 # have no kernel of a core in the operator library. Bessel functions, transforms and decompositions that are not in the

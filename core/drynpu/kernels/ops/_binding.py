@@ -15,6 +15,7 @@ from drynpu.kernels._rules import Rule, join_rules
 from drynpu.kernels.ops import (
     _fused_names,
     _names,
+    _rare_names,
     _vector_names,
     attention,
     conv,
@@ -41,6 +42,7 @@ _TABLES: Final[tuple[tuple[ModuleType, str], ...]] = (
     (recurrent, _names.RECURRENT),
     (attention, _names.ATTENTION),
     (fused, _fused_names.FUSED),
+    (fused, _rare_names.RARE),
     (elementwise, _vector_names.ELEMENTWISE),
     (reduction, _vector_names.REDUCTION),
     (movement, _vector_names.MOVEMENT),

@@ -26,6 +26,7 @@ mindspore | named_product (a b . . . . . turn_a turn_b) | WeightQuantBatchMatmul
 mindspore | turned_product (a b) | TransposeBatchMatmulTranspose=TransposeBatchMatMul
 mindspore | product (bias a b) | Addmm=MatMulV2 Baddbmm=BatchMatMulV2
 mindspore | dense (x weight bias) | Dense=MatMulV2
+mindspore | named_product (a b) | FusedMatMulBiasAdd=MatMulV2 MatMulBiasAddReluFusion=MatMulV2
 mindspore | product (bias a b) | InplaceAddmm=MatMulV2
 mindspore | turned_rows (a b) | InplaceMatmulAdd=MatMulV2
 mindspore | vector_product (a b) | Mv=MatMulV2 Dot=MatMulV2
@@ -65,6 +66,9 @@ mindspore | convolution (x weight bias stride padding dilation transposed output
 mindspore | gradients (dy x weight . . . . transposed . groups) | ConvolutionGrad=Conv2D ConvolutionStrGrad=Conv2D
 mindspore | input_gradient (dy weight sizes) | Conv2DBackpropInput Conv2DTranspose=Conv2DBackpropInput
 mindspore | weight_gradient (dy x sizes) | Conv2DBackpropFilter
+mindspore | input_gradient (dy weight) | Conv3DTranspose=Conv3DTransposeD
+mindspore | input_gradient (weight dy sizes) | Conv3DBackpropInput=Conv3DBackpropInputD
+mindspore | weight_gradient (x dy sizes) | Conv3DBackpropFilter=Conv3DBackpropFilterD
 mindspore | bias_addition (x bias) | BiasAdd
 mindspore | bias_gradient (dy) | BiasAddGrad
 
@@ -136,7 +140,8 @@ mindspore | batch_norm (x scale offset mean variance training) | BatchNormExt=BN
 mindspore | batch_norm_gradient (dy x scale mean variance . . training) | BatchNormGradExt=BNTrainingReduceGrad
 mindspore | batch_norm_gradient (dy! x! scale! mean variance reserve training=is_training) |
     BatchNormGrad=BNTrainingReduceGrad
-mindspore | layer_norm (x! scale! offset!) | LayerNorm=LayerNormV3 LayerNormExt=LayerNormV3
+mindspore | layer_norm (x! scale! offset!) | LayerNorm=LayerNormV3
+mindspore | layer_norm (x! . scale! offset!) | LayerNormExt=LayerNormV3
 mindspore | affine_gradient (x dy variance mean scale) | LayerNormGrad=LayerNormGradV3
 mindspore | affine_gradient (dy x shape mean deviation scale) | LayerNormGradExt=LayerNormGradV3
 mindspore | normalisation (x) | RmsNorm*5 AddRmsNorm*6 AddLayerNormV2=AddLayerNorm*8 LinalgVectorNorm=LpNormV2*4

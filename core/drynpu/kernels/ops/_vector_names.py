@@ -159,6 +159,8 @@ mindspore | grow (x) | Tile BroadcastTo Pad=PadD PadV3 StridedSliceGrad SliceGra
     ExpandAs=BroadcastTo
 mindspore | join (parts) | Concat=ConcatD Stack=Pack StackExt=Pack
 mindspore | cut (x) | Split=SplitD SplitTensor=SplitD SplitWithSize=SplitVD Unstack=Unpack
+mindspore | cut (x) | Chunk=SplitD ChunkView=SplitD SplitWithSizeView=SplitVD UnstackExtView=Unpack
+mindspore | move (x) | TExt=Transpose DiagonalView=DiagPart ViewAs=TensorMove
 mindspore | one_hot (index depth on off) | OneHot
 
 onnx | transpose (x order=perm) | Transpose=TransposeD
