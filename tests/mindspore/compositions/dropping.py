@@ -1,4 +1,4 @@
-"""Run under ``drynpu run``: dropout of mint, called and as a cell. ``dropping.py MODE OUT.pickle``."""
+"""Run under ``drynpu run``: dropout of mint and nn, called and as a cell. ``dropping.py MODE OUT.pickle``."""
 
 from __future__ import annotations
 
@@ -24,23 +24,37 @@ class InPlace(nn.Cell):
 
 
 class Cell(nn.Cell):
-    def __init__(self) -> None:
+    def __init__(self, drop: Any) -> None:
         super().__init__()
-        self.drop = mint.nn.Dropout(0.25)
+        self.drop = drop
 
     def construct(self, x: Any) -> Any:
         return self.drop(x * 1)
 
 
+CELLS = {
+    "mint.nn.Dropout": (lambda: mint.nn.Dropout(0.25), (40, 100)),
+    "mint.nn.Dropout2d": (lambda: mint.nn.Dropout2d(0.25), (40, 50, 2, 1)),
+    "nn.Dropout": (lambda: nn.Dropout(p=0.25), (40, 100)),
+    "nn.Dropout keep_prob": (lambda: nn.Dropout(keep_prob=0.75), (40, 100)),
+    "nn.Dropout1d": (lambda: nn.Dropout1d(0.25), (40, 50, 2)),
+    "nn.Dropout2d": (lambda: nn.Dropout2d(0.25), (40, 50, 2, 1)),
+    "nn.Dropout3d": (lambda: nn.Dropout3d(0.25), (40, 50, 1, 2, 1)),
+}
+"""Cells that drop a quarter, and the shape of what they get: 4000 elements, or 2000 channels of two."""
+
+
 def main(mode: str, out: str) -> None:
     ms.set_context(mode=getattr(ms, f"{mode}_MODE"), device_target="Ascend")
-    x = ms.Tensor(np.linspace(1, 2, 4000, dtype=np.float32).reshape(40, 100))
+    numbers = np.linspace(1, 2, 4000, dtype=np.float32)
+    nets = [(kind.__name__, kind(), (40, 100)) for kind in (Called, InPlace)]
+    nets += [(name, Cell(build()), shape) for name, (build, shape) in CELLS.items()]
     found = {}
-    for kind in (Called, InPlace, Cell):
-        net = kind().set_train()
+    for name, cell, shape in nets:
+        x, net = ms.Tensor(numbers.reshape(shape)), cell.set_train()
         value, gradient = ms.value_and_grad(net)(x)
-        found[kind.__name__] = value.asnumpy(), gradient.asnumpy(), net.set_train(False)(x).asnumpy()
-    Path(out).write_bytes(pickle.dumps((x.asnumpy(), found)))
+        found[name] = x.asnumpy(), value.asnumpy(), gradient.asnumpy(), net.set_train(False)(x).asnumpy()
+    Path(out).write_bytes(pickle.dumps(found))
 
 
 if __name__ == "__main__":

@@ -267,7 +267,9 @@ def stepped(w: Any, gradient: Any, rate: float, decay: float, eps: float = 1e-8)
     return w * (1 - rate * decay) - rate * gradient / (np.abs(gradient) + eps)
 
 
-_INPUTS = runpy.run_path(str(Path(__file__).with_name("inputs.py")))
+_HERE = Path(__file__).parent
+_INPUTS = runpy.run_path(str(_HERE / "inputs.py"))
+_MORE = [runpy.run_path(str(_HERE / name)) for name in ("cell_formulas.py", "optimizer_formulas.py")]
 
 NAMES: dict[str, Any] = {
     **{name: getattr(np, name) for name in np.__all__},
@@ -281,6 +283,7 @@ NAMES: dict[str, Any] = {
     **{each.__name__: each for each in (by_expert, cached, entropy, margins, resampled, returned, sampled)},
     **{each.__name__: each for each in (adapted, gated_cell, latent, patches, remembering_cell, windowed_by)},
     **{each.__name__: each for each in (routed, segmented, stepped, summed)},
+    **{name: value for more in _MORE for name, value in more.items() if callable(value) and name[0] not in "_A"},
     "numbers": _INPUTS["numbers"],
     "matrices": matrices,
     "special": special,

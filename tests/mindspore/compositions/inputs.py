@@ -61,5 +61,6 @@ def inputs() -> dict[str, Any]:
         middles = turned.uniform(20, 60, (4, count, 2))
         sides, angles = turned.randint(1, 20, (4, count, 2)), turned.randint(-180, 180, (4, count, 1))
         arrays |= {name: np.concatenate([middles, sides, angles], -1)}
+    arrays |= {"photo": rng.random((1, 2, 12, 12))}
     hidden = {"hidden": np.triu(np.ones((5, 5), bool), 2)}
     return {name: array.astype(np.float32) for name, array in arrays.items()} | whole | hidden

@@ -58,19 +58,46 @@ def after(optimizer: Any, start: Any, *gradients: Any) -> Any:
     return parameter
 
 
+def measured(metric: Any, *batch: Any) -> Any:
+    """Return what a metric says after one batch."""
+    metric.clear()
+    metric.update(*batch)
+    return metric.eval()
+
+
+def trainer(kind: Any, *scale: Any) -> Any:
+    """Return a cell that trains a dense layer by gradient descent."""
+    network = nn.WithLossCell(filled(nn.Dense(6, 3)), nn.MSELoss())
+    return kind(network, nn.SGD(network.trainable_params(), 0.1), *scale)
+
+
+def trained(cell: Any, *batch: Any) -> Any:
+    """Return the first parameter after a step of training."""
+    cell.set_train()(*batch)
+    return cell.trainable_params()[0]
+
+
 def main(calls: str, out: str) -> None:
     ms.set_context(mode=ms.PYNATIVE_MODE, device_target="Ascend")
     values = {name: ms.Tensor(array) for name, array in inputs().items()}
     names = {"ms": ms, "mint": mint, "nn": nn, "ops": ops, "F": F, "optim": optim, **values}
-    names |= {"filled": filled, "after": after, "changed": changed}
+    names |= {
+        "filled": filled,
+        "after": after,
+        "changed": changed,
+        "measured": measured,
+        "trained": trained,
+        "trainer": trainer,
+    }
     families = yaml.safe_load(Path(calls).read_text())
     found: dict[str, Any] = {}
     with profile(on_trace_ready=tensorboard_trace_handler("profiled")):
-        for call in (call for family in families.values() for call in family):
+        for call in (call for name, family in families.items() if name != "graphs" for call in family):
             found[call] = value_of(call, names)
     ms.set_context(mode=ms.GRAPH_MODE)
-    for call in list(families["cells"])[::GRAPH_STEP]:
+    for call in [*families["cells"], *families["networks"]][::GRAPH_STEP]:
         found[f"GRAPH {call}"] = value_of(call, names)
+    found |= {call: value_of(call, names) for call in families["graphs"]}
     Path(out).write_bytes(pickle.dumps(found))
 
 

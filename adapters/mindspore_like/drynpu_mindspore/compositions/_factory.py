@@ -60,6 +60,11 @@ class KernelFactory:
         write_word(count, read_word(count) + 1)
         return creator
 
+    def replace(self, function: int, like: int, call: int) -> None:
+        """Put another way to create a kernel in place of the *function* of a primitive; see :meth:`add`."""
+        write_word(function + _MANAGER * WORD_BYTES, read_word(like + _MANAGER * WORD_BYTES))
+        write_word(function + CALL * WORD_BYTES, call)
+
     def _place(self, name: str) -> tuple[int, bool]:
         """Return the parent of a new node and whether it becomes its left child; names are ordered by their bytes."""
         parent, node, left = self.address, read_word(self.address + _PARENT * WORD_BYTES), True

@@ -47,6 +47,8 @@ LATE = frozenset({"Unique2", "UniqueDim", "InnerUnique", "InnerNonZero"})
 """Primitives whose results have shapes that are known once they are computed."""
 AS_STORED = frozenset({"GenerateEodMaskV2"})
 """Primitives that work on the bits of numbers: those of 16 bits are not widened for them."""
+WRONG = frozenset({"ApplyFtrl"})
+"""Primitives whose kernel of the CPU computes another thing than their documentation says: this one, with ``l1``."""
 NUMBERS, FLAG = "Numbers", "Flag"
 _PATTERN = "RaggedTensorToSparse"
 """A kernel of MindSpore that holds nothing but what every kernel holds, and accepts all types."""
@@ -61,6 +63,8 @@ _CHANGED = {
     "KVCacheScatterUpdate": (0,),
     "AdamW": (0, 1, 2, 3),
     "ApplyAdamW": (0, 1, 2),
+    "ApplyFtrl": (0, 1, 2),
+    "ApplyNesterovMomentum": (0, 1),
     "Lamb": (0, 1, 2),
     "BatchNormGatherStatsWithCounts": (3, 4),
 }
@@ -103,15 +107,22 @@ class CompositionKernels:
     _callbacks: tuple[Any, ...] = ()
 
     def add(self, compositions: Mapping[str, Composition]) -> tuple[str, ...]:
-        """Add those that MindSpore has no kernel for; return their names. Nothing is added to another MindSpore."""
+        """
+        Add those that MindSpore has no kernel for, or a wrong one; return their names.
+
+        Nothing is added to another MindSpore.
+        """
         known = self.factory.names()
         if not self._prepare(known):
             return ()
-        new = [name for name in compositions if name not in known]
+        new = [name for name in compositions if name not in known or name in WRONG]
         create, create_late = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in self._callbacks[:2])
         for name in new:
             self._compositions[name] = compositions[name]
-            self.factory.add(name, self._pattern, create_late if name in LATE else create)
+            if name in known:
+                self.factory.replace(known[name], self._pattern, create)
+            else:
+                self.factory.add(name, self._pattern, create_late if name in LATE else create)
         return tuple(new)
 
     def _prepare(self, known: Mapping[str, int]) -> bool:

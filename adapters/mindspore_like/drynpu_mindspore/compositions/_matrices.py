@@ -49,6 +49,19 @@ def _cholesky_gradient(lower: Any, dy: Any) -> Any:
     return (found + np.swapaxes(found, -1, -2)) / 2
 
 
+def _on_diagonal(x: Any, eye: Any) -> Any:
+    return x[..., None] * eye if eye.shape[-2] >= eye.shape[-1] else x[..., None, :] * eye
+
+
+def _of_diagonal(x: Any, eye: Any) -> Any:
+    return (x * eye).sum(-1 if eye.shape[-2] < eye.shape[-1] else -2)
+
+
+def _with_diagonal(x: Any, diagonal: Any, eye: Any) -> Any:
+    placed = diagonal[..., None] if eye.shape[-2] < eye.shape[-1] else diagonal[..., None, :]
+    return x * (1 - eye) + placed * eye
+
+
 def _turned_product(
     x: Any, weight: Any, turn: Numbers, turn_back: Numbers, flip_x: Flag = False, flip: Flag = False
 ) -> Any:
@@ -66,6 +79,9 @@ MATRICES: Final[Mapping[str, Any]] = MappingProxyType(
         "Dot": np.dot,
         "Outer": np.outer,
         "Addmm": _addmm,
+        "MatrixDiag": _on_diagonal,
+        "MatrixDiagPart": _of_diagonal,
+        "MatrixSetDiag": _with_diagonal,
         "Addmv": _addmm,
         "Baddbmm": _addmm,
         "Addbmm": _addbmm,

@@ -35,6 +35,7 @@ from mindspore.ops.function.grad import grad_func
 
 from drynpu_mindspore.compositions import _functions
 from drynpu_mindspore.compositions._einsum import einsum
+from drynpu_mindspore.compositions._steps import replace_steps
 
 
 def conv1d(
@@ -172,6 +173,7 @@ def _kept(genuine: Any) -> Any:
 def replace_methods() -> None:
     """Put the functions where MindSpore looks for them."""
     _replace_everywhere()
+    replace_steps()
     nn.MultilabelMarginLoss.__init__ = _functions.keep_reduction
     nn.MultilabelMarginLoss.construct = _functions.margin_of_cell
     methods: Any = tensor_method

@@ -89,5 +89,56 @@ def _lamb(
     return w, w, m, v
 
 
-OPTIMIZERS: Final[Mapping[str, Any]] = MappingProxyType({"AdamW": _adam_w, "ApplyAdamW": _apply_adam_w, "Lamb": _lamb})
+def _first(value: Any) -> float:
+    return float(np.ravel(value)[0])
+
+
+def _ftrl(
+    weight: Any, squares: Any, linear: Any, gradient: Any, rate: Any, l1: Any, l2: Any, power: Any
+) -> tuple[Any, ...]:
+    exponent, scale, pull = -_first(power), _first(rate), _first(l1)
+    larger = squares + gradient**2
+    spread = larger**exponent
+    linear = linear + gradient - (spread - squares**exponent) / scale * weight
+    moved = (np.sign(linear) * pull - linear) / (spread / scale + 2 * _first(l2))
+    w = np.where(np.abs(linear) > pull, moved, 0)
+    return w, w, larger, linear
+
+
+def _nesterov(weight: Any, velocity: Any, rate: Any, gradient: Any, momentum: Any) -> tuple[Any, ...]:
+    share = _first(momentum)
+    v = share * velocity + gradient
+    w = weight - _first(rate) * (gradient + share * v)
+    return w, w, v
+
+
+def _lars(
+    weight: Any,
+    gradient: Any,
+    weight_square: Any,
+    gradient_square: Any,
+    decay: Any,
+    rate: Any,
+    eps: Any,
+    coefficient: Any,
+    clips: Any,
+) -> Any:
+    sizes, pull = [np.sqrt(_first(each)) for each in (weight_square, gradient_square)], _first(decay)
+    trust = 1.0
+    if all(sizes):
+        trust = _first(coefficient) * sizes[0] / (sizes[1] + pull * sizes[0] + _first(eps))
+        trust = min(trust / _first(rate), 1.0) if _first(clips) else trust
+    return trust * (gradient + pull * weight)
+
+
+OPTIMIZERS: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "AdamW": _adam_w,
+        "ApplyAdamW": _apply_adam_w,
+        "ApplyFtrl": _ftrl,
+        "ApplyNesterovMomentum": _nesterov,
+        "LARSUpdateWithOptions": _lars,
+        "Lamb": _lamb,
+    }
+)
 """By primitive, as MindSpore's documentation of the primitive or of its function defines it."""
