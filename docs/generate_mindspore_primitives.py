@@ -34,8 +34,14 @@ SliceExtView SumExt ToDevice ToDtype ToOther View InnerInplaceIndexPut
 """
 _REASONS = (
     ("made of other primitives on a CPU, by MindSpore or by drynpu's functions: calls of functions work", _OTHERS),
-    ("mint.distributed, whose data MindSpore's build for the CPU moves without a kernel, calls it", r"DistComm\w+"),
-    ("mindspore.communication.comm_func calls it; mint.distributed and ops.AllReduce do the same", r"InnerComm\w+"),
+    (
+        "mint.distributed calls it; MindSpore's CPU build moves its data without a kernel, or drynpu gathers it",
+        r"DistComm\w+",
+    ),
+    (
+        "mindspore.communication.comm_func calls it, where drynpu gathers and reduces; isend and irecv are refused",
+        r"InnerComm\w+",
+    ),
     ("on a device the flag of overflow; loss scales look into the gradients instead", r"NPU\w+FloatStatusV2"),
     (
         "products fused with collectives: a kernel of one process does not reach the others",

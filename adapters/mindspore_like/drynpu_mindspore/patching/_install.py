@@ -62,6 +62,9 @@ def install(package: ModuleType) -> Surface:
     speak_of_ascend(device)
     replace_init(device, backend.ranks)
     note_distributed(backend)
+    from drynpu_mindspore.patching._collectives import replace_collectives
+
+    replace_collectives()
     _follow_training(surface)
     served = serve_compositions(Path(next(iter(package.__path__))))
     setattr(package, _COMPOSITIONS, served)
