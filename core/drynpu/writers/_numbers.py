@@ -65,7 +65,12 @@ def _us(values: pl.Series, suffix: str) -> pl.Series:
     if _are_looked_up(values):
         found: pl.Series = _us_texts(suffix)[values.cast(pl.UInt32)].alias(values.name)
         return found
-    return values.to_frame().select(_any_us_text(pl.first(), suffix)).to_series()
+    if values.null_count():
+        return values.to_frame().select(_any_us_text(pl.first(), suffix)).to_series()
+    # As arrays, because polars makes a query of a division: of few values that takes longer than all the rest.
+    whole, thousandths = np.divmod(values.to_numpy(), 1000)
+    text = _whole(pl.Series(values.name, whole)) + _fractions()[pl.Series(thousandths.astype(np.uint32))]
+    return text + suffix if suffix else text
 
 
 def _any_us_text(ns: pl.Expr, suffix: str) -> pl.Expr:
