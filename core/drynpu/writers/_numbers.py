@@ -69,7 +69,7 @@ def _us(values: pl.Series, suffix: str) -> pl.Series:
         return values.to_frame().select(_any_us_text(pl.first(), suffix)).to_series()
     # As arrays, because polars makes a query of a division: of few values that takes longer than all the rest.
     whole, thousandths = np.divmod(values.to_numpy(), 1000)
-    text = _whole(pl.Series(values.name, whole)) + _fractions()[pl.Series(thousandths.astype(np.uint32))]
+    text: pl.Series = _whole(pl.Series(values.name, whole)) + _fractions()[pl.Series(thousandths.astype(np.uint32))]
     return text + suffix if suffix else text
 
 

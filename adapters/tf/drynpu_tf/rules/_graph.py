@@ -17,6 +17,7 @@ from drynpu.kernels.ops import GraphOperator, Place
 from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.rules._formats import lay_out
 from drynpu_tf.rules._fusion import fuse_graph
+from drynpu_tf.rules._gelu import fuse_gelus
 from drynpu_tf.rules._layer_norm import fuse_layer_norms
 from drynpu_tf.rules._placement import folded
 from drynpu_tf.rules._points import find_consumers, find_points
@@ -98,7 +99,8 @@ def compile_graph(
     # What copies to and from the device or stays on the host is none of the engine's business.
     inside = [w for w in originals if w.signature.placement is Placement.DEVICE and w.name not in known]
     outside = [w for w in originals if w.signature.placement is not Placement.DEVICE]
-    joined = fuse_graph(fuse_layer_norms([*inside, *outside], known, split=split), split=split)
+    norms = fuse_layer_norms([*inside, *outside], known, split=split)
+    joined = fuse_graph(fuse_gelus(norms, known), split=split)
     made_of_several = [op for op in joined if len(op.members) > 1]
     constants = frozenset(n.name for n in nodes if n.signature.name == "Const")
     records = tuple(_record(op, nodes, constants) for op in made_of_several)
