@@ -131,7 +131,8 @@ def select_iteration(profile: Profile, model_id: int, iteration_id: int) -> Prof
     Return the profile with the kernels, tasks, API calls and key points of one iteration only.
 
     Device work counts by its model and start; of an explicit step (model id 4294967295) by its start alone. Host calls
-    are those inside the ``ModelExecute`` call that launched the iteration, or inside the step.
+    are those inside the ``ModelExecute`` call that launched the iteration, or inside the step. Where all that ran was
+    launched when the graph was loaded, that is the call with the number of the iteration.
 
     Raises
     ------
@@ -152,7 +153,7 @@ def select_iteration(profile: Profile, model_id: int, iteration_id: int) -> Prof
         profile,
         tasks=tasks,
         kernels=kernels,
-        api=_calls(profile, spans, tasks, model_id),
+        api=_calls(profile, spans, tasks, model_id, iteration_id),
         communication_ops=collectives,
         group_tables={
             name: table.filter(of_iteration) if name in key_points else table
@@ -189,19 +190,30 @@ def _inside(rows: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     return joined.filter(pl.col("start_ns").is_between("from_ns", "until_ns")).select(rows.columns)
 
 
-def _calls(profile: Profile, spans: pl.DataFrame, tasks: pl.DataFrame, model_id: int) -> pl.DataFrame:
+def _calls(
+    profile: Profile, spans: pl.DataFrame, tasks: pl.DataFrame, model_id: int, iteration_id: int
+) -> pl.DataFrame:
     start, end = spans["start_ns"].min(), spans["end_ns"].max()
     if model_id != NO_MODEL:
         launches = profile.api.join(tasks.select("connection_id"), on="connection_id", how="semi")
         if launches.is_empty():
             return launches
-        around = profile.api.filter(
-            (pl.col("level") == "model")
-            & (pl.col("item") == str(model_id))
-            & (pl.col("start_ns") <= launches["start_ns"].min())
-            & (pl.col("end_ns") >= launches["start_ns"].max())
-        )
+        of_model = profile.api.filter((pl.col("level") == "model") & (pl.col("item") == str(model_id)))
+        loads = of_model.filter(pl.col("name") == "ModelLoad")
+        executions = of_model.filter(pl.col("name") != "ModelLoad").sort("start_ns", maintain_order=True)
+        here = launches.filter(~_within(launches, loads))
+        if here.is_empty():
+            around = executions.slice(iteration_id - 1, 1)
+        else:
+            first, last = here["start_ns"].min(), here["start_ns"].max()
+            around = executions.filter((pl.col("start_ns") <= first) & (pl.col("end_ns") >= last))
         if around.is_empty():
             return around
         start, end = around["start_ns"].max(), around["end_ns"].min()
     return profile.api.filter((pl.col("start_ns") >= start) & (pl.col("end_ns") <= end))
+
+
+def _within(calls: pl.DataFrame, around: pl.DataFrame) -> pl.Series:
+    """Return which calls begin inside one of some others."""
+    inside = [pl.col("start_ns").is_between(*bounds) for bounds in around.select("start_ns", "end_ns").iter_rows()]
+    return calls.with_columns(pl.any_horizontal(pl.lit(value=False), *inside).alias("inside"))["inside"]

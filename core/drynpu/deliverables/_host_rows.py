@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from attrs import field, frozen
 
 from drynpu.arrays import I64, U64, Bools
 from drynpu.deliverables._dictionaries import MarkNumbers, TextIds, TypeIds
+from drynpu.deliverables._host_launches import HostLaunches, TaskIds, host_launches, number_tasks
 from drynpu.kernels import KernelSpec, Operators, TaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.simulate import AclCalls, Simulation
@@ -19,7 +21,8 @@ class HostRows:
     """
     One recording as the host sees it.
 
-    ``launching`` is the id of the thread that takes calls from the queue; ``to_raw_ns`` added to Unix time gives raw
+    ``launching`` is the id of the thread that takes calls from the queue, ``loading`` of the one that loads graphs
+    (0: the same); ``to_raw_ns`` added to Unix time gives raw
     host time. ``acl`` tells whether calls into ACL are recorded, ``runtime`` whether all those into the runtime are.
     ``calls`` are those that the script itself made into ACL, on the measured timeline.
     ``texts``, ``types`` and ``mark_numbers`` collect what the records refer to.
@@ -31,6 +34,7 @@ class HostRows:
     launching: int
     device_id: int
     to_raw_ns: int
+    loading: int = 0
     acl: bool = True
     runtime: bool = False
     calls: AclCalls | None = None
@@ -62,6 +66,21 @@ class HostRows:
     def launch_threads(self) -> I64:
         """Ids of the threads that launch the operators' kernels, int64 ``[m]``."""
         return self.dispatch_threads[self.simulation.lowered.launch_dispatch]
+
+    @cached_property
+    def task_ids(self) -> TaskIds:
+        """Ids of the tasks of operators."""
+        return number_tasks(self.simulation)
+
+    @cached_property
+    def launches(self) -> HostLaunches:
+        """What the host launched: nodes of loaded graphs once."""
+        return host_launches(self.simulation, self.task_ids, self.launch_threads, self.loading_thread)
+
+    @property
+    def loading_thread(self) -> int:
+        """Id of the thread that loads graphs."""
+        return self.loading or self.launching
 
     @property
     def collective_threads(self) -> I64:

@@ -41,6 +41,11 @@ class RecordContext:
         return self.host.launching
 
     @property
+    def loading(self) -> int:
+        """Id of the thread that loads graphs."""
+        return self.host.loading_thread
+
+    @property
     def texts(self) -> TextIds:
         """Texts that records refer to, of all builders."""
         return self.host.texts

@@ -210,6 +210,7 @@ def _simulate(recordings: Mapping[int, Recording], destination: Destination, set
             operators=recording.operators,
             level=request.level,
             launching=launching + number,
+            loading=launching + len(recordings) + number,
             device_id=device_id,
             to_raw_ns=-anchors.offset_ns,
             acl=request.switches.acl_api,

@@ -82,13 +82,15 @@ class GraphRun:
     """
     A compiled graph and its iterations.
 
-    ``points`` are those of its compiler; None: they follow from which operators compute gradients.
+    ``points`` are those of its compiler; None: they follow from which operators compute gradients. ``load`` is when
+    the graph was loaded, from and to in measured Unix ns; None: before the recording.
     """
 
     model_id: int
     model_name: str
     graph_id: int = 0
     iterations: tuple[Iteration, ...] = ()
+    load: tuple[int, int] | None = None
     points: GraphPoints | None = None
     fusions: tuple[FusionOp, ...] = ()
     static_memory: tuple[StaticMemory, ...] = ()

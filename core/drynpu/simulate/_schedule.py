@@ -20,6 +20,7 @@ from drynpu.platforms import Chip
 from drynpu.simulate._graph_nodes import launched_by_device
 from drynpu.simulate._host_gaps import model_gaps
 from drynpu.simulate._inputs import Rendezvous
+from drynpu.simulate._loads import GraphLoads, LoadedNodes, find_nodes, place_loads
 from drynpu.simulate._lower import LoweredLaunches
 from drynpu.simulate._meet import CollectiveCalls, PlannedWork
 from drynpu.simulate._recording import Recording
@@ -94,6 +95,8 @@ class ScheduledWork:
     """Beside the launch columns, which are of operators alone."""
     time_map: TimeMap
     """Maps measured host times to the timeline of the recording."""
+    loads: GraphLoads
+    """The nodes of loaded graphs, which the host launched while it loaded them."""
     launch_mode: LaunchMode
     """Which thread launched."""
 
@@ -119,7 +122,8 @@ def schedule(
     stream = ordered.operator_stream[lowered.launch_dispatch]
     issued = np.flatnonzero((ordered.collective >= 0) & (dispatches.launches > 0))
     tail = _tail_ticks(lowered, occurrence, chip, seed) if l2_counters else np.zeros_like(ticks)
-    launches, by_operator = _merge_launches(work, stream, ticks, tail, issued, chip.tick_ns)
+    nodes = find_nodes(lowered, stream, work.collectives.collectives, work.collectives.stream)
+    launches, by_operator = _merge_launches(work, nodes, stream, ticks, tail, issued, chip.tick_ns)
     if recording.rendezvous is not None:
         ask = _ask_ranks(recording.rendezvous, work.collectives, by_operator, tick_ns=chip.tick_ns, base_ns=base_ns)
         launches = evolve(launches, meets=~by_operator, rendezvous=ask)
@@ -168,6 +172,14 @@ def schedule(
         op_end_ns=op_end,
         collectives=collectives,
         time_map=time_map,
+        loads=place_loads(
+            nodes,
+            recording.graphs,
+            launched_ns=times.api_start_ns[rows][lowered.launch_dispatch],
+            collective_ns=work.collectives.node_ns,
+            begin_ns=recording.begin_ns,
+            time_map=time_map,
+        ),
         launch_mode=mode,
     )
 
@@ -193,24 +205,25 @@ def _tail_ticks(lowered: LoweredLaunches, occurrence: I64, chip: Chip, seed: int
 
 
 def _merge_launches(
-    work: PlannedWork, stream: I64, ticks: I64, tail: I64, issued: I64, tick_ns: float
+    work: PlannedWork, nodes: LoadedNodes, stream: I64, ticks: I64, tail: I64, issued: I64, tick_ns: float
 ) -> tuple[Launches, Bools]:
     """
     Return kernels and collectives in host order, and which of them are kernels of operators.
 
     *issued* are the dispatches that launch the collectives; *tail* is how long a stream rests after each kernel.
     """
-    ordered, collectives = work.ordered, work.collectives
+    host, ordered, collectives = HostCosts(), work.ordered, work.collectives
     owner = np.concatenate([ordered.operator_rows[ordered.lowered.launch_dispatch], issued])
     by_host = np.argsort(owner, kind="stable")
-    from_graph = launched_by_device(work)
-    costs = np.where(from_graph, HostCosts().graph_node_ns, HostCosts().node_ns)
+    # A node that was loaded leaves no records where it runs, so that it needs no room.
+    further, shared = (np.where(each.node < 0, host.graph_node_ns, 0) for each in (nodes.kernels, nodes.collectives))
+    costs = np.where(launched_by_device(work), further, host.node_ns)
     gaps = np.full(len(ticks), int(-(-_QUEUE_GAP_NS // tick_ns)))
     in_graph = np.array([each.in_graph for each in collectives.collectives], bool)
     launches = Launches(
         stream=np.concatenate([stream, collectives.stream])[by_host],
         duration_ticks=np.concatenate([ticks, collectives.ticks])[by_host],
-        node_ns=np.concatenate([costs, np.where(in_graph, HostCosts().graph_node_ns, collectives.node_ns)])[by_host],
+        node_ns=np.concatenate([costs, np.where(in_graph, shared, collectives.node_ns)])[by_host],
         gap_ticks=np.concatenate([gaps, np.zeros(len(collectives), np.int64)])[by_host],
         tail_ticks=np.concatenate([tail, np.zeros(len(collectives), np.int64)])[by_host],
     )

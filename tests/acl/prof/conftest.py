@@ -27,6 +27,9 @@ class OneModel:
 
     device = 0
 
+    def model_load(self, model_id: int) -> tuple[int, int]:
+        return (0, 0)
+
     def model_name(self, model_id: int) -> str | None:
         return "mlp" if model_id in (MODEL, MODEL + 1) else None
 

@@ -68,6 +68,14 @@ def test_the_call_that_launched_an_iteration_holds_the_start_of_each_of_its_laun
     assert (f"execute {start}" in names, "inside" in names, "longer" in names) == (is_around, is_around, False)
 
 
+@pytest.mark.parametrize(("number", "expected"), [(1, ["execute 50", "inside"]), (2, ["execute 70"])])
+def test_the_call_of_an_iteration_whose_nodes_were_loaded_has_its_number(number: int, expected: list[str]) -> None:
+    load = {**execution(MODEL, 0, 40), "name": "ModelLoad"}
+    nodes = [call("launch", 10 + at, 15 + at, connection) for at, connection in enumerate((100, 150, 470, 201))]
+    runs = [execution(OTHER, 45, 48), execution(MODEL, 50, 60), call("inside", 52, 58), execution(MODEL, 70, 90)]
+    assert select_iteration(profile([load, *nodes, *runs]), MODEL, number).api["name"].to_list() == expected
+
+
 def test_calls_of_an_explicit_step_lie_inside_it() -> None:
     calls = [call("first", 150, 160), call("early", 149, 160), call("last", 190, 201), call("late", 190, 202)]
     chosen = select_iteration(profile(calls), NO_MODEL, 1)

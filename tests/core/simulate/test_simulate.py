@@ -204,8 +204,7 @@ def test_each_run_of_a_graph_is_a_launch_of_its_own(tools: Any, clock: Clock) ->
     assert between[1] == pytest.approx(300_000_000, abs=60_000)
     assert between[0] == (0 if clock is Clock.MODELLED else 48_000)
     length = s.schedule.node_end_ns - s.schedule.node_start_ns + 1
-    first, further = COSTS.node_ns, COSTS.graph_node_ns
-    assert length.tolist() == [first, further, further, further, first, further]
+    assert length.tolist() == [COSTS.node_ns, 0, 0, 0, COSTS.node_ns, 0]
 
 
 def test_a_graph_waits_for_its_data(tools: Any) -> None:

@@ -67,7 +67,8 @@ def test_kernels_stand_inside_the_call_of_their_graph_and_do_not_overlap(run: An
     assert all(end <= start for end, start in zip(ends, starts[1:], strict=False))
     api = {row["API Name"]: row for row in prof.rows("api_statistic")}
     assert api["ModelExecute"]["Count"] == "7"
-    assert int(api["launch"]["Count"]) == len(prof.rows("op_summary"))
+    nodes = {(row["Model ID"], row["Op Name"], row["Input Shapes"]) for row in prof.rows("op_summary")}
+    assert int(api["launch"]["Count"]) == len(nodes) < len(prof.rows("op_summary"))
     assert not [name for name in api if name.startswith("aclop")]
 
 

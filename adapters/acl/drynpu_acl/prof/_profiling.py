@@ -47,6 +47,9 @@ class Runtime(Protocol):
     def model_name(self, model_id: int) -> str | None:
         """Return the name of a loaded model; ``None`` if there is none with that id."""
 
+    def model_load(self, model_id: int) -> tuple[int, int]:
+        """Return from when to when a model was loaded, Unix ns."""
+
     def stream_id(self, stream: int) -> int | None:
         """Return the number of the stream of a handle, 0 being the default stream; ``None`` if there is none."""
 
@@ -171,7 +174,10 @@ class Profiling:
         device_id = self.runtime.device_id()
         if captured is not None:
             name = self.runtime.model_name(model_id) or str(model_id)
-            captured.executions.append(ModelExecution(model_id, name, stream, operators, start_ns, end_ns, device_id))
+            load = self.runtime.model_load(model_id)
+            captured.executions.append(
+                ModelExecution(model_id, name, stream, operators, start_ns, end_ns, device_id, load)
+            )
         self.subscriptions.executed(model_id, operators, start_ns, end_ns, device_id)
 
     def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int) -> None:

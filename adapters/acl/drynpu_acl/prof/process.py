@@ -36,6 +36,10 @@ class _ProcessRuntime:
         model = self._process.models.get(model_id)
         return None if model is None else model.name
 
+    def model_load(self, model_id: int) -> tuple[int, int]:
+        """Return from when to when a model was loaded, Unix ns."""
+        return self._process.models.load_ns(model_id)
+
     def stream_id(self, stream: int) -> int | None:
         """Return the number of a stream of this thread's context."""
         _, found = self._process.devices.stream(stream)

@@ -18,7 +18,7 @@ MarkRows: TypeAlias = "list[tuple[MarkKind, str, int, int, int, DeviceStream | N
 
 @frozen(eq=False)
 class ModelExecution:
-    """One execution of a model, as a ``Listener`` of the runtime gets it; times are Unix ns."""
+    """One execution of a model, as a ``Listener`` of the runtime gets it; times are Unix ns, those of ``load`` too."""
 
     model_id: int
     model_name: str
@@ -27,6 +27,7 @@ class ModelExecution:
     start_ns: int
     end_ns: int
     device_id: int = 0
+    load: tuple[int, int] = (0, 0)
 
 
 @frozen

@@ -118,7 +118,7 @@ class DevicesRecording:
             end_ns=max(end_ns, int(operators.end_ns.max(initial=0))),
             host_calls=waits([call for call in calls if call.device_id == device_id]),
             streams=stream_switches(captured, executions),
-            graphs=graph_runs(launched),
+            graphs=graph_runs(launched, begin_ns=begin_ns),
             marks=_tx_marks(captured),
             host_samples=samples,
             calls=AclCalls.from_rows([(call.name, call.start_ns, call.end_ns, call.thread) for call in calls]),

@@ -123,11 +123,12 @@ def _signature(copy: CopyCall) -> Signature:
     return Signature(_COPY, (TensorDesc((copy.size_bytes,), "INT8"),), placement=_PLACES[copy.kind])
 
 
-def graph_runs(launched: Sequence[tuple[ModelExecution, Operators]]) -> tuple[GraphRun, ...]:
+def graph_runs(launched: Sequence[tuple[ModelExecution, Operators]], *, begin_ns: int = 0) -> tuple[GraphRun, ...]:
     """
     Return every model with its executions as iterations, from the first to the last operator that each launches.
 
-    The operators of a model are those of its first execution.
+    The operators of a model are those of its first execution. A load that began before *begin_ns* is not of the
+    recording.
     """
     by_model: dict[int, list[tuple[ModelExecution, Operators]]] = {}
     for execution, table in launched:
@@ -144,6 +145,7 @@ def graph_runs(launched: Sequence[tuple[ModelExecution, Operators]]) -> tuple[Gr
             ),
             fusions=fusions(runs[0][0].operators.signatures),
             static_memory=planned_memory(runs[0][0].operators.signatures),
+            load=runs[0][0].load if runs[0][0].load[0] >= max(begin_ns, 1) else None,
         )
         for model_id, runs in sorted(by_model.items())
     )

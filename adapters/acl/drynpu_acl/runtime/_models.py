@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -53,6 +54,7 @@ class Models:
         self._split, self._listener, self._complain = split, listener, complain
         self._ids = count(1)
         self._loaded: dict[int, Runner] = {}
+        self._load_ns: dict[int, tuple[int, int]] = {}
         self._lock = threading.Lock()
 
     def get(self, model_id: int) -> ModelFile | None:
@@ -63,6 +65,10 @@ class Models:
     def runner(self, model_id: int) -> Runner | None:
         """Return what runs a loaded model."""
         return self._loaded.get(model_id)
+
+    def load_ns(self, model_id: int) -> tuple[int, int]:
+        """Return from when to when a model was loaded, Unix ns, also of one that is unloaded."""
+        return self._load_ns[model_id]
 
     def load_from_file(self, path: str) -> tuple[int, int]:
         """Return ``(model_id, code)`` of an ONNX file, under that suffix or ``.om``."""
@@ -119,6 +125,7 @@ class Models:
     def _load(self, read: Callable[[], ModelFile]) -> tuple[int, int]:
         if self._devices.current is None:
             return 0, ReturnCode.CONTEXT_NULL
+        begin_ns = time.time_ns()
         model, code = self._read(read)
         if model is None:
             return 0, code
@@ -127,6 +134,7 @@ class Models:
         with self._lock:
             model_id = next(self._ids)
             self._loaded[model_id] = Runner(model, self._split())
+            self._load_ns[model_id] = (begin_ns, time.time_ns())
         return model_id, code
 
     def _read(self, read: Callable[[], ModelFile]) -> tuple[ModelFile | None, int]:

@@ -278,8 +278,8 @@ class MindSporeRecording:
         }
 
     def _graphs(self, calls: Sequence[Call], begin_ns: int, end_ns: int) -> tuple[GraphRun, ...]:
-        """Return the graph whose iterations are the steps, where the iteration trace is asked for."""
-        if not self._recorder.request.switches.training_trace:
+        """Return the graph whose iterations are the steps, where there is one or the iteration trace is requested."""
+        if not self._graph_engine and not self._recorder.request.switches.training_trace:
             return ()
         steps = sorted((call.start_ns, call.end_ns) for call in calls if call.name.startswith(STEP_PREFIX))
         iterations = tuple(

@@ -132,6 +132,7 @@ class DeviceCapture:
                 points=run.points,
                 consumers=run.consumers,
                 reads=run.reads,
+                loads=True,
             )
             recorder.add(run.operators, step)
         if found.eager is not None and len(found.eager):

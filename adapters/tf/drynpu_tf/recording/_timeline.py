@@ -34,8 +34,9 @@ class GraphExecution:
 
     ``fusions`` are the operators that the graph engine makes of several, ``points`` where it marks the graph; those of
     the first execution of a graph count. ``reads`` are the elements it took from the device's queue, ``consumers``
-    the operators that take what a communication operator leaves. A run of a
-    training loop is an execution for each of its ``turns``, of which this is number ``turn``.
+    the operators that take what a communication operator leaves. The first run of a graph ``loads`` it, unless it may
+    have run before the recording. A run of a training loop is an execution for each of its ``turns``, of which this is
+    number ``turn``.
     """
 
     graph: str
@@ -48,6 +49,7 @@ class GraphExecution:
     reads: tuple[DatasetRead, ...] = ()
     turn: int = 1
     turns: int = 1
+    loads: bool = False
 
 
 @frozen(eq=False)
@@ -79,8 +81,9 @@ class Progress:
     """
     How far a timeline has come, so that what is captured later can go on from there.
 
-    ``free_ns`` is when the device has finished all graphs; ``numbers``, ``runs``, ``fusions`` and ``points`` hold of
-    each graph its model id, how often it ran, the operators that were made of several, and where it is marked.
+    ``free_ns`` is when the device has finished all graphs; ``numbers``, ``runs``, ``fusions``, ``points`` and ``loads``
+    hold of each graph its model id, how often it ran, the operators that were made of several, where it is marked, and
+    when it was loaded.
     """
 
     free_ns: int = 0
@@ -88,6 +91,7 @@ class Progress:
     runs: dict[str, int] = field(factory=dict)
     fusions: dict[str, tuple[FusionOp, ...]] = field(factory=dict)
     points: dict[str, GraphPoints | None] = field(factory=dict)
+    loads: dict[str, tuple[int, int] | None] = field(factory=dict)
     communication: Communication = field(factory=Communication)
 
 
@@ -119,6 +123,7 @@ def join(parts: Sequence[Part], plan: Planner, progress: Progress | None = None)
         progress.numbers.setdefault(name, len(progress.numbers) + 1)
         progress.fusions.setdefault(name, execution.fusions)
         progress.points.setdefault(name, execution.points)
+        progress.loads.setdefault(name, (begin_ns, int(launching.start_ns[0])) if execution.loads else None)
         progress.runs[name] = progress.runs.get(name, 0) + 1
         run = Iteration(index=progress.runs[name], start_ns=begin_ns, end_ns=free_ns)
         iterations.setdefault(name, []).append(run)
@@ -135,6 +140,7 @@ def join(parts: Sequence[Part], plan: Planner, progress: Progress | None = None)
                 iterations=tuple(runs),
                 fusions=progress.fusions[name],
                 points=progress.points[name],
+                load=progress.loads[name],
             )
             for name, runs in iterations.items()
         ),

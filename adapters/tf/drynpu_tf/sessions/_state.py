@@ -41,13 +41,15 @@ class DeviceSession:
     """
     One session on the device: its graph, and the runs it has made; each is recorded if something is recording.
 
-    ``turns`` is how often a device repeats a run of a training loop: the steps that one run makes.
+    ``turns`` is how often a device repeats a run of a training loop: the steps that one run makes. What was recorded
+    from ``opened_ns`` on are all its runs.
     """
 
     graph: Any
     options: NpuOptions
     turns: int = 1
     capture: SessionCapture = field()
+    opened_ns: int = field(factory=time.time_ns)
     _names: dict[RunKey, str] = field(factory=dict)
     _loops: dict[RunKey, bool] = field(factory=dict)
     _pending: PendingRuns | None = None
@@ -128,6 +130,7 @@ class DeviceSession:
             thread=threading.get_native_id(),
             turn=turn[0],
             turns=turn[1],
+            loads=self.opened_ns >= recorder.begin_ns,
         )
         pending.add(PendingRun(key, content, step))
         if metadata is not None:
@@ -181,6 +184,7 @@ def device_session(graph: Any, config: Any) -> DeviceSession | None:
         # Without a device of its own a session is on that of the process.
         device_id = read_number("ASCEND_DEVICE_ID", 0) if device_id is None else device_id
         PROCESS.join(id(session), start.parsed.request, device_id)
+        session.opened_ns = time.time_ns()
     return session
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from drynpu.arrays import I64, U64, Records
+from drynpu.deliverables._host_launches import number_tasks
 from drynpu.deliverables._requested import requested_deliverables
 from drynpu.deliverables.aicpu import facts
 from drynpu.deliverables.aicpu.facts import UNKNOWN_SIZE
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
-from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.device.samplers.aicpu import split_aicpu
 from drynpu.kernels import TaskType
 from drynpu.options import Level
@@ -55,7 +55,8 @@ def _kernels(context: RecordContext) -> Records:
     run = submit + np.rint(ticks * (split.dispatch + split.scheduling)[kernel]).astype(np.int64)
     copying = end - np.rint(ticks * split.copy[kernel]).astype(np.int64)
     computing = copying - np.rint(ticks * split.compute[kernel]).astype(np.int64)
-    rows["stream_id"], rows["task_id"] = simulation.stream[launches], task_numbers(simulation)[0][launches]
+    stream, task_id, _ = number_tasks(simulation).executed
+    rows["stream_id"], rows["task_id"] = stream[launches], task_id[launches]
     rows["timestamp"] = run + context.anchors.device_cntvct
     for name, tick in (
         ("run_start", run),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from drynpu.arrays import I64, Records
+from drynpu.deliverables._host_launches import number_tasks
 from drynpu.deliverables._requested import requested_deliverables, unmodelled
 from drynpu.deliverables._sample_times import sampled_us
 from drynpu.deliverables._traffic import BothDirections, cache_flows, edges_us, memory_flows
 from drynpu.deliverables._units import US_PER_S
 from drynpu.deliverables.bandwidth import facts
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
-from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.device.samplers.cache import encode_cache_events
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
 from drynpu.kernels import TaskType
@@ -168,8 +168,8 @@ def _l2_cache(context: RecordContext, events: CacheEvents) -> Records:
     victims = np.rint((read_misses + write_misses) * work["l2_victim_share"]).astype(np.int64)
     kernel = launch_kernel[launches]
     rows["task_type"] = types[kernel]
-    rows["stream_id"] = simulation.stream[launches]
-    rows["task_id"] = task_numbers(simulation)[0][launches]
+    stream, task_id, _ = number_tasks(simulation).executed
+    rows["stream_id"], rows["task_id"] = stream[launches], task_id[launches]
     rows["events"] = encode_cache_events(events, reads, writes, read_misses, write_misses, victims)[kernel]
     ends = simulation.schedule.kernel_start_ticks[launches] + simulation.kernel_ticks[launches]
     return np.asarray(rows[np.argsort(ends, kind="stable")])

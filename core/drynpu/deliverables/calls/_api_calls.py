@@ -97,22 +97,19 @@ def _calls(host: HostRows) -> list[Records]:
 
 def _launches(host: HostRows) -> list[Records]:
     """Node and runtime calls inside the launching ACL calls; a copy is a runtime call alone."""
-    s, copy, thread = host.simulation.schedule, host.is_copy, host.launch_threads
+    s = host.launches
+    copy = host.is_copy[s.launch]
     launch = np.flatnonzero(~copy)
-    names = host.text_ids(lambda kernel: kernel.name)[host.simulation.lowered.launch_kernel[launch]]
+    names = host.text_ids(lambda kernel: kernel.name)[host.simulation.lowered.launch_kernel[s.launch[launch]]]
     copy_type = host.types.api(HostLevel.RUNTIME, _COPY) if copy.any() else 0
     launch_type = host.types.api(HostLevel.RUNTIME, _LAUNCH) if len(launch) else 0
     node_type = host.types.api(HostLevel.NODE, "launch") if len(launch) else 0
+    kinds = np.where(copy, copy_type, launch_type)
     return [
-        _events(host, HostLevel.NODE, node_type, thread[launch], s.node_start_ns[launch], s.node_end_ns[launch], names),
         _events(
-            host,
-            HostLevel.RUNTIME,
-            np.where(copy, copy_type, launch_type),
-            thread,
-            s.runtime_start_ns,
-            s.runtime_end_ns,
+            host, HostLevel.NODE, node_type, s.thread[launch], s.node_start_ns[launch], s.node_end_ns[launch], names
         ),
+        _events(host, HostLevel.RUNTIME, kinds, s.thread, s.runtime_start_ns, s.runtime_end_ns),
     ]
 
 

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import asdict, evolve, frozen
 
-from drynpu.arrays import I64, U16, U64, Array, Records
+from drynpu.arrays import I64, U16, U64, Array, Bools, Records
+from drynpu.deliverables._host_launches import loaded_times
 from drynpu.deliverables.calls.facts import API_EVENT
 from drynpu.deliverables.communication import facts
 from drynpu.deliverables.communication._group_names import group_id
@@ -66,7 +67,12 @@ _RUNTIME_APIS = {
 
 @frozen(eq=False, kw_only=True)
 class _Tasks:
-    """Tasks of all collectives, shape ``[t]``: by collective, plane, start. ``api_*`` is Unix ns."""
+    """
+    Tasks of all collectives, shape ``[t]``: by collective, plane, start. ``api_*`` is Unix ns.
+
+    All executions of a node of a loaded graph have its ids; ``recorded`` tells which tasks the host launched, the
+    node's among them once, while it loaded the graph.
+    """
 
     owner: I64
     column: I64
@@ -80,6 +86,13 @@ class _Tasks:
     batch_id: U16
     api_start_ns: I64
     api_end_ns: I64
+    recorded: Bools
+
+    @property
+    def launched(self) -> _Tasks:
+        """Those that the host launched."""
+        columns = asdict(self, recurse=False)
+        return _Tasks(**{name: column[self.recorded] for name, column in columns.items()})
 
 
 def build(context: RecordContext) -> GroupRecords:
@@ -87,19 +100,41 @@ def build(context: RecordContext) -> GroupRecords:
     times = context.simulation.collectives
     if context.request.level is ProfileLevel.NONE or not len(times.calls):
         return GroupRecords()
+    times = _launch_times(context)
     tasks = _expand(times, context)
-    operators = _operator_ids(context)
+    operators, launched = _operator_ids(context), tasks.launched
+    recorded = context.simulation.loads.nodes.collectives.is_recorded
     host = {
-        "api_event": _apis(context, tasks, operators),
-        "task_track": with_flips(_task_track(context, tasks), context.chip.platform, context.types.task),
-        "hccl_op_info": _operator_info(context),
+        "api_event": _apis(context, times, launched, operators),
+        "task_track": with_flips(_task_track(context, launched), context.chip.platform, context.types.task),
+        "hccl_op_info": _operator_info(context, times)[recorded],
     }
     if context.request.level is not ProfileLevel.L0:
-        host["node_basic_info"] = _node_info(context, operators)
-        host["hccl_info"] = _task_info(context, tasks)
+        host["node_basic_info"] = _node_info(context, times, operators)[recorded]
+        host["hccl_info"] = _task_info(context, launched)
     runs, platform = _runs(tasks, context.anchors.device_cntvct), context.chip.platform
     device = {**task_records(runs, platform), "ts_track_flip": flip_records(runs, platform)}
     return GroupRecords(host=host, device=device)
+
+
+def _launch_times(context: RecordContext) -> CollectiveTimes:
+    """Return the times of collectives, with those of the load for the first executions of nodes of loaded graphs."""
+    times, loads = context.simulation.collectives, context.simulation.loads
+    first = loads.nodes.collectives.first
+    if not len(first):
+        return times
+    changed = {}
+    for name, value in loaded_times(loads.collective_start_ns, loads.collective_ns).items():
+        column = getattr(times, name).copy()
+        column[first] = value
+        changed[name] = column
+    return evolve(times, **changed)
+
+
+def _threads(context: RecordContext) -> I64:
+    """Return the thread that launches each collective: nodes of graphs are launched by the one that loads these."""
+    node = context.simulation.loads.nodes.collectives.node
+    return np.where(node >= 0, context.loading, context.host.collective_threads)
 
 
 def _expand(times: CollectiveTimes, context: RecordContext) -> _Tasks:
@@ -114,7 +149,12 @@ def _expand(times: CollectiveTimes, context: RecordContext) -> _Tasks:
     wait = work.wait_ticks[owner]
     plane = _joined(times, "plane")[column]
     stream = work.stream[owner] + plane
-    task_id, batch_id = task_ids(stream, context.chip.platform, before=len(context.simulation.stream))
+    nodes, tasks = context.simulation.loads.nodes.collectives, np.cumsum(count) - count
+    recorded = nodes.is_recorded[owner]
+    task_id, batch_id = _number(context, stream, recorded, nodes.node[owner] < 0)
+    if len(nodes.first):
+        source = np.where(nodes.node >= 0, nodes.first[np.maximum(nodes.node, 0)], np.arange(len(work)))[owner]
+        task_id, batch_id = task_id[tasks[source] + position], batch_id[tasks[source] + position]
     share = (times.runtime_end_ns - times.runtime_start_ns)[owner] // count[owner]
     api = times.runtime_start_ns[owner] + share * position
     return _Tasks(
@@ -129,7 +169,19 @@ def _expand(times: CollectiveTimes, context: RecordContext) -> _Tasks:
         batch_id=batch_id,
         api_start_ns=api,
         api_end_ns=api + share - 1,
+        recorded=recorded,
     )
+
+
+def _number(context: RecordContext, stream: I64, recorded: Bools, alone: Bools) -> tuple[U16, U16]:
+    """Return the ids of *recorded* tasks, those of nodes of graphs before those launched *alone*; 0 for others."""
+    rows = np.flatnonzero(recorded)
+    rows = rows[np.argsort(alone[rows], kind="stable")]
+    before = len(context.host.task_ids.launch)
+    found: tuple[U16, U16] = (np.zeros(len(stream), np.uint16), np.zeros(len(stream), np.uint16))
+    for column, numbers in zip(found, task_ids(stream[rows], context.chip.platform, before=before), strict=True):
+        column[rows] = numbers
+    return found
 
 
 def _joined(times: CollectiveTimes, name: str) -> Array:
@@ -150,14 +202,16 @@ def _api_rows(level: HostLevel, kind: npt.ArrayLike, thread: I64, begin_ns: I64,
     return rows
 
 
-def _apis(context: RecordContext, tasks: _Tasks, operators: U64) -> Records:
-    times, types = context.simulation.collectives, context.types
+def _apis(context: RecordContext, times: CollectiveTimes, tasks: _Tasks, operators: U64) -> Records:
+    types, nodes = context.types, context.simulation.loads.nodes.collectives
     kinds = np.array([types.api(HostLevel.ACL, f"hcom_{collective.kind}_") for collective in times.calls.collectives])
-    thread, shift = context.host.collective_threads, context.to_raw_ns
+    thread, shift = _threads(context), context.to_raw_ns
     acl = _api_rows(HostLevel.ACL, kinds, thread, times.api_start_ns + shift, times.api_end_ns + shift)
     launch = types.api(HostLevel.NODE, "launch")
     node = _api_rows(HostLevel.NODE, launch, thread, times.node_start_ns + shift, times.node_end_ns + shift)
     acl["item_id"], node["item_id"] = operators, operators
+    # What the graph engine launches as a part of a graph has no call of ACL.
+    acl, node = acl[nodes.node < 0], node[nodes.is_recorded]
     planes = np.array([types.api(HostLevel.COMMUNICATION, "slave"), types.api(HostLevel.COMMUNICATION, "master")])
     of_plane = planes[(tasks.plane == 0).astype(np.int64)]
     begin, end, of_task = tasks.api_start_ns + shift, tasks.api_end_ns + shift, thread[tasks.owner]
@@ -175,7 +229,7 @@ def _apis(context: RecordContext, tasks: _Tasks, operators: U64) -> Records:
 def _records(kind: RecordKind, context: RecordContext, time_ns: I64, owner: I64 | slice = slice(None)) -> Records:
     """Return records that the threads make that launch these collectives, one each by default, at Unix times."""
     rows = kind.new(len(time_ns))
-    rows["thread_id"] = context.host.collective_threads[owner]
+    rows["thread_id"] = _threads(context)[owner]
     rows["timestamp"] = time_ns + context.to_raw_ns
     return rows
 
@@ -195,8 +249,7 @@ def _task_track(context: RecordContext, tasks: _Tasks) -> Records:
     return rows
 
 
-def _operator_info(context: RecordContext) -> Records:
-    times = context.simulation.collectives
+def _operator_info(context: RecordContext, times: CollectiveTimes) -> Records:
     works, plans = times.calls.collectives, times.calls.plans
     algorithms = [
         collective.algorithm or plans[at].algorithm
@@ -217,8 +270,8 @@ def _group_ids(context: RecordContext) -> U64:
     return np.array([ids[group] for group in groups], np.uint64)
 
 
-def _node_info(context: RecordContext, operators: U64) -> Records:
-    rows = _records(task_facts.NODE_BASIC_INFO, context, context.simulation.collectives.node_end_ns - 1)
+def _node_info(context: RecordContext, times: CollectiveTimes, operators: U64) -> Records:
+    rows = _records(task_facts.NODE_BASIC_INFO, context, times.node_end_ns - 1)
     rows["op_name"], rows["op_type"], rows["task_type"] = operators, operators, int(GeTaskType.HCCL)
     return rows
 

@@ -7,9 +7,9 @@ from attrs import evolve, frozen
 
 from drynpu._errors import OptionError
 from drynpu.arrays import F64, I64, Bools, Records
+from drynpu.deliverables._host_launches import number_tasks
 from drynpu.deliverables.counters import facts
 from drynpu.deliverables.counters.facts import PmuFunction
-from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.deliverables.tasks.facts_schedulers import FFTS_MIXED, SUB_TASK_MIX_AIC, SUB_TASK_MIX_AIV
 from drynpu.kernels import CostTable, CounterValues, TaskType, counter_values, event_codes
 from drynpu.options import Level, MetricGroup, Metrics, ProfilingRequest
@@ -188,7 +188,8 @@ def _whole(kind: RecordKind, simulation: Simulation, counted: Counted) -> tuple[
     """Return records that have one kind of core, and when their tasks ended in ticks."""
     launches = counted.launches
     rows = kind.new(len(launches))
-    rows["stream_id"], rows["task_id"] = simulation.stream[launches], task_numbers(simulation)[0][launches]
+    stream, task_id, _ = number_tasks(simulation).executed
+    rows["stream_id"], rows["task_id"] = stream[launches], task_id[launches]
     cube, vector = (counted.half(np.full(len(launches), is_vector)) for is_vector in (False, True))
     rows["total_cycles"], rows["pmu"] = cube[0] + vector[0], cube[1] + vector[1]
     ends = simulation.schedule.kernel_start_ticks[launches] + simulation.kernel_ticks[launches]
@@ -209,9 +210,9 @@ _BUILDERS = {
 def _tasks(kind: RecordKind, simulation: Simulation, counted: Counted, device_cntvct: int) -> Records:
     launches = counted.launches
     rows = kind.new(len(launches))
-    task_id, batch_id = (number[launches] for number in task_numbers(simulation))
+    stream, task_id, batch_id = (number[launches] for number in number_tasks(simulation).executed)
     if "stream_id" in (kind.dtype.names or ()):
-        rows["stream_id"], rows["task_id"] = simulation.stream[launches], task_id
+        rows["stream_id"], rows["task_id"] = stream, task_id
     else:
         rows["task_id"] = join_task_id(task_id, batch_id)
     rows["start_tick"] = simulation.schedule.kernel_start_ticks[launches] + device_cntvct

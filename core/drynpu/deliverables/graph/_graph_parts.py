@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.graph import facts
 from drynpu.deliverables.operator_memory.facts import STATIC_OP_MEM
@@ -15,14 +13,14 @@ LIFE_TO_THE_END = 4294967294
 """Last node of memory that lives as long as the graph; shown as 4294967295 (Ascend/msprof static_op_mem_bean)."""
 
 
-def load_time_ns(context: RecordContext) -> I64:
-    """Return when each graph reports itself: at the beginning of the recording, one by one; Unix ns ``[graphs]``."""
-    return context.recording.begin_ns + 1 + 3 * np.arange(len(context.recording.graphs), dtype=np.int64)
+def _load_time_ns(context: RecordContext) -> I64:
+    """Return when each graph reports itself: at the end of its load, behind its nodes; Unix ns ``[graphs]``."""
+    return context.simulation.loads.end_ns - 1
 
 
 def _new(context: RecordContext, kind: RecordKind, time_ns: I64) -> Records:
     rows = kind.new(len(time_ns))
-    rows["thread_id"] = context.launching
+    rows["thread_id"] = context.loading
     rows["timestamp"] = time_ns + context.to_raw_ns
     return rows
 
@@ -30,7 +28,7 @@ def _new(context: RecordContext, kind: RecordKind, time_ns: I64) -> Records:
 def graph_records(context: RecordContext) -> Records:
     """Return one graph_id_map record per graph."""
     graphs = context.recording.graphs
-    rows = _new(context, facts.GRAPH_ID_MAP, load_time_ns(context))
+    rows = _new(context, facts.GRAPH_ID_MAP, _load_time_ns(context))
     rows["model_name"] = context.texts.ids([graph.model_name for graph in graphs])
     rows["graph_id"] = [graph.graph_id for graph in graphs]
     rows["model_id"] = [graph.model_id for graph in graphs]
@@ -45,7 +43,7 @@ def fusion_records(context: RecordContext) -> Records:
         for fusion in graph.fusions
         for names in _dealt(fusion.original_ops, facts.FUSION_OPS_PER_RECORD)
     ]
-    rows = _new(context, facts.FUSION_OP_INFO, load_time_ns(context)[[part[0] for part in parts]])
+    rows = _new(context, facts.FUSION_OP_INFO, _load_time_ns(context)[[part[0] for part in parts]])
     for row, (_, fusion, names) in zip(rows, parts, strict=True):
         row["op_name"], row["count"] = context.texts.ids([fusion.name])[0], len(names)
         row["fusion_op_names"][: len(names)] = context.texts.ids(names)
@@ -72,7 +70,7 @@ def static_memory_records(context: RecordContext) -> Records:
         parts.extend((number, block.op_name, block.size_bytes, block.first_node, _last(block)) for block in blocks)
         if blocks:
             parts.append((number, None, _peak_bytes(blocks), 0, LIFE_TO_THE_END))
-    rows = _new(context, STATIC_OP_MEM, load_time_ns(context)[[part[0] for part in parts]])
+    rows = _new(context, STATIC_OP_MEM, _load_time_ns(context)[[part[0] for part in parts]])
     for row, (number, name, size, first, last) in zip(rows, parts, strict=True):
         graph = context.recording.graphs[number]
         row["op_name"] = 0 if name is None else context.texts.ids([name])[0]

@@ -12,7 +12,7 @@ from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables._step_form import step_form
 from drynpu.deliverables.calls.facts import API_EVENT
 from drynpu.deliverables.graph import facts
-from drynpu.deliverables.graph._graph_parts import fusion_records, graph_records, load_time_ns, static_memory_records
+from drynpu.deliverables.graph._graph_parts import fusion_records, graph_records, static_memory_records
 from drynpu.deliverables.graph._key_points import (
     Interval,
     get_nexts,
@@ -65,8 +65,8 @@ def build(context: RecordContext) -> GroupRecords:
     Every iteration that launched something is one ``ModelExecute`` call around its launches; its kernels belong to
     the model by that (cann_msprof.md 7.5). Key points (model start, forward, backward, iteration end, model end,
     all-reduces, get-next) are kept when the iteration trace is asked for, which sample.json says under
-    ``ts_keypoint``. When the graph was loaded is not recorded: a ``ModelLoad`` call of 2 ns at the beginning of
-    the recording carries its names and plans.
+    ``ts_keypoint``. A ``ModelLoad`` call carries names and plans of each graph, and the launches of its nodes lie in
+    it (`drynpu.simulate`).
     """
     traced = context.request.switches.training_trace
     sample = {"ts_keypoint": "on" if traced else "off"}
@@ -116,10 +116,18 @@ def _model_calls(context: RecordContext, name: str, begin: I64, end: I64, model_
 
 
 def _loads(context: RecordContext) -> Records:
-    graphs = context.recording.graphs
-    # The native path refuses calls without length or that touch, and records that do not come after a call's begin.
-    time_ns = load_time_ns(context)
-    return _model_calls(context, "ModelLoad", time_ns - 1, time_ns + 1, [graph.model_id for graph in graphs])
+    loads, model_id = context.simulation.loads, [graph.model_id for graph in context.recording.graphs]
+    calls = _model_calls(context, "ModelLoad", loads.begin_ns, loads.end_ns, model_id)
+    calls["thread_id"] = context.loading
+    # Graph by graph the Python path takes what was launched in a pair of request 0 for nodes of a static graph.
+    return calls if context.chip.platform.unique_task_ids else _event_pairs(calls)
+
+
+def _event_pairs(calls: Records) -> Records:
+    """Return calls as two events each, their begins and their ends, in order of time."""
+    pair = join_records(API_EVENT, [calls, calls])
+    pair["begin"][len(calls) :], pair["end"] = calls["end"], EVENT_FLAG
+    return np.asarray(pair[np.argsort(pair["begin"], kind="stable")])
 
 
 def _executions(context: RecordContext, iterations: _Iterations) -> Records:
@@ -136,9 +144,7 @@ def _executions(context: RecordContext, iterations: _Iterations) -> Records:
         return calls
     # Graph by graph the Python path takes the iteration from the request of a pair of events (cann_msprof.md 1.9).
     calls["request_id"] = np.array([item.index for item in iterations.items], np.int64)[number]
-    pair = join_records(API_EVENT, [calls, calls])
-    pair["begin"][len(calls) :], pair["end"] = calls["end"], EVENT_FLAG
-    return np.asarray(pair[np.argsort(pair["begin"], kind="stable")])
+    return _event_pairs(calls)
 
 
 def _points(context: RecordContext, iterations: _Iterations) -> Records:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from drynpu.arrays import I64, Records
+from drynpu.deliverables._host_launches import number_tasks
 from drynpu.deliverables.graph import facts as graph_facts
 from drynpu.deliverables.graph.facts import STEP_END_TAG, STEP_START_TAG
-from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.deliverables.tasks._task_forms import MIXED, TaskRuns, flip_records, task_records
 from drynpu.deliverables.tasks.facts_schedulers import SqeType
 from drynpu.kernels import Copy, KernelSpec, TaskType
@@ -31,12 +31,12 @@ _SQE_TYPES: Mapping[TaskType, SqeType] = {
 def device_records(simulation: Simulation, anchors: ClockAnchors) -> dict[str, Records]:
     """Return when tasks ran and where their ids began again, by record kind; ticks are raw."""
     platform = simulation.costs.chip.platform
-    task_id, batch = task_numbers(simulation)
+    stream, task_id, batch = number_tasks(simulation).executed
     start = simulation.schedule.kernel_start_ticks + anchors.device_cntvct
     kernels = simulation.lowered.kernels
     types = [int(_sqe_type(*pair)) for pair in zip(kernels, simulation.task_types, strict=True)]
     runs = TaskRuns(
-        stream=simulation.stream,
+        stream=stream,
         task_id=task_id,
         batch_id=batch,
         start=start,

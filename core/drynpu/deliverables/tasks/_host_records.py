@@ -6,17 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from drynpu.arrays import I64, U16, Records
+from drynpu.arrays import I64, Records
 from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.calls._api_calls import api_events
 from drynpu.deliverables.tasks import facts
-from drynpu.deliverables.tasks._task_forms import MIXED, task_ids, with_flips
+from drynpu.deliverables.tasks._task_forms import MIXED, with_flips
 from drynpu.deliverables.tasks.facts import GeTaskType
 from drynpu.deliverables.tasks.facts_schedulers import MIXED_CONTEXT
 from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDesc
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import RecordKind
-from drynpu.simulate._memory import Simulation
 
 _GE_TASK_TYPES: Mapping[TaskType, GeTaskType] = {
     TaskType.AI_CORE: GeTaskType.AI_CORE,
@@ -40,11 +39,6 @@ _KIND_BITS = 16
 """Width of the direction of a copy."""
 
 
-def task_numbers(simulation: Simulation) -> tuple[U16, U16]:
-    """Return ``(task_id, batch_id)`` of every launch, shape ``[m]``."""
-    return task_ids(simulation.stream, simulation.costs.chip.platform)
-
-
 def host_records(host: HostRows) -> dict[str, Records]:
     """Return the records that every recording of tasks leaves on the host, by record kind."""
     records = {
@@ -60,36 +54,41 @@ def host_records(host: HostRows) -> dict[str, Records]:
     return records
 
 
-def _reports(host: HostRows, kind: RecordKind, time_ns: I64, launch: I64 | slice = slice(None)) -> Records:
-    """Return records that the threads make that launch these kernels, all by default, at Unix times."""
+def _reports(host: HostRows, kind: RecordKind, time_ns: I64, place: I64 | slice = slice(None)) -> Records:
+    """Return records that threads make at Unix times: for these launches of the host, all by default."""
     rows = kind.new(len(time_ns))
-    rows["thread_id"], rows["timestamp"] = host.launch_threads[launch], time_ns + host.to_raw_ns
+    rows["thread_id"], rows["timestamp"] = host.launches.thread[place], time_ns + host.to_raw_ns
     return rows
 
 
 def _inside_runtime(host: HostRows) -> I64:
-    s = host.simulation.schedule
-    return (s.runtime_start_ns + s.runtime_end_ns) // 2
+    return (host.launches.runtime_start_ns + host.launches.runtime_end_ns) // 2
+
+
+def _described(host: HostRows) -> tuple[I64, I64]:
+    """Return the launches of the host that are no copies, and their kernels."""
+    place = np.flatnonzero(~host.is_copy[host.launches.launch])
+    return place, host.simulation.lowered.launch_kernel[host.launches.launch[place]]
 
 
 def _task_track(host: HostRows) -> Records:
-    simulation = host.simulation
-    kernel = simulation.lowered.launch_kernel
+    simulation, ids = host.simulation, host.task_ids
+    kernel = simulation.lowered.launch_kernel[ids.launch]
     rows = _reports(host, facts.TASK_TRACK, _inside_runtime(host))
-    rows["device_id"], rows["stream_id"] = host.device_id, simulation.stream
-    rows["task_id"], rows["batch_id"] = task_numbers(simulation)
+    rows["device_id"], rows["stream_id"] = host.device_id, ids.stream
+    rows["task_id"], rows["batch_id"] = ids.task_id, ids.batch_id
     task_types = np.zeros(max(len(simulation.task_types), 1), np.int64)
     for index in np.unique(kernel).tolist():
         task_types[index] = host.types.task(_HOST_TASK_TYPES[simulation.task_types[index]])
     rows["task_type"] = task_types[kernel]
-    rows["kernel_name"] = np.where(host.is_copy, np.uint64(0), host.text_ids(lambda k: k.name)[kernel])
+    rows["kernel_name"] = np.where(host.is_copy[ids.launch], np.uint64(0), host.text_ids(lambda k: k.name)[kernel])
     rows["num_blocks"] = simulation.costs.block_num[kernel]
     return rows
 
 
 def _memcpy_info(host: HostRows) -> Records:
-    copies = np.flatnonzero(host.is_copy)
-    rows = _reports(host, facts.MEMCPY_INFO, _inside_runtime(host)[copies], copies)
+    place = np.flatnonzero(host.is_copy[host.launches.launch])
+    rows, copies = _reports(host, facts.MEMCPY_INFO, _inside_runtime(host)[place], place), host.launches.launch[place]
     size = host.of_kernels(lambda k: max(k.bytes_read, k.bytes_written))[copies]
     kind = host.of_kernels(lambda k: (k.copy or Copy.DEVICE_TO_DEVICE).value)[copies]
     rows["size_bytes"], rows["copy_kind"] = size, kind
@@ -101,26 +100,25 @@ def _memcpy_info(host: HostRows) -> Records:
 
 def _node_basic_info(host: HostRows) -> Records:
     simulation, costs = host.simulation, host.simulation.costs
-    launch = np.flatnonzero(~host.is_copy)
-    kernel = simulation.lowered.launch_kernel[launch]
-    rows = _reports(host, facts.NODE_BASIC_INFO, simulation.schedule.node_end_ns[launch] - 1, launch)
+    place, kernel = _described(host)
+    rows = _reports(host, facts.NODE_BASIC_INFO, host.launches.node_end_ns[place] - 1, place)
     rows["op_name"] = host.text_ids(lambda k: k.name)[kernel]
     rows["op_type"] = host.text_ids(lambda k: k.op_type)[kernel]
     kinds = [int(_GE_TASK_TYPES.get(kind, GeTaskType.INVALID)) for kind in simulation.task_types]
     rows["task_type"] = np.array(kinds or [0])[kernel]
     ratio = costs.mix_block_num // np.maximum(costs.block_num, 1)
     rows["block_dim"] = (costs.block_num | ratio << facts.MIX_RATIO_SHIFT)[kernel]
-    rows["op_flag"] = host.of_kernels(lambda k: int(k.hf32))[launch]
+    rows["op_flag"] = host.of_kernels(lambda k: int(k.hf32))[host.launches.launch[place]]
     return rows
 
 
 def _context_ids(host: HostRows) -> Records:
     """Return which context a kernel on both kinds of core runs in, without which its counters belong to no one."""
     mixed = np.array([kind in MIXED for kind in host.simulation.task_types] or [False])
-    kernel = host.simulation.lowered.launch_kernel
-    launch = np.flatnonzero(mixed[kernel])
-    rows = _reports(host, facts.CONTEXT_ID_INFO, host.simulation.schedule.node_end_ns[launch] - 1, launch)
-    rows["op_name"], rows["count"] = host.text_ids(lambda k: k.name)[kernel[launch]], 1
+    kernel = host.simulation.lowered.launch_kernel[host.launches.launch]
+    place = np.flatnonzero(mixed[kernel])
+    rows = _reports(host, facts.CONTEXT_ID_INFO, host.launches.node_end_ns[place] - 1, place)
+    rows["op_name"], rows["count"] = host.text_ids(lambda k: k.name)[kernel[place]], 1
     rows["ids"][:, 0] = MIXED_CONTEXT
     return rows
 
@@ -128,14 +126,13 @@ def _context_ids(host: HostRows) -> Records:
 def _tensor_info(host: HostRows) -> Records:
     """Describe the tensors of every kernel; an operator with more than five has several records."""
     templates, first, count = _tensor_templates(host)
-    launch = np.flatnonzero(~host.is_copy)
-    kernel = host.simulation.lowered.launch_kernel[launch]
+    place, kernel = _described(host)
     per_launch = count[kernel]
-    owner = np.repeat(np.arange(len(launch)), per_launch)
+    owner = np.repeat(np.arange(len(place)), per_launch)
     position = np.arange(len(owner)) - np.repeat(np.cumsum(per_launch) - per_launch, per_launch)
     rows: Records = templates[first[kernel[owner]] + position]
-    rows["thread_id"] = host.launch_threads[launch[owner]]
-    rows["timestamp"] = host.simulation.schedule.node_end_ns[launch[owner]] - 1 + host.to_raw_ns
+    rows["thread_id"] = host.launches.thread[place[owner]]
+    rows["timestamp"] = host.launches.node_end_ns[place[owner]] - 1 + host.to_raw_ns
     return rows
 
 

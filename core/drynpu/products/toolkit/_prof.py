@@ -20,11 +20,11 @@ from drynpu.deliverables.registry import record_kinds, registered_groups
 from drynpu.deliverables.tasks._device_records import device_records, step_records
 from drynpu.deliverables.tasks._host_records import host_records
 from drynpu.deliverables.tasks.facts import NODE_BASIC_INFO
-from drynpu.device.samplers.iterations import within
 from drynpu.options import Level
 from drynpu.products._framework_files import recorded_steps
 from drynpu.products.toolkit._controls import host_info, sample
 from drynpu.raw import DeviceInfo, ProfWriter
+from drynpu.simulate._loads import find_iterations
 from drynpu.simulate._recording import PYTORCH
 
 
@@ -130,7 +130,8 @@ def _core_records(context: RecordContext) -> GroupRecords:
     device |= counter_records(simulation, request, device_cntvct=anchors.device_cntvct)
     host, ageing = host_records(context.host), dict[str, Records]()
     if NODE_BASIC_INFO.name in host:
-        static = _in_graphs(context)[~context.host.is_copy]
+        launch = context.host.launches.launch
+        static = _in_graphs(context)[launch[~context.host.is_copy[launch]]]
         described = host[NODE_BASIC_INFO.name]
         host[NODE_BASIC_INFO.name], ageing[NODE_BASIC_INFO.name] = described[static], described[~static]
     return GroupRecords(host=host, host_ageing=ageing, device=device, notes=counter_notes(request, context.chip))
@@ -139,12 +140,9 @@ def _core_records(context: RecordContext) -> GroupRecords:
 def _in_graphs(context: RecordContext) -> Bools:
     """Return which launches belong to an iteration of a graph; shape ``[m]``."""
     lowered = context.simulation.lowered
-    spans = sorted(
-        (iteration.start_ns, iteration.end_ns) for graph in context.recording.graphs for iteration in graph.iterations
-    )
-    starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
     issued = context.recording.operators.start_ns[lowered.dispatch_op]
-    return np.asarray(within(issued, starts, ends)[lowered.launch_dispatch] >= 0)
+    iteration, _ = find_iterations(context.recording.graphs, issued)
+    return np.asarray(iteration[lowered.launch_dispatch] >= 0)
 
 
 def _steps(context: RecordContext) -> tuple[tuple[int, int, int], ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Clock, Filters, Level, ProfilingRequest, Switches
@@ -181,6 +182,17 @@ def graph_run() -> Callable[..., GraphRun]:
 
 
 @pytest.fixture
+def graph_plan() -> Callable[[Signature], KernelPlan]:
+    """Return what the operators of the recording launch as nodes of a graph; the one outside of it is none."""
+
+    def planned(signature: Signature) -> KernelPlan:
+        found = plan(signature)
+        return evolve(found, in_graph=True) if found.kernels and signature.name != NAMES[OUTSIDE] else found
+
+    return planned
+
+
+@pytest.fixture
 def graph_operators() -> Callable[[], Operators]:
     """Return a function that makes the operators of the recording."""
     return operators
@@ -206,6 +218,7 @@ def record(tmp_path: Path) -> Record:
         recording: dict[str, Any] | None = None,
         clock: Clock = Clock.PROJECTED,
         framework: str = "torch",
+        plans: Callable[[Signature], KernelPlan] = plan,
         **switches: bool,
     ) -> Profile:
         directory = tmp_path / f"{name}_ascend_pt"
@@ -236,7 +249,7 @@ def record(tmp_path: Path) -> Record:
                     device_cntvct=250_000_000,
                     device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
                 ),
-                plan=plan,
+                plan=plans,
             ),
         )
         return load_profile(directory)
