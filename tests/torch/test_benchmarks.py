@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.torch.conftest import FRESH
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SCRIPT = f"""
 import sys
@@ -19,4 +21,4 @@ print(sum(operators) > 0, sorted(title for title, *_ in bench.STAGES if not spen
 
 
 def test_every_stage_of_a_recording_is_measured(scripts: Any) -> None:
-    assert scripts(SCRIPT, environment={"DRYNPU_QUIET": "1"}).stdout.splitlines()[-1] == "True []"
+    assert scripts(SCRIPT, environment={"DRYNPU_QUIET": "1", **FRESH}).stdout.splitlines()[-1] == "True []"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.torch.conftest import FRESH
+
 SCRIPT = """
 import sys
 import torch_npu
@@ -15,6 +17,6 @@ print("recording", "polars" in sys.modules)
 
 def test_what_only_recordings_need_is_imported_for_a_recording(scripts: Any) -> None:
     """Half of the time that the import would take."""
-    first, *others = scripts(SCRIPT).stdout.splitlines()
+    first, *others = scripts(SCRIPT, environment=FRESH).stdout.splitlines()
     assert first == "[]"
     assert "recording True" in others
