@@ -146,49 +146,49 @@ def all_to_all_single(
     return _handle(async_op)
 
 
-def gathered_of(tensor: Any, group: Any = None, async_op: bool = False) -> Any:
+def functional_all_gather(tensor: Any, group: Any = None, async_op: bool = False) -> Any:
     """Return equal tensors of all ranks as one, and a handle."""
     return _gathered(tensor, group), _handle(async_op)
 
 
-def scattered_of(tensor: Any, op: str = "sum", group: Any = None, async_op: bool = False) -> Any:
+def functional_reduce_scatter(tensor: Any, op: str = "sum", group: Any = None, async_op: bool = False) -> Any:
     """Return this rank's part of what all reduce, and a handle."""
     return _scattered(tensor, op, group), _handle(async_op)
 
 
-def summed_of(tensor: Any, op: str = "sum", group: Any = None, async_op: bool = False) -> Any:
+def functional_all_reduce(tensor: Any, op: str = "sum", group: Any = None, async_op: bool = False) -> Any:
     """Return what all ranks reduce, and a handle."""
     return _reduced(tensor, op, group), _handle(async_op)
 
 
-def reduced_of(tensor: Any, dst: int, op: str = "sum", group: Any = None) -> Any:
+def functional_reduce(tensor: Any, dst: int, op: str = "sum", group: Any = None) -> Any:
     """Return what all ranks reduce; on a device only *dst* gets it."""
     result = _reduced(tensor, op, group)
     return result if get_rank() == dst else tensor
 
 
-def broadcast_of(tensor: Any, src: int = 0, group: Any = None) -> Any:
+def functional_broadcast(tensor: Any, src: int = 0, group: Any = None) -> Any:
     """Return the tensor of one rank."""
     return ops.Broadcast(_place(src, group), _group(group))((tensor,))[0]
 
 
-def barrier_of(group: Any = None) -> None:
+def functional_barrier(group: Any = None) -> None:
     """Wait for the others."""
     _reduced(Tensor([1.0]), "sum", group).asnumpy()
 
 
-def gather_of(tensor: Any, dst: int = 0, group: Any = None) -> Any:
+def functional_gather(tensor: Any, dst: int = 0, group: Any = None) -> Any:
     """Return equal tensors of all ranks as one; on a device only *dst* gets it."""
     found = _gathered(tensor, group)
     return found if get_rank() == dst else mint.zeros_like(found)
 
 
-def scatter_of(tensor: Any, src: int = 0, group: Any = None) -> Any:
+def functional_scatter(tensor: Any, src: int = 0, group: Any = None) -> Any:
     """Return this rank's part of the rows of one rank."""
-    return _rows(broadcast_of(tensor, src, group), None, group)[_place(get_rank(), group)]
+    return _rows(functional_broadcast(tensor, src, group), None, group)[_place(get_rank(), group)]
 
 
-def exchanged_of(
+def functional_all_to_all(
     output_shape_list: Sequence[Any], input_tensor_list: Sequence[Any], group: Any = None, async_op: bool = False
 ) -> Any:
     """Return a tensor of each rank for one that goes to it, and a handle."""
@@ -197,7 +197,7 @@ def exchanged_of(
     return tuple(part.reshape(shape) for part, shape in found), _handle(async_op)
 
 
-def exchanged_rows_of(
+def functional_all_to_all_rows(
     output_shape: Any,
     tensor: Any,
     output_split_sizes: Sequence[int] | None = None,
@@ -221,16 +221,16 @@ _REPLACED: Final[dict[str, dict[str, Any]]] = {
         )
     },
     _FUNCTIONS: {
-        "all_gather_into_tensor": gathered_of,
-        "all_reduce": summed_of,
-        "all_to_all_single_with_output_shape": exchanged_rows_of,
-        "all_to_all_with_output_shape": exchanged_of,
-        "barrier": barrier_of,
-        "broadcast": broadcast_of,
-        "gather_into_tensor": gather_of,
-        "reduce": reduced_of,
-        "reduce_scatter_tensor": scattered_of,
-        "scatter_tensor": scatter_of,
+        "all_gather_into_tensor": functional_all_gather,
+        "all_reduce": functional_all_reduce,
+        "all_to_all_single_with_output_shape": functional_all_to_all_rows,
+        "all_to_all_with_output_shape": functional_all_to_all,
+        "barrier": functional_barrier,
+        "broadcast": functional_broadcast,
+        "gather_into_tensor": functional_gather,
+        "reduce": functional_reduce,
+        "reduce_scatter_tensor": functional_reduce_scatter,
+        "scatter_tensor": functional_scatter,
     },
 }
 
