@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from tests.torch.conftest import FRESH
 
 SCRIPT = """
 import json
@@ -83,7 +84,7 @@ record("no_flops", with_flops=False, mstx=True)
 
 @pytest.fixture(scope="module")
 def run(scripts: Any) -> Any:
-    return scripts(SCRIPT, environment={"DRYNPU_QUIET": "1"})
+    return scripts(SCRIPT, environment={"DRYNPU_QUIET": "1", **FRESH})
 
 
 def ranges(output: Any) -> list[dict[str, str]]:
