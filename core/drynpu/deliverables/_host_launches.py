@@ -17,8 +17,8 @@ class TaskIds:
     """
     The ids of tasks of the operators of a recording.
 
-    ``launch`` (``[h]``) is the row of each launch that the host row: first the nodes of loaded graphs, by their first
-    execution, then the others; ``row`` (``[m]``) is which of these each task is an execution of. ``stream``,
+    ``launch`` (``[h]``) is the row of each launch that the host issues: first the nodes of loaded graphs, by their
+    first execution, then the others; ``row`` (``[m]``) is which of these each task is an execution of. ``stream``,
     ``task_id`` and ``batch_id`` (``[h]``) are the ids.
     """
 
@@ -105,7 +105,7 @@ def host_launches(simulation: Simulation, ids: TaskIds, thread: I64, loading: in
 
 
 def loaded_times(start_ns: I64, length_ns: I64) -> dict[str, I64]:
-    """Return when the calls of launches begin and end that were row while a graph was loaded."""
+    """Return when the calls that launch the nodes of a graph begin and end, while it is loaded."""
     host = HostCosts()
     runtime = start_ns + length_ns * (host.node_ns - host.runtime_ns) // (2 * host.node_ns)
     return {

@@ -44,7 +44,11 @@ def _waited_ns() -> int:
 
 
 def watched() -> object:
-    """Record while a thread that is watched shares its processor with a process that is never idle."""
+    """
+    Record while a thread that is watched shares its processor with a process that is never idle.
+
+    Returns what was noted, what this thread waited for a processor, and what the watched one did, in ns.
+    """
     x, tracer, done = torch.zeros(3, device="npu"), ColumnTracer(), threading.Event()
     processor, waited_ns = min(os.sched_getaffinity(0)), []
 
@@ -62,17 +66,19 @@ def watched() -> object:
     thread = threading.Thread(target=write)
     try:
         tracer.start()
+        here_ns = _waited_ns()
         thread.start()
         for _ in range(100):
             x.exp()
             time.sleep(0.01)
+        here_ns = _waited_ns() - here_ns
         done.set()
         thread.join()
         chunk = tracer.stop()
     finally:
         busy.kill()
         busy.wait()
-    return int(chunk.delays[:, 1].sum()), waited_ns[0]
+    return int(chunk.delays[:, 1].sum()), here_ns, waited_ns[0]
 
 
 def touched() -> object:

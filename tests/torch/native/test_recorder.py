@@ -85,9 +85,10 @@ def test_waits_for_a_processor_are_known(run: Any) -> None:
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count such waits")
 def test_waits_of_the_thread_that_writes_count_as_those_of_the_threads_that_record(run: Any) -> None:
     """It may hold Python's lock while it has no processor, for which the others wait uncounted."""
-    noted_ns, waited_ns = run(DELAYS, "watched")
+    noted_ns, here_ns, waited_ns = run(DELAYS, "watched")
     assert waited_ns > 100_000_000
-    assert noted_ns > 0.7 * waited_ns
+    # Two thirds beside seven others, more on a calm machine: what may have been sleep is not counted.
+    assert here_ns + 0.3 * waited_ns < noted_ns
 
 
 def test_which_memory_was_touched_is_noted_but_for_small_tensors(run: Any) -> None:
