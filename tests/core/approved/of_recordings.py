@@ -7,12 +7,15 @@ there on one of them at least.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import polars as pl
+import psutil
 from attrs import frozen
 from describe import describe
 from handmade import BEGIN_NS, PID, plan, recording
@@ -38,6 +41,9 @@ from drynpu.simulate import (
     Simulation,
     simulate,
 )
+
+_MEMORY_KB = 24_684_084
+"""Of the machine that the approved recordings tell of."""
 
 
 @frozen
@@ -105,7 +111,13 @@ class Case:
             rank_id=1,
             host_data=self.framework != "neutral",
         )
-        with patch.object(sys, "argv", ["train.py"]):  # the records name the program
+        with (
+            # The records describe the program and the machine.
+            patch.object(sys, "argv", ["train.py"]),
+            patch.object(os, "cpu_count", lambda: 2),
+            patch.object(psutil, "virtual_memory", lambda: SimpleNamespace(total=_MEMORY_KB * 1024)),
+            patch.object(psutil, "net_if_stats", dict),
+        ):
             return write_recording(recording(self.number), destination, self.setup())
 
 
