@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,7 +17,8 @@ import polars as pl
 from drynpu._errors import OutputError
 from drynpu._staging import Staging, staged_path, staging_prefix, sweep_staged
 from drynpu.writers._csv_cells import NEEDS_QUOTES, joined_cells
-from drynpu.writers._text_table import CHUNK_ROWS, Table, TextTable, chunks_of
+from drynpu.writers._in_turn import in_turn
+from drynpu.writers._text_table import CHUNK_ROWS, Table, TextTable, parts_of
 
 CSV_ROW_LIMIT = 1_000_000
 """Rows of one csv file of the toolkit; more rows go to ``_slice_<n>`` files (cann_msprof.md 2.3)."""
@@ -129,20 +131,25 @@ def write_csv(path: Path, table: Table, *, line_end: str) -> Path:
     header = pl.DataFrame([[name.split(REPEATED)[0]] for name in names], schema=names, orient="col")
     with new_file(path) as stream:
         header.write_csv(stream, include_header=False, line_terminator=line_end, quote_style="necessary")
-        buffer = io.BytesIO()
-        for chunk in chunks_of(table, _CSV_CHUNK_ROWS):
-            if chunk.is_empty():
-                continue
-            texts = [name for name in quotable if chunk[name].dtype == pl.String]
-            odd = chunk.select(pl.col(texts).unique().str.contains(NEEDS_QUOTES).any())
-            chunk = chunk.with_columns(_quoted(chunk[name]) for name in texts if odd[name].item())
-            cells = joined_cells(chunk, quotable)
-            buffer.seek(0)
-            cells.write_csv(buffer, include_header=False, line_terminator=line_end, quote_style="never")
-            # The room stays for the next part; a shorter one leaves the rest of the last behind it.
-            with buffer.getbuffer() as written:
-                stream.write(written[: buffer.tell()])
+        for rows in in_turn(
+            [functools.partial(_csv_rows, part, quotable, line_end) for part in parts_of(table, _CSV_CHUNK_ROWS)]
+        ):
+            with rows.getbuffer() as written:
+                stream.write(written)
     return path
+
+
+def _csv_rows(part: Callable[[], pl.DataFrame], quotable: Sequence[str], line_end: str) -> io.BytesIO:
+    """Return the text of a part of a table, without its header."""
+    rows, buffer = part(), io.BytesIO()
+    if rows.is_empty():
+        return buffer
+    texts = [name for name in quotable if rows[name].dtype == pl.String]
+    odd = rows.select(pl.col(texts).unique().str.contains(NEEDS_QUOTES).any())
+    rows = rows.with_columns(_quoted(rows[name]) for name in texts if odd[name].item())
+    cells = joined_cells(rows, quotable)
+    cells.write_csv(buffer, include_header=False, line_terminator=line_end, quote_style="never")
+    return buffer
 
 
 def _quoted(cells: pl.Series) -> pl.Series:

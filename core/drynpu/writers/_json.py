@@ -8,6 +8,7 @@ concatenation per chunk. Only distinct texts that need escaping pass through a J
 from __future__ import annotations
 
 import contextlib
+import functools
 import gzip
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from polars.selectors import categorical
 
 from drynpu._errors import OutputError
 from drynpu.writers._files import new_file
+from drynpu.writers._in_turn import in_turn
 from drynpu.writers._text_table import Rows
 
 _CHUNK_ROWS = 32_768
@@ -171,16 +173,24 @@ def _write_block(stream: BinaryIO, block: Events | Sequence[str], style: JsonSty
             stream.write(("" if first else style.comma).encode() + style.comma.join(block).encode())
         return len(block)
     written = 0
-    for offset in range(0, block.rows.height, _CHUNK_ROWS):
-        text = block.render(style, offset, _CHUNK_ROWS)
-        if text.null_count():
-            columns = block.rows.slice(0, 0).columns
-            raise OutputError(f"{text.null_count()} trace event(s) hold a null; columns: {columns}")
-        if text.is_empty():
+    offsets = range(0, block.rows.height, _CHUNK_ROWS)
+    for count, text in in_turn([functools.partial(_joined_events, block, style, offset) for offset in offsets]):
+        if not count:
             continue
         if written or not first:
             stream.write(style.comma.encode())
-        written += len(text)
-        # As bytes, which are there already: a Python text would be made of them and encoded again.
-        stream.write(text.str.join(style.comma).cast(pl.Binary).item())
+        written += count
+        stream.write(text)
     return written
+
+
+def _joined_events(block: Events, style: JsonStyle, offset: int) -> tuple[int, bytes]:
+    """Return how many events a part of a block has, and their text. Raises ``OutputError`` for a null."""
+    text = block.render(style, offset, _CHUNK_ROWS)
+    if text.null_count():
+        columns = block.rows.slice(0, 0).columns
+        raise OutputError(f"{text.null_count()} trace event(s) hold a null; columns: {columns}")
+    if text.is_empty():
+        return 0, b""
+    # As bytes, which are there already: a Python text would be made of them and encoded again.
+    return len(text), text.str.join(style.comma).cast(pl.Binary).item()

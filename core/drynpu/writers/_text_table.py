@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable
 from typing import Protocol, TypeAlias
 
 import polars as pl
@@ -84,8 +85,7 @@ class TextTable:
 Table: TypeAlias = pl.DataFrame | TextTable
 
 
-def chunks_of(table: Table, rows: int) -> Iterator[pl.DataFrame]:
-    """Yield the table in parts of *rows* rows, the last one shorter."""
+def parts_of(table: Table, rows: int) -> list[Callable[[], pl.DataFrame]]:
+    """Return what makes each part of the table, of *rows* rows, the last one shorter."""
     part = table.slice if isinstance(table, pl.DataFrame) else table.make
-    for offset in range(0, table.height, rows):
-        yield part(offset, rows)
+    return [functools.partial(part, offset, rows) for offset in range(0, table.height, rows)]

@@ -13,7 +13,7 @@ from drynpu.tables import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL
 from drynpu.writers import _files
 from drynpu.writers._files import write_csv, write_csv_slices
 from drynpu.writers._numbers import Writer
-from drynpu.writers._text_table import TextTable, chunks_of
+from drynpu.writers._text_table import TextTable, parts_of
 
 BEGIN_NS = 1736408883704643212
 COUNT = 23
@@ -81,10 +81,10 @@ def test_parts_are_those_of_the_whole(tmp_path: Path, monkeypatch: pytest.Monkey
     table = summary(collectives(), Writer.NATIVE)
     whole = table.frame()
     assert whole[STARTS].is_sorted() is False, "two devices, each in order of time"
-    assert pl.concat(chunks_of(table, 4)).equals(whole)
+    assert pl.concat(part() for part in parts_of(table, 4)).equals(whole)
     assert table.slice(5, 9).frame().equals(whole.slice(5, 9))
     assert table.slice(20, 900).height == table.height - 20
-    assert pl.concat(chunks_of(table.slice(3, 11), 4)).equals(whole.slice(3, 11))
+    assert pl.concat(part() for part in parts_of(table.slice(3, 11), 4)).equals(whole.slice(3, 11))
     monkeypatch.setattr(_files, "CSV_ROW_LIMIT", 10)
     paths = write_csv_slices(tmp_path, "op_summary", "20260131235958", table.drop(STARTS), line_end="\n")
     assert [path.read_text().count("\n") - 1 for path in paths] == [10, 10, table.height - 20]

@@ -11,7 +11,8 @@ import polars as pl
 
 from drynpu._errors import OutputError
 from drynpu.writers._files import new_path
-from drynpu.writers._text_table import CHUNK_ROWS, TextTable, chunks_of
+from drynpu.writers._in_turn import in_turn
+from drynpu.writers._text_table import CHUNK_ROWS, TextTable, parts_of
 from drynpu.writers._text_table import Table as Rows
 from drynpu.writers.db._schema import Table
 
@@ -57,7 +58,7 @@ class DatabaseWriter:
             self._made.append(name)
         self._number(rows, table, first_string)
         statement = table.insert()
-        for part in chunks_of(rows, CHUNK_ROWS):
+        for part in in_turn(parts_of(rows, CHUNK_ROWS)):
             columns = (self._stored(part[column], kind, first_string) for column, kind in table.columns.items())
             self._connection.executemany(statement, zip(*(column.to_list() for column in columns), strict=True))
 
@@ -87,7 +88,7 @@ class DatabaseWriter:
             column: {} for column, kind in table.columns.items() if kind != "TEXT" and shown[column].dtype == pl.String
         }
         if len(seen) > 1:
-            for part in chunks_of(rows, CHUNK_ROWS):
+            for part in in_turn(parts_of(rows, CHUNK_ROWS)):
                 for column, distinct in seen.items():
                     distinct.update(dict.fromkeys(_distinct(part[column]).to_list()))
         for distinct in seen.values():

@@ -1,0 +1,55 @@
+"""Parts of a long file: while one is written, threads make the next ones."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+_MOST_THREADS: Final = 4
+"""Parts that are in memory at a time, some 50 MB each; one thread writes, and hardly keeps up with more."""
+
+
+def in_turn(calls: Sequence[Callable[[], T]]) -> Iterator[T]:
+    """
+    Yield what each call returns, in their order; the next ones are made meanwhile, where there are processors.
+
+    What a call raises is raised in its turn, and no further call begins.
+    """
+    threads = min(_processors(), _MOST_THREADS, len(calls))
+    if threads < 2:
+        yield from (call() for call in calls)
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="drynpu-writing") as pool:
+        started: deque[Future[T]] = deque()
+        try:
+            for call in calls:
+                if len(started) == threads:
+                    result = started.popleft().result()
+                    started.append(_start(pool, call))
+                    yield result
+                else:
+                    started.append(_start(pool, call))
+            while started:
+                yield started.popleft().result()
+        finally:
+            for future in started:
+                future.cancel()
+
+
+def _start(pool: ThreadPoolExecutor, call: Callable[[], T]) -> Future[T]:
+    try:
+        return pool.submit(call)
+    except RuntimeError:  # The interpreter is ending and starts no threads: files of that moment are made here.
+        made: Future[T] = Future()
+        made.set_result(call())
+        return made
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
