@@ -45,9 +45,9 @@ def _start(pool: ThreadPoolExecutor, call: Callable[[], T]) -> Future[T]:
     try:
         return pool.submit(call)
     except RuntimeError:  # The interpreter is ending and starts no threads: files of that moment are made here.
-        made: Future[T] = Future()
-        made.set_result(call())
-        return made
+        finished: Future[T] = Future()
+        finished.set_result(call())
+        return finished
 
 
 def _processors() -> int:

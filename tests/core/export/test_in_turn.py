@@ -55,19 +55,19 @@ def test_as_many_are_made_at_a_time_as_there_are_processors_four_at_most(process
 
 
 def test_an_error_comes_in_its_turn_and_ends_the_rest(processors: int) -> None:
-    made: list[int] = []
+    returned: list[int] = []
 
     def call(number: int) -> int:
         if number == 2:
             raise ValueError("the third")
-        made.append(number)
+        returned.append(number)
         return number
 
     results = in_turn([partial(call, number) for number in range(100)])
     assert (next(results), next(results)) == (0, 1)
     with pytest.raises(ValueError, match="the third"):
         next(results)
-    assert len(made) <= 2 + 2 * processors
+    assert len(returned) <= 2 + 2 * processors
 
 
 def test_parts_are_made_where_no_thread_can_begin(processors: int, monkeypatch: pytest.MonkeyPatch) -> None:
