@@ -1,5 +1,5 @@
 """
-A session of a million kernels: written raw, parsed, and exported as csv, JSON, database and PyTorch's text files.
+A session of a million kernels: written raw, parsed, and exported as csv, JSON, databases and PyTorch's text files.
 
 ``python benchmarks/bench_million.py [kernels]``. More than a million are a session of a million whose records follow
 again, each time later, because simulating all at once would take more memory than what is measured. Every stage runs in
@@ -57,7 +57,7 @@ OPERATORS, SIGNATURES, ONCE = 40, 256, 1_000_000
 BLOCK, ROUNDS = 1 << 22, 3
 WRITERS = ("write_framework_data", "write_prof")
 GOAL_RATIO, GOAL_MB = 8, 1500
-EXPORTS = ("csv", "json", "db", "torch")
+EXPORTS = ("csv", "json", "db", "torch", "torch_db")
 
 Spent = tuple[float, float]
 """Seconds that passed, and seconds of processor time."""
@@ -205,7 +205,8 @@ def export(what: str, profile: Profile, directory: Path) -> Spent:
     elif what == "db":
         export_msprof_db(profile, directory, moment)
     else:
-        export_torch(evolve(profile, path=directory), (ExportType.TEXT,))
+        form = ExportType.TEXT if what == "torch" else ExportType.DB
+        export_torch(evolve(profile, path=directory), (form,))
     return since(begin)
 
 
@@ -263,7 +264,7 @@ def blocks(files: Iterable[Path]) -> Iterator[bytes]:
 
 def report(title: str, result: dict[str, float], count: int, *, goal: bool) -> None:
     seconds, peak = result["seconds"], result["peak_mb"]
-    line = f"{title:6} {seconds:7.2f} s ({result['cpu']:6.2f} s of processor) {count / seconds:10.0f} kernels/s"
+    line = f"{title:8} {seconds:7.2f} s ({result['cpu']:6.2f} s of processor) {count / seconds:10.0f} kernels/s"
     if result["bytes"]:
         ratios = seconds / result["plain"], seconds / result["flushed"]
         line += f" {result['bytes'] / 1e6:8.1f} MB {ratios[0]:7.1f} x write {ratios[1]:7.1f} x write and flush"
