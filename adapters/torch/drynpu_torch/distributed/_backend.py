@@ -163,6 +163,8 @@ def _patch_sharding() -> None:
     from torch.distributed.fsdp import _init_utils
     from torch.distributed.fsdp._fully_shard._fsdp_param import FSDPParam
 
+    from drynpu_torch.device.npu.amp import sharded_grad_scaler
+
     compute_device, shard = _init_utils._get_compute_device, FSDPParam._init_sharded_param
 
     @functools.wraps(compute_device)
@@ -175,6 +177,7 @@ def _patch_sharding() -> None:
     ) -> None:
         shard(self, param, _as_tensors_say(device), *args, **kwargs)
 
+    sharded_grad_scaler.scale_on_npu()
     _init_utils._get_compute_device = get_compute_device
     FSDPParam._init_sharded_param = init_sharded_param  # type: ignore[method-assign]
 

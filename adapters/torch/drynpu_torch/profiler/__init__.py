@@ -6,6 +6,7 @@ from drynpu_torch.profiler._analyse import analyse, tensorboard_trace_handler
 from drynpu_torch.profiler._collection import listen, start_collection
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._flops import register_npu_flop
+from drynpu_torch.profiler._one_step import StepProfile
 from drynpu_torch.profiler._process import ProfPathCreator
 from drynpu_torch.profiler._profile import _KinetoProfile, profile
 from drynpu_torch.profiler._schedule import schedule
@@ -32,6 +33,7 @@ __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
     "ProfilerLevel",
+    "StepProfile",
     "_ExperimentalConfig",
     "_KinetoProfile",
     "analyse",

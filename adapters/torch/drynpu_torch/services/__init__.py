@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drynpu_torch.device import Format
 from drynpu_torch.device.npu.utils import get_cann_version
+from drynpu_torch.services._compiled import describe_extension
 from drynpu_torch.services._environment import describe_environment, is_transfer_wanted
 from drynpu_torch.services._files import save_async
 from drynpu_torch.services._flops import FlopsCounter
@@ -21,6 +22,7 @@ __all__ = [
     "Format",
     "copy_memory_",
     "describe_environment",
+    "describe_extension",
     "empty_with_format",
     "empty_with_swapped_memory",
     "get_cann_version",

@@ -13,13 +13,17 @@ from drynpu_torch.device.npu import (
     _raw_memory,
     _settings,
     amp,
+    autocast_utils,  # noqa: F401 - a module of the vendor's
     backends,
+    deterministic,  # noqa: F401 - as above
     graphs,
     memory,
+    npu_config,  # noqa: F401 - as above
     random,
     streams,
     utils,
 )
+from drynpu_torch.device.npu._also_in import ALSO_IN
 from drynpu_torch.device.npu._control import *
 from drynpu_torch.device.npu._control import lazy_call as _lazy_call  # noqa: F401 - a name that PyTorch's device modules have
 from drynpu_torch.device.npu._devices import *
@@ -29,7 +33,7 @@ from drynpu_torch.device.npu._graphed import make_graphed_callables
 from drynpu_torch.device.npu._host_runtime import *
 from drynpu_torch.device.npu._npugraph_handlers import NpuGraphOpHandler, register_npu_graph_handler
 from drynpu_torch.device.npu._raw_memory import *
-from drynpu_torch.device.npu._refused import ALLOCATORS, REFUSED
+from drynpu_torch.device.npu._refused import REFUSED
 from drynpu_torch.device.npu._settings import *
 from drynpu_torch.device.npu._versions import get_soc_version as get_soc_version
 from drynpu_torch.device.npu.amp import get_amp_supported_dtype, is_bf16_supported
@@ -44,7 +48,8 @@ from drynpu_torch.device.npu.types import TYPES
 from drynpu_torch.device.npu.utils import _get_device_index as _get_device_index
 
 globals().update(TYPES | REFUSED)
-memory.__dict__.update({name: REFUSED[name] for name in ALLOCATORS})
+for _module, _names in ALSO_IN.items():
+    vars(globals()[_module]).update({name: globals()[name] for name in _names})
 
 __all__ = [
     "amp",

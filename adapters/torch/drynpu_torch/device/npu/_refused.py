@@ -64,5 +64,3 @@ REFUSED: Final[dict[str, object]] = {
     for name, reason in _CLASSES.items()
 } | {name: _function(name, reason) for name, reason in _FUNCTIONS.items()}
 """Stand-ins by name."""
-ALLOCATORS: Final = ("MemPool", "NPUPluggableAllocator", "change_current_allocator", "use_mem_pool")
-"""Stand-ins that the vendor's module ``memory`` has, too."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from drynpu_torch.device._errors import ErrCode, pta_error
-from drynpu_torch.device._state import DEVICE_TYPE
+from drynpu_torch.device._state import DEVICE_TYPE, state
 from drynpu_torch.device.npu._control import clear_npu_overflow_flag as clear_npu_overflow_flag
 from drynpu_torch.device.npu._control import get_npu_overflow_flag as get_npu_overflow_flag
 from drynpu_torch.device.npu._control import npu_check_overflow as npu_check_overflow
@@ -29,6 +29,11 @@ from drynpu_torch.device.npu.streams import stream as stream
 from drynpu_torch.device.npu.streams import synchronize as synchronize
 
 _is_gte_cann_version = is_gte_cann_version
+
+
+def is_support_inf_nan() -> bool:
+    """Return whether the chip has infinities; one that has none saturates."""
+    return state().chip.split
 
 
 def empty_strided_npu(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> torch.Tensor:

@@ -19,17 +19,17 @@ def reinit_process_group(group: object = None, rebuild_link: bool = True) -> NoR
 
 
 def reduce_scatter_tensor_uneven(*args: object, **kwargs: object) -> NoReturn:
-    _refuse("reduce_scatter_tensor_uneven", "reduce_scatter with a list")
+    _refuse("reduce_scatter_tensor_uneven", "reduce_scatter_tensor")
 
 
 def all_gather_into_tensor_uneven(*args: object, **kwargs: object) -> NoReturn:
-    _refuse("all_gather_into_tensor_uneven", "all_gather with a list")
+    _refuse("all_gather_into_tensor_uneven", "all_gather_into_tensor")
 
 
 def _refuse(name: str, substitute: str) -> NoReturn:
     raise NotImplementedError(
         f"torch_npu.distributed.{name} exists in torch_npu, but drynpu does not provide it; "
-        f"torch.distributed.{substitute} computes the same"
+        f"pad the parts to the longest and take torch.distributed.{substitute}"
     )
 
 

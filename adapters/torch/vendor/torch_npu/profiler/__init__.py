@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from torch_npu.profiler import _profiler_path_creator as _profiler_path_creator
 from torch_npu.profiler import dynamic_profile as dynamic_profile
+from torch_npu.profiler import experimental_config as experimental_config
 from torch_npu.profiler import profiler as profiler
+from torch_npu.profiler import profiler_interface as profiler_interface
+from torch_npu.profiler import scheduler as scheduler
 
 from drynpu_torch.profiler import (
     AiCMetrics,

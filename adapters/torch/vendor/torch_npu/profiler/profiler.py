@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from drynpu_torch.profiler import _KinetoProfile, analyse, profile, tensorboard_trace_handler
+from drynpu_torch.profiler import _KinetoProfile, analyse, profile, supported_activities, tensorboard_trace_handler
 
-__all__ = ["_KinetoProfile", "analyse", "profile", "tensorboard_trace_handler"]
+__all__ = ["_KinetoProfile", "analyse", "profile", "supported_activities", "tensorboard_trace_handler"]
