@@ -154,3 +154,8 @@ def test_rates_follow_from_four_stacks() -> None:
     """cann_msprof.md 7.4 "hbm.data": a rate is since the row 8 earlier for two events, 4 earlier for one."""
     assert len((facts.READ, facts.WRITE)) * facts.HBM_STACKS == 8
     assert facts.HBM_STACKS == 4
+
+
+def test_no_machine_runs_for_36_years() -> None:
+    years = facts.LATEST_NS / (365.25 * 86_400 * 1e9)
+    assert 36 < years < 37

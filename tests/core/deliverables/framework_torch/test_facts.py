@@ -40,3 +40,11 @@ def test_numbers() -> None:
     assert {field.name: int(field) for field in facts.OpRangeField} == {
         name: number for number, name in enumerate(fields.split(), start=2)
     }
+
+
+def test_actions_of_the_allocator() -> None:
+    assert (facts.MALLOC, facts.FREE, facts.BLOCK_FREE) == (0, 1, 2), "data type of torch.memory_usage"
+
+
+def test_numbers_of_texts_that_stand_alone() -> None:
+    assert (facts.MARK_NAME, facts.HASH_VALUE) == (1, 1), "1 name of torch.op_mark, 1 value of torch.python_tracer_hash"

@@ -50,3 +50,8 @@ def test_numbers_and_layers() -> None:
         ("Network Usage", 11, "CPU"),
         ("Disk Usage", 12, "CPU"),
     ]
+
+
+def test_the_recommended_value_is_that_of_98_percent_at_a_load_of_80() -> None:
+    """Ascend/msprof, host_prof_data_base.py."""
+    assert (facts.RECOMMENDED_SHARE, facts.BEST_LOAD) == (0.98, 0.8)

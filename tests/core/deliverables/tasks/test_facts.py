@@ -162,3 +162,9 @@ def test_places_and_sizes(fits: Callable[..., bool]) -> None:
     ):
         assert fits(kind.dtype, text), kind.name
     assert (facts.TENSORS_PER_RECORD, facts.CONTEXT_IDS_PER_RECORD) == (5, 55)
+
+
+def test_states_of_tasks_on_the_310() -> None:
+    """CalculateRtsDataConst of Ascend/msprof, viewer/calculate_rts_data.py."""
+    states = facts_schedulers.TsState
+    assert {state.name: int(state) for state in states} == {"WAITING": 1, "RUNNING": 2, "COMPLETE": 3, "PENDING": 4}
