@@ -34,7 +34,7 @@ def expected(rank: int) -> list[dict[str, str]]:
         {"count": "1000", "dataType": "bfp16", **world, "opName": "HcclAllreduce"},
         {"count": "3", "dataType": "int64", "groupName": "group_name_1", "opName": "HcclAllreduce"},
         {"count": "5", "dataType": "fp32", **world, **end},
-        {"count": "4", "dataType": "fp32", **world, "opName": "HcclAllgather"},
+        {"count": "4", "dataType": "fp32", **world, "opName": "HcclAllGather"},
         {"count": "6", "dataType": "fp32", **world, "opName": "HcclBatchSendRecv"},
     ]
 

@@ -26,9 +26,8 @@ from drynpu_torch.distributed._exchange import announce_recording
 from drynpu_torch.distributed._groups import Group, find_group
 from drynpu_torch.distributed._issued import Communication, Issued, one_batch
 from drynpu_torch.distributed._payloads import CALLS, POINT_TO_POINT, Payload
+from drynpu_torch.distributed._uneven import argument_names, issue
 
-# The keys that the dispatcher goes through after the kernel that notes the call.
-_BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 _CPU = torch.device("cpu")
 
 
@@ -113,13 +112,12 @@ class CollectiveCapture:
                 self._issued.append(one_batch(parts))
 
     def _kernel(self, name: str) -> Callable[..., Any]:
-        operator = getattr(torch.ops.c10d, name).default
-        arguments = [argument.name for argument in operator._schema.arguments]
+        names = argument_names(name)
 
         def kernel(keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
             begin_ns = time.time_ns()
-            result = operator.redispatch(keys & _BELOW, *args, **kwargs)
-            values = dict(zip(arguments, args, strict=False)) | kwargs
+            values = dict(zip(names, args, strict=False)) | kwargs
+            result = issue(name, keys, values)
             process_group = dist.ProcessGroup.unbox(values["process_group"])
             group = self._group(process_group)
             if group is not None:

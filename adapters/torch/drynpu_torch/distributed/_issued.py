@@ -80,16 +80,17 @@ def one_batch(parts: list[Issued]) -> Issued:
     Return the one operator that a device runs for a batch of sends and receives.
 
     It moves the bytes of the larger direction. Its peer is the rank that sends most to this rank, or that this rank
-    sends most to if it receives nothing, because the model has one link per operator.
+    sends most to if it receives nothing, because the model has one link per operator. The mark is about the first.
     """
     sides = {kind: [part.payload for part in parts if part.payload.kind == kind] for kind in POINT_TO_POINT}
     sums = {kind: sum(payload.size_bytes for payload in side) for kind, side in sides.items()}
     largest = max(sides["receive"] or sides["send"], key=lambda payload: payload.size_bytes)
     larger_side = sides[max(POINT_TO_POINT, key=lambda kind: sums[kind])]
-    count = sum(payload.count for payload in larger_side)
+    count, first = sum(payload.count for payload in larger_side), parts[0].payload
+    moved = Payload("batchSendRecv", max(sums.values()), largest.dtype, count, largest.peer)
     return evolve(
         parts[0],
-        payload=Payload("batchSendRecv", max(sums.values()), largest.dtype, count, largest.peer),
+        payload=evolve(moved, marked=(first.count, first.dtype)),
         end_ns=parts[-1].end_ns,
         messages=tuple(message for part in parts for message in part.messages),
     )

@@ -7,10 +7,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import torch
-from attrs import frozen
+from attrs import evolve, frozen
 
 from drynpu.kernels.ops import ge_dtype
 from drynpu_torch.distributed._groups import Group
+from drynpu_torch.distributed._uneven import differ_in_size
 
 _HCCL_DTYPES: Final = frozenset(
     ("FLOAT", "DOUBLE", "FLOAT16", "DT_BF16", "INT64", "INT32", "INT16", "INT8", "UINT8", "BOOL")
@@ -24,7 +25,8 @@ POINT_TO_POINT: Final = ("send", "receive")
 _OPERATORS: Final = MappingProxyType(
     {
         "allReduce": "HcclAllreduce",
-        "allGather": "HcclAllgather",
+        "allGather": "HcclAllGather",
+        "allGatherV": "HcclAllGatherV",
         "alltoall": "HcclAlltoAll",
         "alltoallv": "HcclAlltoAllV",
         "batchSendRecv": "HcclBatchSendRecv",
@@ -32,11 +34,12 @@ _OPERATORS: Final = MappingProxyType(
         "receive": "HcclRecv",
         "reduce": "HcclReduce",
         "reduceScatter": "HcclReduceScatter",
+        "reduceScatterV": "HcclReduceScatterV",
         "scatter": "HcclScatter",
         "send": "HcclSend",
     }
 )
-"""HCCL operators as torch_npu calls them (Ascend/pytorch csrc/distributed/ProcessGroupHCCL.cpp)."""
+"""HCCL operators as the marks of torch_npu name them (Ascend/pytorch csrc/distributed/ProcessGroupHCCL.cpp)."""
 _MARK_DTYPES: Final = MappingProxyType(
     {
         "FLOAT": "fp32",
@@ -54,7 +57,8 @@ class Payload:
     """
     The kind of one communication operator and the data that it moves, as in `drynpu.simulate.Collective`.
 
-    ``peer`` is a group rank; ``tag`` tells point-to-point messages of one pair apart.
+    ``peer`` is a group rank; ``tag`` tells point-to-point messages of one pair apart; ``marked`` are count and type in
+    the mark, where they are others than the operator's.
     """
 
     kind: str
@@ -63,6 +67,7 @@ class Payload:
     count: int
     peer: int | None = None
     tag: int = 0
+    marked: tuple[int, str] | None = None
 
     def mark_message(self, group: Group) -> str:
         """
@@ -71,11 +76,12 @@ class Payload:
         The number of its stream belongs where ``{stream_id}`` stands. Ranks are those of the group; a send alone names
         its destination, a receive alone its source.
         """
-        dtype = "na" if self.dtype == _OTHER_DTYPE else _MARK_DTYPES.get(self.dtype, self.dtype.lower())
+        count, dtype = self.marked or (self.count, self.dtype)
+        dtype = "na" if dtype == _OTHER_DTYPE else _MARK_DTYPES.get(dtype, dtype.lower())
         peer_field = {"receive": "srcRank", "send": "destRank"}.get(self.kind)
         fields = {
             "streamId": "{stream_id}",
-            "count": self.count,
+            "count": count,
             "dataType": dtype,
             **({} if peer_field is None else {peer_field: self.peer}),
             "groupName": group.name,
@@ -122,7 +128,31 @@ def _dtype(tensors: list[torch.Tensor]) -> str:
 def _all_to_all(arguments: Arguments, ranks: int) -> Payload:
     """Read alltoall_base_, which is HCCL's alltoallv where the sizes differ from rank to rank."""
     uneven = any(len(set(arguments[name])) > 1 for name in ("input_split_sizes", "output_split_sizes"))
-    return _moves("alltoallv" if uneven else "alltoall", "input")(arguments, ranks)
+    part = _moves("alltoallv" if uneven else "alltoall", "input")(arguments, ranks)
+    # The mark counts the ranks, or what one of them gets.
+    return evolve(part, marked=(ranks if uneven else part.count // ranks, part.dtype))
+
+
+def _all_to_all_lists(arguments: Arguments, ranks: int) -> Payload:
+    part = _moves("alltoallv", "input_tensors")(arguments, ranks)
+    return evolve(part, marked=(ranks, part.dtype))
+
+
+def _gather_lists(arguments: Arguments, ranks: int) -> Payload:
+    """Read allgather_; where parts differ in size, HCCL's model has what a rank gives on the average."""
+    part = _moves("allGather", "input_tensors")(arguments, ranks)
+    parts = list(_tensors(arguments["output_tensors"]))
+    if not differ_in_size(parts):
+        return part
+    return evolve(
+        part, kind="allGatherV", size_bytes=sum(each.numel() * each.element_size() for each in parts) // ranks
+    )
+
+
+def _scatter_lists(arguments: Arguments, ranks: int) -> Payload:
+    """Read reduce_scatter_, which is HCCL's reduceScatterV where the parts differ in size."""
+    part = _moves("reduceScatter", "input_tensors", "output_tensors")(arguments, ranks)
+    return evolve(part, kind="reduceScatterV") if differ_in_size(list(_tensors(arguments["input_tensors"]))) else part
 
 
 def _scatter(arguments: Arguments, ranks: int) -> Payload:
@@ -142,14 +172,14 @@ CALLS: Final[Mapping[str, Callable[[Arguments, int], Payload]]] = MappingProxyTy
         "allreduce_coalesced_": _moves("allReduce", "tensors"),
         "broadcast_": _moves("broadcast", "tensors", root="root_rank"),
         "reduce_": _moves("reduce", "tensors", root="root_rank"),
-        "allgather_": _moves("allGather", "input_tensors"),
+        "allgather_": _gather_lists,
         "_allgather_base_": _moves("allGather", "input_tensor"),
         "allgather_coalesced_": _moves("allGather", "input_list"),
         "allgather_into_tensor_coalesced_": _moves("allGather", "inputs"),
-        "reduce_scatter_": _moves("reduceScatter", "input_tensors", "output_tensors"),
+        "reduce_scatter_": _scatter_lists,
         "_reduce_scatter_base_": _moves("reduceScatter", "input_tensor", "output_tensor"),
         "reduce_scatter_tensor_coalesced_": _moves("reduceScatter", "inputs", "outputs"),
-        "alltoall_": _moves("alltoallv", "input_tensors"),
+        "alltoall_": _all_to_all_lists,
         "alltoall_base_": _all_to_all,
         # ProcessGroupHCCL has no gather; torch_npu gathers by allGather.
         "gather_": _moves("allGather", "input_tensors"),

@@ -6,6 +6,8 @@ from typing import NoReturn
 
 from torch.distributed import is_available
 
+from drynpu_torch.distributed import all_gather_into_tensor_uneven, reduce_scatter_tensor_uneven
+
 
 def is_hccl_available() -> bool:
     return is_available()
@@ -15,21 +17,6 @@ def reinit_process_group(group: object = None, rebuild_link: bool = True) -> NoR
     raise NotImplementedError(
         "torch_npu.distributed.reinit_process_group exists in torch_npu, but drynpu does not provide it: links of the "
         "simulated devices do not fail; destroy the group and make a new one"
-    )
-
-
-def reduce_scatter_tensor_uneven(*args: object, **kwargs: object) -> NoReturn:
-    _refuse("reduce_scatter_tensor_uneven", "reduce_scatter_tensor")
-
-
-def all_gather_into_tensor_uneven(*args: object, **kwargs: object) -> NoReturn:
-    _refuse("all_gather_into_tensor_uneven", "all_gather_into_tensor")
-
-
-def _refuse(name: str, substitute: str) -> NoReturn:
-    raise NotImplementedError(
-        f"torch_npu.distributed.{name} exists in torch_npu, but drynpu does not provide it; "
-        f"pad the parts to the longest and take torch.distributed.{substitute}"
     )
 
 
