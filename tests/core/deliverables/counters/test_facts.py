@@ -74,3 +74,7 @@ def test_places_and_sizes(fits: Callable[..., bool]) -> None:
     assert fits(facts.FFTS_PROFILE_V6.dtype, "<2HIQ2BH2B3HI10Q2Q")
     assert fits(facts.AICORE.dtype, "<BBHHHQQQ8QI28s")
     assert fits(facts.AICORE_TS.dtype, "<BBHIHHHHQ8QQQH3H")
+
+
+def test_tags_before_stars_hold_a_running_number_in_their_upper_half() -> None:
+    assert facts.AICORE.running == ("tag", 4)
