@@ -17,7 +17,7 @@ from attrs import define, field
 from drynpu import CaptureError, say_once, without_collections
 from drynpu.options import Settings
 from drynpu.platforms import Chip
-from drynpu.recorder import framework_plan, load_chosen_chip
+from drynpu.recorder import framework_plan, join_graphs, load_chosen_chip
 from drynpu.simulate import Planner, Recording, event_times, simulate
 from drynpu_torch.capture import Capture, CapturedTorch, ColumnTracer
 from drynpu_torch.device import launch_mode, state
@@ -142,6 +142,7 @@ class SimulatedTimer:
             operators=captured.operators,
             host_calls=tuple(captured.device_calls.calls),
             streams=tuple(captured.device_calls.streams),
+            graphs=join_graphs(captured.device_calls.graphs),
             begin_ns=captured.begin_ns,
             end_ns=captured.end_ns,
             collectives=captured.communication.collectives(marked=False),

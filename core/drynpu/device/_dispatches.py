@@ -99,6 +99,8 @@ class DispatchKind(enum.IntEnum):
     """Later work of the stream starts after the event."""
     SYNCHRONIZE_EVENT = 6
     """The host waits for what was on the event's stream when it was recorded."""
+    DRAIN_QUEUE = 7
+    """The host waits until all is launched that it handed over; not for the device."""
 
 
 @frozen(eq=False, kw_only=True)

@@ -224,17 +224,20 @@ class _Scheduler:
             self._wait(last, drained)
         elif kind == DispatchKind.SYNCHRONIZE_EVENT:
             self._wait(last, state.events.get(event, 0))
+        elif kind == DispatchKind.DRAIN_QUEUE:
+            self._hold(last, state.dequeue_free_ns)
 
     def _wait(self, row: int, until_ticks: int) -> None:
-        """Let the host wait until the device reached a tick; on the clock ``wall`` its times are those measured."""
-        if self.clock is Clock.WALL:
-            return
-        drained_ns = self.base_ns + int(np.ceil(until_ticks * self.tick_ns))
+        """Let the host wait until the device reached a tick."""
+        self.out["wait_ns"][row] = self._hold(row, self.base_ns + int(np.ceil(until_ticks * self.tick_ns)))
+
+    def _hold(self, row: int, until_ns: int) -> int:
+        """Keep the host in a dispatch until a time and return how long; on ``wall`` its times are those measured."""
         end = int(self.out["end_ns"][row])
-        wait = max(0, drained_ns - end)
+        wait = 0 if self.clock is Clock.WALL else max(0, until_ns - end)
         self.out["end_ns"][row] = end + wait
-        self.out["wait_ns"][row] = wait
         self.state.shift_ns += wait
+        return wait
 
 
 _LAUNCH_COLUMNS = (

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         serve_control,
     )
     from drynpu.recorder._end_info import with_end_info
-    from drynpu.recorder._joining import join_recordings
+    from drynpu.recorder._joining import join_graphs, join_recordings
     from drynpu.recorder._journal import JOURNAL_PREFIX, SAVE_INTERVAL_NS
     from drynpu.recorder._rank_link import RankLink
     from drynpu.recorder._rank_server import REDUCTIONS
@@ -87,6 +87,7 @@ __all__ = [
     "control_socket",
     "find_journals",
     "framework_plan",
+    "join_graphs",
     "join_recordings",
     "load_chosen_chip",
     "note_end",

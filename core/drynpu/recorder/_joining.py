@@ -39,7 +39,7 @@ def join_recordings(parts: Sequence[Recording]) -> Recording:
         memory_totals=np.concatenate(totals) if totals else None,
         processor_waits=np.concatenate(waits) if waits else None,
         framework_events=FrameworkEvents.join(events) if events else None,
-        graphs=_graphs([graph for part in parts for graph in part.graphs]),
+        graphs=join_graphs([graph for part in parts for graph in part.graphs]),
         calls=_calls([part.calls for part in parts if part.calls is not None]),
         modelled=tuple(dict.fromkeys(name for part in parts for name in part.modelled)),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
@@ -47,7 +47,7 @@ def join_recordings(parts: Sequence[Recording]) -> Recording:
     )
 
 
-def _graphs(runs: Sequence[GraphRun]) -> tuple[GraphRun, ...]:
+def join_graphs(runs: Sequence[GraphRun]) -> tuple[GraphRun, ...]:
     """Return each graph once with the iterations of all its runs, counted on where a run began anew."""
     graphs: dict[int, GraphRun] = {}
     for run in runs:

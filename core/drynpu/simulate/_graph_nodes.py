@@ -29,12 +29,18 @@ def continues_graph(work: PlannedWork) -> Bools:
 
 
 def launched_by_device(work: PlannedWork) -> Bools:
-    """Return which launches of operators are those of further nodes, or of one node after the first, shape ``[m]``."""
-    ordered, in_graph = work.ordered, work.dispatches.in_graph
+    """
+    Return which launches of operators the device takes from a graph, shape ``[m]``: all but the first of an execution.
+
+    An execution may begin with waits of its streams, which launch nothing.
+    """
+    ordered, dispatches = work.ordered, work.dispatches
     owner = ordered.operator_rows[ordered.lowered.launch_dispatch]
     later = np.zeros(len(owner), bool)
     later[1:] = owner[1:] == owner[:-1]
-    return np.asarray(continues_graph(work)[owner] | (in_graph[owner] & later), bool)
+    launching = np.flatnonzero(dispatches.launches > 0)
+    _, first = np.unique(np.cumsum(~continues_graph(work))[launching], return_index=True)
+    return np.asarray(dispatches.in_graph[owner] & (later | ~np.isin(owner, launching[first])), bool)
 
 
 def _bounds(work: PlannedWork) -> I64:

@@ -52,6 +52,7 @@ def model_gaps(work: PlannedWork, costs: HostCosts) -> I64:
     calls, nested = _count(lowered, dispatches)
     # A collective is a call of the script, whether or not the framework shows an operator for it.
     calls[:-1] = np.maximum(calls[:-1], _begins(work.ordered.collective))
+    calls += _count_in_gaps(_replays(recording), dispatches)
     called = costs.call_ns * calls
     if recording.python_frames is not None and len(recording.python_frames.start_ns):
         called = costs.frame_ns * _count_in_gaps(recording.python_frames.start_ns, dispatches)
@@ -119,6 +120,12 @@ def _count_in_gaps(start_ns: I64, dispatches: Dispatches) -> I64:
     gap = np.searchsorted(dispatches.start_ns, start_ns, side="left")
     ends = np.concatenate(([np.iinfo(np.int64).min], dispatches.end_ns))
     return np.bincount(gap[start_ns >= ends[gap]], minlength=len(ends))
+
+
+def _replays(recording: Recording) -> I64:
+    """Return when the script called captured graphs, whose operators are no calls."""
+    captured = (graph.iterations for graph in recording.graphs if graph.is_captured)
+    return np.array([run.start_ns for runs in captured for run in runs], np.int64)
 
 
 def _count_stacks(lowered: LoweredLaunches, dispatches: Dispatches) -> I64:

@@ -80,10 +80,12 @@ class GraphPoints:
 @frozen(kw_only=True)
 class GraphRun:
     """
-    A compiled graph and its iterations.
+    A graph of the device and its iterations.
 
     ``points`` are those of its compiler; None: they follow from which operators compute gradients. ``load`` is when
-    the graph was loaded, from and to in measured Unix ns; None: before the recording.
+    the graph was loaded, from and to in measured Unix ns; None: before the recording. ``streams`` is empty for a graph
+    that a compiler made. Of one that was captured from streams, as those of ``NPUGraph``, it says on which stream the
+    graph runs what was captured on which stream of the script; ``load`` is the capture.
     """
 
     model_id: int
@@ -91,9 +93,15 @@ class GraphRun:
     graph_id: int = 0
     iterations: tuple[Iteration, ...] = ()
     load: tuple[int, int] | None = None
+    streams: tuple[tuple[int, int], ...] = ()
     points: GraphPoints | None = None
     fusions: tuple[FusionOp, ...] = ()
     static_memory: tuple[StaticMemory, ...] = ()
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether it was captured from streams, so that the runtime holds it and no graph engine does."""
+        return bool(self.streams)
 
 
 @frozen(kw_only=True)

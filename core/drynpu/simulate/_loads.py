@@ -195,6 +195,9 @@ def place_loads(
         until_ns = begin_ns - _BEFORE_NS if measured is None else min(int(measured[1]), int(executed_ns[number]) - 1)
         end_ns = min(until_ns, free_ns)
         rows = np.flatnonzero(graph == number)
+        if measured is not None and graphs[number].is_captured:
+            # The thread that launches others launches these while they are captured.
+            length[rows] = _fitted(length[rows], end_ns - int(measured[0]) - 2 * _MARGIN_NS)
         least_ns = end_ns - 2 * _MARGIN_NS - int(length[rows].sum())
         starts[rows] = least_ns + _MARGIN_NS + np.cumsum(length[rows]) - length[rows]
         begins[number] = least_ns if measured is None else min(least_ns, int(measured[0]))
@@ -205,10 +208,16 @@ def place_loads(
         begin_ns=begins,
         end_ns=ends,
         node_start_ns=starts[:count],
-        node_ns=node_ns,
+        node_ns=length[:count],
         collective_start_ns=starts[count:],
-        collective_ns=shared_ns,
+        collective_ns=length[count:],
     )
+
+
+def _fitted(length_ns: I64, room_ns: int) -> I64:
+    """Return lengths that are together no more than *room_ns*, unless that leaves nothing of them."""
+    total = int(length_ns.sum())
+    return length_ns if total <= room_ns or room_ns < len(length_ns) * _MARGIN_NS else length_ns * room_ns // total
 
 
 def _shortened(*parts: I64) -> tuple[I64, ...]:

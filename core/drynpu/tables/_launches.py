@@ -14,6 +14,7 @@ from drynpu.deliverables.tasks.facts import FLIP_TASK, MAINTENANCE, RUNTIME_TASK
 from drynpu.raw import ClockAnchors, HostLevel, join_task_id
 from drynpu.tables._columns import in_parts, ordinals
 from drynpu.tables._host import Calls, Codes, Dictionaries
+from drynpu.tables._schemas import NO_MODEL
 from drynpu.tables._stored import Filled, Stored, Texts
 from drynpu.tables._task_events import UNKNOWN_STREAM
 
@@ -116,13 +117,38 @@ _COLUMNS = {
 }
 
 
+def _captured_model(records: Records, device: I64, stream: I64, time: I64) -> I64:
+    """Return the captured graph that each launch on a stream at a time is of, 4294967295 for none; shape ``[n]``."""
+    rows = records[records["status"] == 0]
+    count = len(rows)
+    if not count:
+        return np.full(len(time), NO_MODEL)
+    columns = (("device_id", device), ("model_stream", stream), ("timestamp", time))
+    on, at, when = (np.concatenate([rows[name].astype(np.int64), values]) for name, values in columns)
+    # Each launch has behind it the last capture of its stream before it, if there is one.
+    order = np.lexsort((np.arange(len(when)) >= count, when, at, on))
+    last = np.maximum.accumulate(np.where(order < count, np.arange(len(order)), -1))
+    found = np.empty(len(order), np.int64)
+    found[order] = np.where(last >= 0, order[np.maximum(last, 0)], -1)
+    found = found[count:]
+    same = (found >= 0) & (on[found] == device) & (at[found] == stream)
+    return np.where(same, rows["model_id"][found].astype(np.int64), NO_MODEL)
+
+
 def launches(
-    parts: Iterable[Records], calls: Calls, words: Dictionaries, clock: ClockAnchors, *, wide_ids: bool = False
+    parts: Iterable[Records],
+    calls: Calls,
+    words: Dictionaries,
+    clock: ClockAnchors,
+    *,
+    captured: Records | None = None,
+    wide_ids: bool = False,
 ) -> Launches:
     """
     Return the launches that task_track records tell of, which come in parts.
 
-    With *wide_ids* both halves of the id are one number.
+    *captured* are capture_stream_info records: what was launched on their streams is of graphs. With *wide_ids* both
+    halves of the id are one number.
     """
     columns = {name: Filled(kind) for name, kind in _COLUMNS.items()}
     types, kernels = Codes(), Codes()
@@ -144,6 +170,9 @@ def launches(
             "collective": calls.around(HostLevel.COMMUNICATION, time, tid),
             "model_id": calls.model_id(time, tid),
         }
+        if captured is not None and len(captured):
+            of_graph = _captured_model(captured, device, found["key"] >> _STREAM_SHIFT & 0xFFFF, found["time"])
+            found["model_id"] = np.where(found["model_id"] == NO_MODEL, of_graph, found["model_id"])
         for name, column in columns.items():
             column.append(found[name])
     time = columns.pop("time").values()

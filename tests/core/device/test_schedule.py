@@ -118,6 +118,8 @@ def one_by_one(
                 DispatchKind.SYNCHRONIZE_EVENT: events.get(event, 0),
             }[DispatchKind(int(mark))]
             end = max(end, math.ceil(until * TICK_NS))
+        if mark == DispatchKind.DRAIN_QUEUE and clock is not Clock.WALL:
+            end = max(end, queue_free)
         starts.append(start)
         ends.append(end)
         host, measured_end = end, b

@@ -15,7 +15,7 @@ START_NS = [10, 20, 30, 40, 60, 70, 80, 100, 110]
 """When dispatches begin. The third is of no graph, the fifth copies; a range of the script lasts from 35 to 100."""
 
 
-def work(*, iterations: tuple[tuple[int, int], ...] = ()) -> Any:
+def work(*, iterations: tuple[tuple[int, int], ...] = (), launching: bool = True) -> Any:
     plans = [
         KernelPlan(kernels=(KernelSpec(name="k", op_type="k", task_type=TaskType.AI_CORE, copy=copy),), in_graph=True)
         for copy in (None, Copy.HOST_TO_DEVICE)
@@ -31,10 +31,11 @@ def work(*, iterations: tuple[tuple[int, int], ...] = ()) -> Any:
         plans=plans,
         recording=recording,
         dispatch_plan=np.array([NODE, NODE, NODE, NODE, COPY, NODE, NODE, NODE, NODE]),
-        launch_dispatch=np.array([0, 0, 1, 2, 2, 6, 7]),
+        launch_dispatch=np.array([0, 0, 1, 2, 2, *([5] if launching else []), 6, 7]),
     )
     in_graph = np.array([True, True, False, *[True] * 6])
-    dispatches = SimpleNamespace(in_graph=in_graph, start_ns=np.array(START_NS))
+    launches = np.bincount(lowered.launch_dispatch, minlength=9)
+    dispatches = SimpleNamespace(in_graph=in_graph, start_ns=np.array(START_NS), launches=launches)
     return SimpleNamespace(ordered=SimpleNamespace(lowered=lowered, operator_rows=np.arange(9)), dispatches=dispatches)
 
 
@@ -48,4 +49,8 @@ def test_an_iteration_of_a_graph_ends_its_execution() -> None:
 
 
 def test_launches_behind_the_first_of_a_node_are_the_device_s_too() -> None:
-    assert launched_by_device(work()).tolist() == [False, True, True, False, False, True, False]
+    assert launched_by_device(work()).tolist() == [False, True, True, False, False, False, True, False]
+
+
+def test_the_host_launches_the_first_node_behind_waits_of_streams() -> None:
+    assert launched_by_device(work(launching=False)).tolist() == [False, True, True, False, False, False, False]

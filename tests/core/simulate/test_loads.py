@@ -64,6 +64,23 @@ def test_a_load_ends_before_the_first_execution_and_begins_earlier_where_it_has_
     assert lengths(found)[0] >= 2 * NODE_NS + 2000
 
 
+def test_nodes_of_a_captured_graph_are_launched_while_it_is_captured() -> None:
+    streams = ((3, 2),)
+    graph = GraphRun(model_id=1, model_name="g", load=(6_000_000, 6_012_000), streams=streams)
+    found = place_loads(
+        LoadedNodes(kernels=nodes([0, 0], [0, 1]), collectives=nodes([], [])),
+        [graph],
+        launched_ns=np.array([9_000_000, 9_000_500]),
+        collective_ns=NOTHING,
+        begin_ns=BEGIN_NS,
+        time_map=lambda times: times + 1_000_000,
+    )
+    # 12 us less the margins are 10 us for two launches of 6.8 us each.
+    assert (found.begin_ns.tolist(), found.end_ns.tolist()) == ([7_000_000], [7_012_000])
+    assert found.node_start_ns.tolist() == [7_001_000, 7_006_000]
+    assert found.node_ns.tolist() == [5_000, 5_000]
+
+
 def test_all_loads_last_a_second_at_most() -> None:
     count = 200_000
     found = place_loads(

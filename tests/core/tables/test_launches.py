@@ -9,7 +9,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.tables._launches import Launches, launch_key
+from drynpu.deliverables.graph.facts import CAPTURE_STREAM_INFO
+from drynpu.tables import NO_MODEL
+from drynpu.tables._launches import Launches, _captured_model, launch_key
 from drynpu.tables._stored import stored
 
 IDS = st.tuples(st.sampled_from([0, 1, 5]), st.sampled_from([0, 2, 40_000]), st.sampled_from([0, 1, 65_535, 2**32 - 1]))
@@ -69,3 +71,28 @@ def test_a_task_id_that_is_unique_on_a_device_tells_the_stream(
     for device in (0, 1, 5, 7):
         streams = {task: stream for on, stream, task in ids if on == device}
         assert known.streams(device, wanted).tolist() == [streams.get(task, 65_535) for task in wanted.tolist()]
+
+
+CAPTURES = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(2, 4), st.integers(0, 9)), max_size=8)
+"""Status, device, stream and time."""
+
+
+@given(CAPTURES, st.lists(st.tuples(st.integers(0, 1), st.integers(2, 4), st.integers(0, 9)), max_size=12))
+def test_a_launch_is_of_the_graph_that_was_captured_on_its_stream_last(
+    captures: list[tuple[int, int, int, int]], found: list[tuple[int, int, int]]
+) -> None:
+    records = CAPTURE_STREAM_INFO.new(len(captures))
+    for number, (status, on, stream, time) in enumerate(captures):
+        for name, value in (("status", status), ("device_id", on), ("model_stream", stream), ("timestamp", time)):
+            records[number][name] = value
+        records[number]["model_id"] = number + 1
+    expected = []
+    for device, stream, time in found:
+        before = [
+            (when, number + 1)
+            for number, (status, on, at, when) in enumerate(captures)
+            if not status and (on, at) == (device, stream) and when <= time
+        ]
+        expected.append(max(before)[1] if before else NO_MODEL)
+    columns = np.array(found, np.int64).reshape(-1, 3).T
+    assert _captured_model(records, *columns).tolist() == expected

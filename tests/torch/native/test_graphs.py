@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,11 @@ def test_random_numbers_streams_and_functions_of_the_host_belong_to_the_graph(fo
     assert found["host function"] == [0, ["called"], [12] * 3]
 
 
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
 PROFILED = """
 import json, sys, torch, torch_npu
 from torch_npu.profiler import ProfilerLevel, _ExperimentalConfig, profile, tensorboard_trace_handler
@@ -132,15 +138,16 @@ print(json.dumps(0))
 def test_a_replay_is_one_launch_with_its_kernels_back_to_back(run: Any, tmp_path: Path) -> None:
     run(PROFILED, str(tmp_path))
     (output,) = tmp_path.glob("*/ASCEND_PROFILER_OUTPUT")
-    with (output / "kernel_details.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = read(output / "kernel_details.csv")
     # What was captured launched nothing: an eager pass and three replays.
     assert [row["Type"] for row in rows] == ["MatMulV2", "Gelu", "MatMulV2"] * 4
     waits = [float(row["Wait Time(us)"]) for row in rows]
     begins, inside = waits[3::3], [waits[row] for row in range(3, 12) if row % 3]
     assert max(inside) <= 0.12  # the gap of loaded graphs
     assert min(waits[1:3]) > 10 * max(inside)
-    assert min(begins) > 10 * max(inside)
+    # Without anything between them, the host launches replays faster than these kernels run.
+    assert begins[0] > 10 * max(inside)
+    assert begins[1:] == [0.12] * 2
     trace = json.loads((output / "trace_view.json").read_text(encoding="utf-8"))
     names = [event["name"] for event in trace if event.get("cat") == "cpu_op"]
     # The eager pass, and the capture, which calls operators and launches none; no range and no mode of drynpu.
@@ -148,6 +155,18 @@ def test_a_replay_is_one_launch_with_its_kernels_back_to_back(run: Any, tmp_path
     assert not [name for name in names if "graph" in name or "Mode" in name or name == "aten::detach"]
     queued = [event["name"] for event in trace if event.get("cat") == "enqueue"]
     assert queued == ["Enqueue@aclnnAddmm", "Enqueue@aclnnGelu", "Enqueue@aclnnAddmm"]
+    # The eager pass launched three kernels, the capture three nodes, and each replay the graph.
+    calls = read(output / "api_statistic.csv")
+    counts = {row["API Name"]: int(row["Count"]) for row in calls}
+    assert (counts["launch"], counts["aclmdlRIExecuteAsync"]) == (6, 3)
+    shown = [event["name"] for event in trace if event["name"].startswith(("Node@launch", "AscendCL@aclmdl"))]
+    assert (shown.count("Node@launch"), shown.count("AscendCL@aclmdlRIExecuteAsync")) == (6, 3)
+    (model,) = {row["Model ID"] for row in rows[3:]}
+    assert model != rows[0]["Model ID"] == "4294967295"
+    assert [row["Task ID"] for row in rows[3:]] == ["0", "1", "2"] * 3
+    (stream,) = {row["Stream ID"] for row in rows[3:]}
+    assert stream not in {row["Stream ID"] for row in rows[:3]}
+
     # Memory of an eager pass and of the capture; a replay takes none.
     with (output / "operator_memory.csv").open(encoding="utf-8", newline="") as stream:
         assert [row["Name"] for row in csv.DictReader(stream)] == ["aten::addmm", "aten::gelu", "aten::addmm"] * 2
@@ -179,3 +198,53 @@ graph.replay()
 print(json.dumps([list(y.shape), torch.npu.max_memory_allocated() - held]))
 """
     assert run(script, DRYNPU_COMPUTE="0") == [[1024, 4096], 0]
+
+
+ORDERED = """
+import json, sys, torch, torch_npu
+from torch_npu.profiler import ProfilerLevel, _ExperimentalConfig, profile, tensorboard_trace_handler
+x = torch.ones(2048, 2048, device="npu")
+graph, side = torch.npu.NPUGraph(), torch.npu.Stream()
+with torch.npu.graph(graph):
+    main = torch.npu.current_stream()
+    side.wait_stream(main)
+    with torch.npu.stream(side):
+        left = torch.tanh(x)
+    right = torch.relu(x)
+    main.wait_stream(side)
+    both = left + right
+config = _ExperimentalConfig(profiler_level=ProfilerLevel.Level1)
+with profile(experimental_config=config, on_trace_ready=tensorboard_trace_handler(sys.argv[1])):
+    y = x @ x
+    for _ in range(2):
+        graph.replay()
+        both.abs()
+print(json.dumps(0))
+"""
+
+
+def test_a_replay_runs_in_the_order_of_the_stream_it_is_launched_on(run: Any, tmp_path: Path) -> None:
+    """The graph was captured before the recording, from two streams; replays are launched on the default one."""
+    run(ORDERED, str(tmp_path))
+    (output,) = tmp_path.glob("*/ASCEND_PROFILER_OUTPUT")
+    rows = read(output / "kernel_details.csv")
+    spans: dict[str, list[tuple[Decimal, Decimal]]] = {}
+    for row in rows:
+        begin = Decimal(row["Start Time(us)"].strip())
+        spans.setdefault(row["Type"], []).append((begin, begin + Decimal(row["Duration(us)"])))
+    assert {kind: len(times) for kind, times in spans.items()} == {
+        "MatMulV3": 1,
+        "Tanh": 2,
+        "Relu": 2,
+        "Add": 2,
+        "Abs": 2,
+    }
+    before = [spans["MatMulV3"][0][1], spans["Abs"][0][1]]
+    for number, eager in enumerate(before):
+        (tanh, relu, add, behind) = (spans[kind][number] for kind in ("Tanh", "Relu", "Add", "Abs"))
+        assert eager <= tanh[0] <= relu[0] < tanh[1], "two streams of the graph, side by side"
+        assert max(tanh[1], relu[1]) <= add[0] < add[1] <= behind[0]
+    streams = {row["Type"]: row["Stream ID"] for row in rows}
+    assert len({streams["MatMulV3"], streams["Tanh"], streams["Relu"]}) == 3
+    assert streams["Relu"] == streams["Add"]
+    assert streams["Abs"] == streams["MatMulV3"]

@@ -16,7 +16,7 @@ from drynpu.arrays import I32, I64, Bools, Records
 from drynpu.device import cut_crossings, inherit, nest
 from drynpu.kernels import Accesses, Allocations, Operators, Placement, Signature, used_entries
 from drynpu.recorder import SAVE_INTERVAL_NS
-from drynpu.simulate import HostCall, PythonFrames
+from drynpu.simulate import GraphRun, HostCall, PythonFrames
 from drynpu_torch.capture._chunk import USER_SCOPE, Chunk, rows_named
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges
@@ -169,6 +169,7 @@ class Capture:
         noted, self._given = self._given.since(
             self.device_calls.calls,
             self.device_calls.streams,
+            self.device_calls.graphs,
             self._garbage_ns,
             [] if recorder is None else recorder.issued,
         )
@@ -210,7 +211,7 @@ class Capture:
 class _Given:
     """How many entries of lists that grow were handed on before."""
 
-    counts: tuple[int, ...] = (0, 0, 0, 0)
+    counts: tuple[int, ...] = (0, 0, 0, 0, 0)
 
     def since(self, *lists: Sequence[Any]) -> tuple[list[Sequence[Any]], _Given]:
         """Return the later entries of each list, and the new state."""
@@ -223,13 +224,14 @@ def _part(
     chunk: Chunk,
     calls: Sequence[HostCall],
     streams: Sequence[tuple[int, int, int]],
+    graphs: Sequence[GraphRun],
     garbage_ns: Sequence[tuple[int, int]],
     issued: Sequence[Issued],
 ) -> CapturedTorch:
     """Return what was captured in one chunk, as if that were the recording; called by the thread that writes it."""
     if tracer.library is not None:
         tracer.library.watch_this_thread()
-    noted = HostCallRecorder(calls=list(calls), streams=list(streams))
+    noted = HostCallRecorder(calls=list(calls), streams=list(streams), graphs=list(graphs))
     captured = _join(tracer, [without_transport(chunk, tracer.names)], noted, ())
     noted.calls.extend(functional_waits(captured.operators))
     return evolve(

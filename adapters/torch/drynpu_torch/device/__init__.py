@@ -28,7 +28,7 @@ from drynpu_torch.device._library import Library
 from drynpu_torch.device._recorded import ACCESS, RecordedOperators
 from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._sink import known_device
-from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, EventTimer, state
+from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, EventTimer, GraphStreams, state
 from drynpu_torch.device._streams import Event, Stream, erase_stream
 from drynpu_torch.device._tensor import COPY_TO_HOST
 
@@ -45,6 +45,7 @@ __all__ = [
     "Event",
     "EventTimer",
     "Format",
+    "GraphStreams",
     "Library",
     "RecordedOperators",
     "ScriptMarks",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from drynpu_torch.device._graph_program import (
     tensor_in,
     write_bytes,
 )
-from drynpu_torch.device._state import state
+from drynpu_torch.device._state import GraphStreams, state
 from drynpu_torch.device._streams import Stream, must_not_capture
 
 _SYNCHRONIZES: Final = frozenset({torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape})
@@ -55,11 +56,13 @@ class GraphCapture:
     """
     The capture of one graph, from its beginning to its end.
 
-    ``stream`` is the stream that captures. Storages that operators write and that were there before are put back at the
+    ``stream`` is the stream that captures; ``graph`` says which streams the graph has in its place and in that of
+    others. Storages that operators write and that were there before are put back at the
     end, as are the states of random generators: on a device nothing runs until the graph is replayed.
     """
 
     stream: torch.Stream
+    graph: GraphStreams
     everywhere: bool = True
     """Whether calls of other threads that wait for the device break the capture, too."""
     calls: list[CapturedCall] = field(factory=list)
@@ -70,6 +73,8 @@ class GraphCapture:
     _fresh: list[StorageWeakRef] = field(factory=list)
     _random: list[tuple[torch.Generator, torch.Tensor]] = field(factory=list)
     _thread: int = field(factory=threading.get_ident)
+    _begun_ns: int = 0
+    _streams: dict[int, torch.Stream] = field(factory=dict)
     _mode: _CaptureMode = field(init=False)
 
     def covers(self, *, waits: bool = False) -> bool:
@@ -78,6 +83,8 @@ class GraphCapture:
 
     def begin(self) -> None:
         """Note operators from now on."""
+        self._begun_ns = time.time_ns()
+        self.stream_number(self.stream.stream_id)
         library = state().library
         generators = () if library is None else library.generators
         self._random = [(generator, generator.get_state()) for generator in generators]
@@ -87,6 +94,9 @@ class GraphCapture:
     def end(self) -> Program:
         """Note no more, put back what was written, and return the graph."""
         self.abandon()
+        recorder = state().recorder
+        if recorder is not None:
+            recorder.on_capture(self.graph, self._begun_ns)
         with shown_range(GRAPH_KEEPING):
             return self._program()
 
@@ -105,7 +115,7 @@ class GraphCapture:
             return function(*args, **kwargs)
         self._refuse_reading(function, args, kwargs)
         with shown_range(GRAPH_KEEPING):
-            noted = CapturedCall(function, [self._argument(leaf) for leaf in leaves], spec, stream=_current_stream())
+            noted = CapturedCall(function, [self._argument(leaf) for leaf in leaves], spec, stream=self._stream())
         self._save_written(function, args, kwargs)
         with shown_range(GRAPH_CAPTURE):
             result = function(*args, **kwargs)
@@ -117,6 +127,21 @@ class GraphCapture:
         """Note something else that happens whenever the graph runs."""
         leaves, spec = flatten((), {})
         self.calls.append(CapturedCall(function, leaves, spec))
+
+    def stream_number(self, stream_id: int) -> int:
+        """Return the stream on which the graph runs what is captured from a stream."""
+        streams = self.graph.streams
+        if stream_id not in streams:
+            streams[stream_id] = next(state().stream_ids)
+        return streams[stream_id]
+
+    def _stream(self) -> torch.Stream:
+        """Return the graph's stream in the place of the current one."""
+        current = _current_stream()
+        number = self.stream_number(current.stream_id)
+        if number not in self._streams:
+            self._streams[number] = Stream(current.device_index, stream_id=number)
+        return self._streams[number]
 
     def _refuse_reading(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Refuse what the host waits for: numbers, sizes that follow from values, copies."""
@@ -177,7 +202,7 @@ class GraphCapture:
             call.released = (*call.released, number)
         # Memory that is fixed is not taken again; what is written to it stays there from one run to the next.
         calls = [call for call in self.calls if not _only_allocates(call)]
-        return Program(calls, [storage for storage in kept.values() if storage is not None])
+        return Program(calls, [storage for storage in kept.values() if storage is not None], self.graph)
 
 
 class _CaptureMode(TorchDispatchMode):  # type: ignore[no-untyped-call]

@@ -19,7 +19,7 @@ from attrs import define, field, frozen
 from torch.autograd.profiler import record_function
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
-from drynpu_torch.device._state import DEVICE_TYPE, state
+from drynpu_torch.device._state import DEVICE_TYPE, GraphStreams, state
 
 Layout: TypeAlias = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int, bool, bool]
 """How a tensor lies in its storage: dtype, sizes, strides, offset in elements, whether conjugated, whether negated."""
@@ -62,7 +62,7 @@ class CapturedCall:
     results:
         For each value of the flattened result what it defines: a slot, a tensor of a fixed storage, or nothing.
     stream:
-        The stream that it was captured on, None for what goes to none.
+        The stream of the graph in the place of that which it was captured on, None for what goes to none.
     released:
         Numbers of the storages that nothing needs afterwards.
     """
@@ -81,16 +81,18 @@ class Program:
     A captured graph.
 
     ``kept`` are the storages that the graph owns: those that it made and that were in use when its capture ended.
+    ``graph`` has its streams.
     """
 
     calls: list[CapturedCall]
     kept: list[torch.UntypedStorage]
+    graph: GraphStreams
 
     def run(self) -> None:
         """Run all operators on what their fixed tensors hold now, and write results where they were at the capture."""
         present: dict[int, dict[Layout, torch.Tensor]] = {}
         selected = current = state().selected_stream(state().current_device)
-        with _as_captured(), _uncounted():
+        with _launched(self.graph, 0 if selected is None else selected.stream_id), _as_captured(), _uncounted():
             for call in self.calls:
                 if call.stream is not None and call.stream != current:
                     current = call.stream
@@ -194,6 +196,19 @@ def _as_captured() -> Iterator[None]:
         keys = keys | torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, name))
     with torch.no_grad(), torch._C._ExcludeDispatchKeyGuard(keys):
         yield
+
+
+@contextmanager
+def _launched(graph: GraphStreams, stream_id: int) -> Iterator[None]:
+    """Tell the recording that what runs is one launch of the graph, on a stream of the script."""
+    recorder = state().recorder
+    if recorder is not None:
+        recorder.on_replay(graph, stream_id, end=False)
+    try:
+        yield
+    finally:
+        if recorder is not None:
+            recorder.on_replay(graph, stream_id, end=True)
 
 
 @contextmanager

@@ -41,6 +41,27 @@ class DeviceListener(Protocol):
     def on_event(self, event_id: int, stream_id: int, action: str) -> None:
         """Note what was done to an event: ``record``, ``wait``, ``query`` or ``synchronize``."""
 
+    def on_capture(self, graph: GraphStreams, begin_ns: int) -> None:
+        """Note that a graph has been captured since *begin_ns*, Unix ns."""
+
+    def on_replay(self, graph: GraphStreams, stream_id: int, *, end: bool) -> None:
+        """Note that a replay of a graph begins, or with *end* ends, on a stream of the script."""
+
+
+@define(eq=False)
+class GraphStreams:
+    """
+    A captured graph as the runtime numbers it.
+
+    ``streams`` says on which stream it runs what was captured on which stream; the first is the one that captured.
+    ``begin_event`` and ``end_event`` order its replays among the work of the stream that they are launched on.
+    """
+
+    number: int
+    begin_event: int
+    end_event: int
+    streams: dict[int, int] = field(factory=dict)
+
 
 class Capturing(Protocol):
     """The capture of a graph, as the functions of streams and events see it."""
@@ -52,6 +73,9 @@ class Capturing(Protocol):
 
     def note(self, function: Callable[[], object]) -> None:
         """Note something that happens whenever the graph runs."""
+
+    def stream_number(self, stream_id: int) -> int:
+        """Return the stream on which the graph runs what is captured from a stream."""
 
 
 class EventTimer(Protocol):

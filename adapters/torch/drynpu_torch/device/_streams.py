@@ -220,7 +220,8 @@ class Event(torch.Event):
     def _report(self, action: str, stream_id: int) -> None:
         capture = state().capture
         if capture is not None and capture.covers():
-            capture.note(lambda: self._report(action, stream_id))
+            on = capture.stream_number(stream_id)
+            capture.note(lambda: self._report(action, on))
             return
         recorder = state().recorder
         if recorder is not None:

@@ -17,7 +17,16 @@ from drynpu import CaptureError, OutputError, __version__, without_collections
 from drynpu.kernels import Operators, Placement
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.raw import ClockAnchors, write_document
-from drynpu.recorder import METADATA_FILE, Outcome, RankRendezvous, Recorder, framework_plan, rank_number, with_end_info
+from drynpu.recorder import (
+    METADATA_FILE,
+    Outcome,
+    RankRendezvous,
+    Recorder,
+    framework_plan,
+    join_graphs,
+    rank_number,
+    with_end_info,
+)
 from drynpu.simulate import Mark, Recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, CapturedTorch, RecordedThreads, new_tracer
@@ -323,6 +332,7 @@ class Result:
             allocations=captured.allocations,
             host_calls=tuple(captured.device_calls.calls),
             streams=tuple(captured.device_calls.streams),
+            graphs=join_graphs(captured.device_calls.graphs),
             begin_ns=max(captured.begin_ns, recorder.begin_ns),
             end_ns=max(captured.end_ns, recorder.begin_ns + 1),
             live_before_bytes=self._live_bytes,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.graph import facts
 from drynpu.deliverables.operator_memory.facts import STATIC_OP_MEM
@@ -11,6 +13,13 @@ from drynpu.simulate._inputs import StaticMemory
 
 LIFE_TO_THE_END = 4294967294
 """Last node of memory that lives as long as the graph; shown as 4294967295 (Ascend/msprof static_op_mem_bean)."""
+
+
+def compiled(context: RecordContext) -> I64:
+    """Return the numbers of the graphs that a graph engine made and loaded."""
+    return np.array(
+        [number for number, graph in enumerate(context.recording.graphs) if not graph.is_captured], np.int64
+    )
 
 
 def _load_time_ns(context: RecordContext) -> I64:
@@ -26,9 +35,10 @@ def _new(context: RecordContext, kind: RecordKind, time_ns: I64) -> Records:
 
 
 def graph_records(context: RecordContext) -> Records:
-    """Return one graph_id_map record per graph."""
-    graphs = context.recording.graphs
-    rows = _new(context, facts.GRAPH_ID_MAP, _load_time_ns(context))
+    """Return one graph_id_map record per graph of the graph engine."""
+    number = compiled(context)
+    graphs = [context.recording.graphs[each] for each in number.tolist()]
+    rows = _new(context, facts.GRAPH_ID_MAP, _load_time_ns(context)[number])
     rows["model_name"] = context.texts.ids([graph.model_name for graph in graphs])
     rows["graph_id"] = [graph.graph_id for graph in graphs]
     rows["model_id"] = [graph.model_id for graph in graphs]

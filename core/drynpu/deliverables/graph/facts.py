@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu.deliverables.tasks.facts import NodeType
-from drynpu.raw import HostLevel, RecordKind, additional_info, ts_track_record
+from drynpu.deliverables.tasks.facts import NodeType, RuntimeType
+from drynpu.raw import HostLevel, RecordKind, additional_info, compact_info, ts_track_record
 
 FUSION_OPS_PER_RECORD = 8
 """Fused operators that one fusion_op_info record can name."""
@@ -34,6 +34,23 @@ GRAPH_ID_MAP = additional_info(
     ("model_id", "<u4", 36),
 )
 """Which graph a loaded model came from (cann_msprof.md 7.3)."""
+
+CAPTURE_STREAM_INFO = compact_info(
+    "capture_stream_info",
+    HostLevel.RUNTIME,
+    RuntimeType.CAPTURE_STREAM_INFO,
+    10,
+    ("status", "<u2", 24),  # 0 captured, 1 destroyed
+    ("model_stream", "<u2", 26),  # on which the graph runs
+    ("original_stream", "<u2", 28),  # on which the script issued
+    ("model_id", "<u2", 30),
+    ("device_id", "<u2", 32),
+)
+"""
+Which stream runs what was captured from another. The runtime reports it, and the tasks of the graph with the times of
+their capture, when the graph is launched for the first time in a recording (hicann/runtime
+src/runtime/feature/aclgraph/capture_model.cc).
+"""
 
 TS_TRACK_STEP = ts_track_record(
     "ts_track_step",
@@ -67,7 +84,7 @@ STEP_START_TAG, STEP_END_TAG = 60_000, 60_001
 GET_NEXT = "GetNext"
 """Operator type that takes data from the queue (cann_msprof.md 5)."""
 
-KINDS: tuple[RecordKind, ...] = (FUSION_OP_INFO, GRAPH_ID_MAP, TS_TRACK_STEP, TS_TRACK_STEP_V6)
+KINDS: tuple[RecordKind, ...] = (FUSION_OP_INFO, GRAPH_ID_MAP, CAPTURE_STREAM_INFO, TS_TRACK_STEP, TS_TRACK_STEP_V6)
 
 README = {
     "fusion_op.csv": "Operators that the graph engine made of several, with their memory.",

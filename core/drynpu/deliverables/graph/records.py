@@ -12,7 +12,13 @@ from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables._step_form import step_form
 from drynpu.deliverables.calls.facts import API_EVENT
 from drynpu.deliverables.graph import facts
-from drynpu.deliverables.graph._graph_parts import fusion_records, graph_records, static_memory_records
+from drynpu.deliverables.graph._captured import capture_records, replay_calls
+from drynpu.deliverables.graph._graph_parts import (
+    compiled,
+    fusion_records,
+    graph_records,
+    static_memory_records,
+)
 from drynpu.deliverables.graph._key_points import (
     Interval,
     get_nexts,
@@ -67,15 +73,22 @@ def build(context: RecordContext) -> GroupRecords:
     all-reduces, get-next) are kept when the iteration trace is asked for, which sample.json says under
     ``ts_keypoint``. A ``ModelLoad`` call carries names and plans of each graph, and the launches of its nodes lie in
     it (`drynpu.simulate`).
+
+    The graph engine knows nothing of a graph that was captured from streams: the runtime reports whose streams it has,
+    and each replay is a call into ACL.
     """
     traced = context.request.switches.training_trace
     sample = {"ts_keypoint": "on" if traced else "off"}
     graphs = context.recording.graphs
-    if context.request.level is ProfileLevel.NONE or not graphs:
+    if not graphs:
         return GroupRecords(sample=sample)
     iterations = _place(context)
+    replays = replay_calls(context, iterations.of_dispatch, np.array(iterations.graph, np.int64))
+    if context.request.level is ProfileLevel.NONE:
+        return GroupRecords(host={"api_event": replays}, sample=sample)
     host: dict[str, Records] = {
-        "api_event": join_records(API_EVENT, [_loads(context), _executions(context, iterations)]),
+        "api_event": join_records(API_EVENT, [_loads(context), _executions(context, iterations), replays]),
+        "capture_stream_info": capture_records(context),
         "graph_id_map": graph_records(context),
         "fusion_op_info": fusion_records(context),
     }
@@ -116,8 +129,9 @@ def _model_calls(context: RecordContext, name: str, begin: I64, end: I64, model_
 
 
 def _loads(context: RecordContext) -> Records:
-    loads, model_id = context.simulation.loads, [graph.model_id for graph in context.recording.graphs]
-    calls = _model_calls(context, "ModelLoad", loads.begin_ns, loads.end_ns, model_id)
+    loads, number = context.simulation.loads, compiled(context)
+    model_id = [context.recording.graphs[each].model_id for each in number.tolist()]
+    calls = _model_calls(context, "ModelLoad", loads.begin_ns[number], loads.end_ns[number], model_id)
     calls["thread_id"] = context.loading
     # Graph by graph the Python path takes what was launched in a pair of request 0 for nodes of a static graph.
     return calls if context.chip.platform.unique_task_ids else _event_pairs(calls)
@@ -133,7 +147,7 @@ def _event_pairs(calls: Records) -> Records:
 def _executions(context: RecordContext, iterations: _Iterations) -> Records:
     s, rows, times = context.simulation.schedule, context.simulation.rows, context.simulation.collectives
     iteration = np.concatenate([iterations.of_dispatch, iterations.of_collective])
-    inside = iteration >= 0
+    inside = np.isin(iteration, np.flatnonzero(np.isin(iterations.graph, compiled(context))))
     number, group = np.unique(iteration[inside], return_inverse=True)
     begin = np.full(len(number), np.iinfo(np.int64).max)
     end = np.full(len(number), np.iinfo(np.int64).min)
@@ -175,12 +189,17 @@ def _points(context: RecordContext, iterations: _Iterations) -> Records:
 
 
 def _marked(iterations: _Iterations, forward: Bools) -> I64:
-    """Return the iteration of every launch and collective; -1 in graphs without marks, unless a name stands there."""
+    """
+    Return the iteration of every launch and collective.
+
+    It is -1 in graphs without marks, unless a name stands there, and in those that no graph engine compiled.
+    """
     number = np.concatenate([iterations.of_launch, iterations.of_collective])
     unmarked = {
         graph
         for graph, run in enumerate(iterations.graphs)
-        if run.points is not None and not run.points.marked and not forward[iterations.launches(graph)].any()
+        if run.is_captured
+        or (run.points is not None and not run.points.marked and not forward[iterations.launches(graph)].any())
     }
     without = [place for place, graph in enumerate(iterations.graph) if graph in unmarked]
     return np.asarray(np.where(np.isin(number, without), -1, number), np.int64)

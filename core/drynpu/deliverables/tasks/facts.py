@@ -48,6 +48,7 @@ class RuntimeType(enum.IntEnum):
 
     MEMCPY_INFO = 801
     TASK_TRACK = 802
+    CAPTURE_STREAM_INFO = 803
     FIRST_API = 1000
 
 
@@ -96,6 +97,7 @@ ACL_PREFIXES: Mapping[str, AclTag] = MappingProxyType(
     {
         "aclnn": AclTag.ACL_NN,
         "aclrt": AclTag.ACL_RTS,
+        "aclmdlRI": AclTag.ACL_RTS,  # of the runtime, too (hicann/runtime src/acl/common/prof_reporter.h)
         "aclmdl": AclTag.ACL_MODEL,
         "acldvpp": AclTag.ACL_DVPP,
         "aclop": AclTag.ACL_OP,

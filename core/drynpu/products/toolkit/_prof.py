@@ -138,10 +138,10 @@ def _core_records(context: RecordContext) -> GroupRecords:
 
 
 def _in_graphs(context: RecordContext) -> Bools:
-    """Return which launches belong to an iteration of a graph; shape ``[m]``."""
+    """Return which launches belong to an iteration of a graph that a compiler made; shape ``[m]``."""
     lowered = context.simulation.lowered
     issued = context.recording.operators.start_ns[lowered.dispatch_op]
-    iteration, _ = find_iterations(context.recording.graphs, issued)
+    iteration, _ = find_iterations([graph for graph in context.recording.graphs if not graph.is_captured], issued)
     return np.asarray(iteration[lowered.launch_dispatch] >= 0)
 
 

@@ -20,6 +20,12 @@ def test_models(pack: Callable[..., bytes], host_head: Callable[..., bytes]) -> 
     assert found == (host_head(15000, 0, 16) + struct.pack("<QII", 1, 2, 3)).ljust(256, b"\0")
 
 
+def test_streams_of_captured_graphs(pack: Callable[..., bytes], host_head: Callable[..., bytes]) -> None:
+    """7.3: u16 status, u16 model stream, u16 original stream, u16 model id, u16 device id."""
+    found = pack(facts.CAPTURE_STREAM_INFO, status=1, model_stream=2, original_stream=3, model_id=4, device_id=5)
+    assert found == (host_head(5000, 803, 10) + struct.pack("<5H", 1, 2, 3, 4, 5)).ljust(64, b"\0")
+
+
 def test_step_trace(pack: Callable[..., bytes]) -> None:
     values = {"tick": 1, "index_id": 2, "model_id": 3, "stream_id": 4, "task_id": 5, "tag_id": 6}
     found = pack(facts.TS_TRACK_STEP, **values)
@@ -37,6 +43,7 @@ def test_step_trace_of_the_950(pack: Callable[..., bytes]) -> None:
 def test_places_and_sizes(fits: Callable[..., bool]) -> None:
     assert fits(facts.FUSION_OP_INFO.dtype, "<HHIIIQ" + "QI5Q8Q116s")
     assert fits(facts.GRAPH_ID_MAP.dtype, "<HHIIIQ" + "QII216s")
+    assert fits(facts.CAPTURE_STREAM_INFO.dtype, "<HHIIIQ" + "HHHHH30s")
     assert fits(facts.TS_TRACK_STEP.dtype, "<BBHIQQQHHHH")
     assert fits(facts.TS_TRACK_STEP_V6.dtype, "<BBHIQQQHHI")
     assert facts.FUSION_OPS_PER_RECORD == 8

@@ -109,6 +109,7 @@ def test_levels_and_types() -> None:
     assert {kind.name: int(kind) for kind in facts.RuntimeType} == {
         "MEMCPY_INFO": 801,
         "TASK_TRACK": 802,
+        "CAPTURE_STREAM_INFO": 803,
         "FIRST_API": 1000,
     }
 

@@ -13,7 +13,7 @@ import torch
 from drynpu_torch.device._errors import ErrCode, pta_error
 from drynpu_torch.device._graph_capture import GraphCapture
 from drynpu_torch.device._graph_program import GRAPH_REPLAY, Program, shown_range
-from drynpu_torch.device._state import state
+from drynpu_torch.device._state import GraphStreams, state
 from drynpu_torch.device.npu._graph_tasks import (
     GraphDispatch,
     NPUTaskGroupHandle,
@@ -103,7 +103,9 @@ class NPUGraph:
             raise RuntimeError("drynpu captures one graph at a time; end the capture that is under way first")
         on_call = self.graph_dispatch_mode.capture if self.auto_dispatch_capture else None
         self._pool = self._pool if pool is None else pool
-        self._capture = GraphCapture(stream, everywhere=capture_error_mode == "global", on_call=on_call)
+        events = (next(state().event_ids), next(state().event_ids))
+        graph_streams = GraphStreams(next(_numbers), *events)
+        self._capture = GraphCapture(stream, graph_streams, everywhere=capture_error_mode == "global", on_call=on_call)
         self._capture.begin()
         state().capture = self._capture
 
