@@ -14,7 +14,7 @@ from drynpu.raw import EVENT_FLAG, HostLevel
 from drynpu.tables import intervals
 from drynpu.tables._columns import order_by
 from drynpu.tables._schemas import API, NO_MODEL
-from drynpu.tables._stored import Filled, Stored, Texts, coded
+from drynpu.tables._stored import Filled, Stored, Texts, coded, distinct_numbers
 
 LEVELS: Mapping[int, str] = MappingProxyType(
     {
@@ -171,7 +171,7 @@ class Codes:
             if kind and (chosen is None or not chosen.any()):
                 continue
             of_kind = values if chosen is None else values[chosen]
-            distinct = np.sort(pl.Series(np.ascontiguousarray(of_kind)).unique().to_numpy())
+            distinct = distinct_numbers(of_kind)
             codes = [self._known.setdefault((int(value), kind), len(self._known)) for value in distinct.tolist()]
             found = np.array(codes, np.uint32)[np.searchsorted(distinct, of_kind)] if len(distinct) else numbers[:0]
             if chosen is None:

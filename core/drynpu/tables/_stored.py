@@ -21,6 +21,8 @@ from drynpu.tables._column_file import ColumnFile, KeptColumns, Spool
 
 PART_ROWS = 131_072
 """Rows of a long table that are worked on at one time."""
+_FEW_ROWS = 2048
+"""Rows that Python and numpy look through in less time than a query of polars takes, which other threads answer."""
 _WIDTHS = (
     *((kind, 0, 2**bits - 1) for kind, bits in ((pl.UInt8, 8), (pl.UInt16, 16), (pl.UInt32, 32))),
     *((kind, -(2**bits), 2**bits - 1) for kind, bits in ((pl.Int8, 7), (pl.Int16, 15), (pl.Int32, 31))),
@@ -56,10 +58,18 @@ def gathered(values: pl.Series, rows: pl.Series) -> pl.Series:
 def coded(values: npt.ArrayLike, resolve: Callable[[int], str]) -> Texts:
     """Return the texts of whole numbers; *resolve* is asked once per distinct value."""
     array = np.asarray(values)
-    # Finding the few distinct values first is far faster than sorting all of them, as numpy.unique does.
-    distinct = np.sort(pl.Series(np.ascontiguousarray(array)).unique().to_numpy())
+    distinct = distinct_numbers(array)
     words = pl.Series([resolve(int(value)) for value in distinct], dtype=pl.String)
     return Texts(pl.Series(np.searchsorted(distinct, array).astype(np.min_scalar_type(len(distinct)))), words)
+
+
+def distinct_numbers(values: Array) -> Array:
+    """Return the distinct whole numbers in ascending order."""
+    if len(values) <= _FEW_ROWS:
+        return np.unique(values)
+    # Finding the few distinct values first is far faster than sorting all of them, as numpy.unique does.
+    found: Array = np.sort(pl.Series(np.ascontiguousarray(values)).unique().to_numpy())
+    return found
 
 
 def narrow(values: pl.Series) -> pl.Series:
@@ -390,6 +400,9 @@ class Gathered:
 
     @staticmethod
     def _coded(values: pl.Series, known: dict[str, int]) -> pl.Series:
+        if len(values) <= _FEW_ROWS:
+            codes = [None if word is None else known.setdefault(word, len(known)) for word in values.to_list()]
+            return pl.Series(codes, dtype=pl.Int64)
         # As a category a text is looked up once in a row; the words of these rows get the numbers of the table.
         category = values.cast(pl.Categorical)
         distinct = category.unique()

@@ -9,10 +9,10 @@ form: sorted, disjoint, not touching, none empty.
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 from attrs import define, field, frozen
 
 from drynpu.arrays import I64, Bools
+from drynpu.tables._stored import distinct_numbers
 
 _LOWEST = np.iinfo(np.int64).min
 MOST_KEYS = 2**62
@@ -241,8 +241,7 @@ class OpenIntervals:
     @classmethod
     def from_bounds(cls, starts: I64, ends: I64, groups: I64) -> OpenIntervals:
         """Prepare intervals, of shape ``[n]``, in any order."""
-        # Finding the few distinct groups first is far faster than sorting all of them, as numpy.unique does.
-        distinct = np.sort(pl.Series(np.ascontiguousarray(groups)).unique().to_numpy())
+        distinct = distinct_numbers(groups)
         if not len(starts):
             return cls(None, distinct, 0, 1, np.zeros(0, np.int64), Maxima(np.zeros(0, np.int64)))
         low, ends = int(starts.min()), np.maximum(ends, starts)

@@ -91,9 +91,12 @@ def _quoted(words: pl.Series) -> pl.Series:
     texts, needs = words.to_list(), re.compile(NEEDS_QUOTES)
     if not needs.search("".join(texts)):
         return words
-    return pl.Series(
-        words.name, ['"' + text.replace('"', '""') + '"' if needs.search(text) else text for text in texts]
-    )
+    return pl.Series(words.name, list(map(quoted_cell, texts)))
+
+
+def quoted_cell(text: str) -> str:
+    """Return a text as a cell, with quotes around it if it needs them."""
+    return '"' + text.replace('"', '""') + '"' if re.search(NEEDS_QUOTES, text) else text
 
 
 def _numbered(key: Integers, count: int) -> tuple[Integers, Integers]:

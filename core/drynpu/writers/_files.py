@@ -16,7 +16,7 @@ import polars as pl
 
 from drynpu._errors import OutputError
 from drynpu._staging import Staging, staged_path, staging_prefix, sweep_staged
-from drynpu.writers._csv_cells import NEEDS_QUOTES, joined_cells
+from drynpu.writers._csv_cells import NEEDS_QUOTES, joined_cells, quoted_cell
 from drynpu.writers._in_turn import in_turn
 from drynpu.writers._text_table import CHUNK_ROWS, Table, TextTable, parts_of
 
@@ -128,9 +128,9 @@ def write_csv(path: Path, table: Table, *, line_end: str) -> Path:
     names = list(table.columns)
     plain = table.plain if isinstance(table, TextTable) else ()
     quotable = [name for name in names if name not in plain]
-    header = pl.DataFrame([[name.split(REPEATED)[0]] for name in names], schema=names, orient="col")
+    header = ",".join(quoted_cell(name.split(REPEATED)[0]) for name in names)
     with new_file(path) as stream:
-        header.write_csv(stream, include_header=False, line_terminator=line_end, quote_style="necessary")
+        stream.write(f"{header}{line_end}".encode())
         for rows in in_turn(
             [functools.partial(_csv_rows, part, quotable, line_end) for part in parts_of(table, _CSV_CHUNK_ROWS)]
         ):

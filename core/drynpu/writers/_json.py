@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gzip
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
@@ -25,6 +26,8 @@ from drynpu.writers._in_turn import in_turn
 from drynpu.writers._text_table import Rows
 
 _CHUNK_ROWS = 32_768
+_FEW = 2048
+"""Texts that are joined and looked through faster in Python than by a query of polars, which other threads answer."""
 _NEEDS_ESCAPE = r'["\\\x00-\x1f]'
 
 
@@ -97,11 +100,21 @@ def json_strings(values: pl.Series) -> pl.Series:
     """Return the JSON string of each text, quotes included."""
     distinct = values.unique()
     texts: pl.Series = (pl.Series(['"']) + values + '"').alias(values.name)
-    odd = distinct.filter(distinct.str.contains(_NEEDS_ESCAPE))
-    if not odd.is_empty():
-        escaped = [orjson.dumps(text).decode() for text in odd.to_list()]
-        texts = values.replace_strict(odd, escaped, default=texts, return_dtype=pl.String)
+    odd = _needing_escape(distinct)
+    if odd:
+        escaped = [orjson.dumps(text).decode() for text in odd]
+        texts = values.replace_strict(pl.Series(odd), escaped, default=texts, return_dtype=pl.String)
     return texts
+
+
+def _needing_escape(texts: pl.Series) -> list[str]:
+    """Return the texts that need escaping; of few ones one look at all of them is quicker than a query of polars."""
+    if len(texts) > _FEW:
+        return list(texts.filter(texts.str.contains(_NEEDS_ESCAPE)))
+    listed = [text for text in texts.to_list() if text is not None]
+    if not re.search(_NEEDS_ESCAPE, "".join(listed)):
+        return []
+    return [text for text in listed if re.search(_NEEDS_ESCAPE, text)]
 
 
 def _object(members: Mapping[str, Value], style: JsonStyle) -> list[str | pl.Expr]:
@@ -192,5 +205,7 @@ def _joined_events(block: Events, style: JsonStyle, offset: int) -> tuple[int, b
         raise OutputError(f"{text.null_count()} trace event(s) hold a null; columns: {columns}")
     if text.is_empty():
         return 0, b""
+    if len(text) <= _FEW:
+        return len(text), style.comma.join(text.to_list()).encode()
     # As bytes, which are there already: a Python text would be made of them and encoded again.
     return len(text), text.str.join(style.comma).cast(pl.Binary).item()

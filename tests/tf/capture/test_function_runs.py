@@ -35,7 +35,7 @@ def test_a_node_ends_with_its_call_at_the_latest() -> None:
         end_ns=end,
         texts=TEXTS,
     )
-    functions = FunctionRuns(FunctionGraphs(traced={"loop": None}))
+    functions = FunctionRuns(FunctionGraphs(traced={"loop": None}, outputs={"loop": {}}))
     (run,) = functions.tables(planes, function_runs(planes), {}, default_thread=5)
     assert (run.function, run.start_ns, run.end_ns) == ("loop", 100, 200)
     assert run.operators.start_ns.tolist() == [120, 131]

@@ -14,7 +14,7 @@ from drynpu.device import innermost, nest
 from drynpu.kernels import NO_DATA, Operators, Placement, Signature, TensorDesc
 from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, UNKNOWN, DatasetRead, buffered_elements
-from drynpu_tf.capture._functions import FunctionGraphs
+from drynpu_tf.capture._functions import FunctionGraphs, Outputs
 from drynpu_tf.capture._nodes import BACKWARD_FUNCTION, FUNCTION, Node, is_backward, node_call, written_operator
 from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.capture._runs import Runs
@@ -149,10 +149,9 @@ class FunctionRuns:
 
     def _variant(self, function: str, calls: Sequence[_Call]) -> _Variant:
         graph = self.graphs.find(function, frozenset((name, kind) for name, kind, _ in calls))
-        traced = self.graphs.traced(function)
         nodes = graph.nodes if graph is not None else {}
         inputs = {name: shapes_of(text) for name, _, text in calls}
-        outputs = _outputs(nodes, traced.nodes if traced is not None else {}, inputs)
+        outputs = _outputs(nodes, self.graphs.traced_outputs(function), inputs)
         signatures = [
             _signature(name, kind, shapes_of(text), outputs.get(name, ()), nodes.get(name))
             for name, kind, text in calls
@@ -262,7 +261,7 @@ def _shape_of(text: str) -> TensorDesc | None:
 
 
 def _outputs(
-    graph: Mapping[str, Node], traced: Mapping[str, Node], inputs: Mapping[str, _Tensors]
+    graph: Mapping[str, Node], traced: Outputs, inputs: Mapping[str, _Tensors]
 ) -> dict[str, tuple[TensorDesc, ...]]:
     """Return what nodes returned: the shapes they were traced with, else what arrived at those that take it."""
     arrived: dict[str, dict[int, TensorDesc]] = {}
@@ -275,9 +274,9 @@ def _outputs(
                 arrived.setdefault(producer, {})[slot] = tensor
     found: dict[str, tuple[TensorDesc, ...]] = {}
     for name in {*inputs, *graph}:
-        known, node = arrived.get(name, {}), traced.get(name)
+        known = arrived.get(name, {})
         # The optimised graph may have the operands of a product the other way round, so tracing counts for more.
-        known |= {slot: shape for slot, shape in enumerate(node.outputs if node else ()) if shape is not None}
+        known |= {slot: shape for slot, shape in enumerate(traced.get(name, ())) if shape is not None}
         if not known and name in graph:
             known = _without_numbers(graph[name])
         # What comes after a gap would stand in the wrong place.

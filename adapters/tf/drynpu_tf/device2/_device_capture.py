@@ -19,6 +19,8 @@ from drynpu_tf.recording import PROCESS, GraphExecution
 
 _RETRY_NS = 500_000_000
 """While a profiler holds the tracer that was there before us, calls try twice a second to get it."""
+_WRITTEN_AT_ONCE = 20_000
+"""Operators whose results are there within the half second that a kill may cost: saving them takes as long."""
 
 
 @define(eq=False)
@@ -56,7 +58,7 @@ class DeviceCapture:
             if not self.active:
                 return
             self._pid = 0
-            self._deliver(self._capture.stop)
+            self._deliver(self._capture.stop, most_unsaved=_WRITTEN_AT_ONCE)
 
     def call(self, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
         """Call a function of TensorFlow's, as the script did; a recording may be cut between calls."""
@@ -111,7 +113,7 @@ class DeviceCapture:
             self._retry_ns = time.monotonic_ns() + _RETRY_NS
             say_once(f"{refused} Until it stops, functions are not recorded, operators that run one by one are.")
 
-    def _deliver(self, take: Callable[[], Stretch | None]) -> None:
+    def _deliver(self, take: Callable[[], Stretch | None], most_unsaved: int = 0) -> None:
         recorder = PROCESS.recorder(self.user)
         try:
             found = take()
@@ -138,7 +140,7 @@ class DeviceCapture:
         if found.eager is not None and len(found.eager):
             inside = np.flatnonzero(found.eager.start_ns >= recorder.begin_ns)
             recorder.add(found.eager if len(inside) == len(found.eager) else found.eager.select(inside))
-        recorder.save()
+        recorder.save(most_unsaved)
 
 
 def lending_session(original: Any, recorder: DeviceCapture) -> Callable[[], Any]:

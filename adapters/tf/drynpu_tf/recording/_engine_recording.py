@@ -104,10 +104,16 @@ class EngineRecording:
         if note not in self._remarks:
             self._remarks.append(note)
 
-    def save(self) -> None:
-        """Have what was captured since the last time saved for the case of a kill; at most every half second."""
+    def save(self, most_unsaved: int = 0) -> None:
+        """
+        Have what was captured since the last time saved for the case of a kill; at most every half second.
+
+        Nothing is saved while there are no more than *most_unsaved* operators.
+        """
         now_ns = time.time_ns()
         if now_ns - self._saved_ns < SAVE_INTERVAL_NS:
+            return
+        if most_unsaved and sum(len(part.operators) for part in self._parts[self._saved :]) <= most_unsaved:
             return
         self._saved_ns = now_ns
         self._recorder.save(

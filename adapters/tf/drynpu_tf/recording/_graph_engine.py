@@ -97,6 +97,8 @@ class GraphEngine:
             self._users.discard(user)
             if not self._users:
                 self.finish()
+            elif self._recorder is not None and self._owner == os.getpid():
+                self._recorder.save()
 
     def finish(self) -> Path | None:
         """
