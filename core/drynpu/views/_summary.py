@@ -22,7 +22,7 @@ _TOP = 8
 _COLUMNS = 80
 _INTERVAL = "80 %"
 _SHARE = "share"
-_BAR = range(4, 13)
+_BAR = range(len(_SHARE), 13)
 """Lengths that the bar of a step may have; it is left out where its row would not fit the width above."""
 _SIGNS = (("█", "green"), ("▓", "yellow"), ("░", "dim"))
 _OUTPUT = "ASCEND_PROFILER_OUTPUT/"
