@@ -92,3 +92,9 @@ def test_soc_profile_record() -> None:
     records = kind.new(4)
     records["header"] = np.array([0x1B | 0xFFC0, 0x1A, 0x3B, 0x0B])
     assert kind.members(records).tolist() == [True, False, False, False]
+
+
+def test_records_of_the_task_scheduler_say_how_long_they_are() -> None:
+    """A file holds records of several lengths: a reader finds the next one by the length behind the function."""
+    assert ts_track_record("x", 0x0B).sized
+    assert not soc_profile_record("y", 0x1B).sized
