@@ -95,7 +95,7 @@ def main(calls: str, out: str) -> None:
         for call in (call for name, family in families.items() if name != "graphs" for call in family):
             found[call] = value_of(call, names)
     ms.set_context(mode=ms.GRAPH_MODE)
-    for call in [*families["cells"], *families["networks"]][::GRAPH_STEP]:
+    for call in [*[*families["cells"], *families["networks"]][::GRAPH_STEP], *families["further_cells"]]:
         found[f"GRAPH {call}"] = value_of(call, names)
     found |= {call: value_of(call, names) for call in families["graphs"]}
     Path(out).write_bytes(pickle.dumps(found))

@@ -52,7 +52,7 @@ def test_every_kernel_has_shapes_and_a_time(done: Any) -> None:
 
 
 def test_a_slice_of_the_cells_computes_the_same_in_graph_mode(found: dict[str, Any]) -> None:
-    formulas = FAMILIES["cells"] | FAMILIES["networks"]
+    formulas = FAMILIES["cells"] | FAMILIES["networks"] | FAMILIES["further_cells"]
     graphs = {name.removeprefix("GRAPH "): value for name, value in found.items() if name.startswith("GRAPH ")}
     assert len(graphs) > 15
     for call, result in graphs.items():
