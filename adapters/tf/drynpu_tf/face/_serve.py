@@ -6,10 +6,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.abc import MetaPathFinder
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from drynpu import say
+from drynpu_tf.face._contrib import absence
 from drynpu_tf.face._moved import restore_names
 from drynpu_tf.face._recognise import CONTRIB, only_in_v1
 
@@ -18,25 +19,6 @@ TF1_VARIABLE = "DRYNPU_TF1"
 
 _SHOWN = 3
 """Names from the script that the message quotes: enough to see why, short enough for a line."""
-
-_MOVED: Mapping[str, str] = MappingProxyType(
-    {
-        "data": "tf.data",
-        "distribute": "tf.distribute",
-        "estimator": "tf.estimator",
-        "framework": "tf.train, tf.errors and the package tf_slim",
-        "layers": "tf.layers and the package tf_slim",
-        "losses": "tf.losses",
-        "lookup": "tf.lookup",
-        "metrics": "tf.metrics",
-        "opt": "tf.train, and tensorflow_addons for LAMB and AdamW",
-        "rnn": "tf.nn.rnn_cell",
-        "seq2seq": "the package tensorflow_addons",
-        "slim": "the package tf_slim",
-        "training": "tf.train and tf.estimator",
-    }
-)
-"""Where the names went that porting guides and model scripts take from tf.contrib."""
 
 
 def serve_script(script: Path, environment: Mapping[str, str]) -> None:
@@ -98,7 +80,7 @@ class _Face(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "contrib":
-            raise AttributeError(_gone())
+            raise AttributeError(absence())
         try:
             return getattr(self.__dict__["_v1"], name)
         except AttributeError:
@@ -115,13 +97,7 @@ class _NoContrib(MetaPathFinder):
         """Raise for ``tensorflow.contrib``; leave everything else to others."""
         del path, target
         if fullname == CONTRIB:
-            raise ModuleNotFoundError(_gone(), name=fullname)
-
-
-def _gone() -> str:
-    """Return the message for whoever looks for ``tf.contrib``."""
-    where = "; ".join(f"tf.contrib.{name}: {place}" for name, place in _MOVED.items())
-    return f"TensorFlow 2 has no tf.contrib. Where its parts went: {where}."
+            raise ModuleNotFoundError(absence(), name=fullname)
 
 
 def _text(script: Path) -> str:
