@@ -8,7 +8,8 @@ the shortest of its like, for a busy machine delays some of them and hardly all.
 such delay lasts as measured: a checkpoint is saved in one step of many, a batch comes late. Where the recorder knows
 how long threads were ready and waited for a processor, or collected garbage, a gap is measured without that.
 
-Recording itself takes its time beside an NPU: keeping the stack of an operator costs more than the operator does.
+Recording itself takes its time beside an NPU: keeping the stack of an operator costs more than the operator does, the
+more the deeper it is.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from drynpu.arrays import I64, Bools
 from drynpu.device import Dispatches, HostCosts
 from drynpu.simulate._graph_nodes import ANNOTATION, continues_graph
+from drynpu.simulate._launch_calls import allocates
 from drynpu.simulate._lower import LoweredLaunches
 from drynpu.simulate._meet import PlannedWork
 from drynpu.simulate._recording import Recording
@@ -56,7 +58,7 @@ def model_gaps(work: PlannedWork, costs: HostCosts) -> I64:
     called = costs.call_ns * calls
     if recording.python_frames is not None and len(recording.python_frames.start_ns):
         called = costs.frame_ns * _count_in_gaps(recording.python_frames.start_ns, dispatches)
-    kept = costs.stack_ns * _count_stacks(lowered, dispatches)
+    kept = costs.stack_ns * _count_kept_calls(lowered, dispatches)
     modelled = np.maximum(called + kept + costs.nested_ns * nested, np.minimum(measured, _STEP_NS))
     inside = np.append(continues_graph(work), False)
     plan = np.full(len(dispatches.start_ns), -1, np.int64)
@@ -128,19 +130,29 @@ def _replays(recording: Recording) -> I64:
     return np.array([run.start_ns for runs in captured for run in runs], np.int64)
 
 
-def _count_stacks(lowered: LoweredLaunches, dispatches: Dispatches) -> I64:
+def _count_kept_calls(lowered: LoweredLaunches, dispatches: Dispatches) -> I64:
     """
-    Return how many stacks of operators are kept in each gap and in the dispatch after it.
+    Return how many calls there are in all stacks of operators that are kept in each gap and in the dispatch after it.
 
-    An operator that launches has two on a device: its own, and that of the call by which it enters the queue.
+    Where an operator launches, a device has further ones with the same stack: the call by which it enters the queue,
+    and the allocation of its result.
     """
     operators = lowered.recording.operators
-    launches = np.zeros(len(operators), bool)
-    launches[lowered.dispatch_op] = True
-    has_stack = np.append([bool(text) for text in operators.stacks], False)[operators.stack].astype(bool)
-    has_stack &= ~lowered.computing & (operators.scope != ANNOTATION) | launches
-    gap = np.searchsorted(dispatches.start_ns, operators.start_ns[has_stack], side="left")
-    return np.bincount(gap, 1 + launches[has_stack], len(dispatches.start_ns) + 1).astype(np.int64)
+    kept = np.ones(len(operators), np.int64)
+    kept[lowered.dispatch_op] += (
+        1 + np.array([allocates(plan) for plan in lowered.plans] or [False])[lowered.dispatch_plan]
+    )
+    calls = [_functions(text) for text in operators.stacks]
+    kept *= np.append(calls, 0).astype(np.int64)[operators.stack]
+    seen = ~lowered.computing & (operators.scope != ANNOTATION)
+    seen[lowered.dispatch_op] = True
+    gap = np.searchsorted(dispatches.start_ns, operators.start_ns[seen], side="left")
+    return np.bincount(gap, kept[seen], len(dispatches.start_ns) + 1).astype(np.int64)
+
+
+def _functions(stack: str) -> int:
+    """Return how many functions of Python a stack has: torch_npu keeps no built-in ones, as Kineto does."""
+    return sum(bool(call) and not call.startswith("<built-in") for call in stack.split(";"))
 
 
 def _begins(collective: I64) -> Bools:

@@ -16,6 +16,8 @@ _COPY_NAMES: Mapping[Copy, str] = {
     Copy.DEVICE_TO_DEVICE: "acl_memcpy_device_to_device",
 }
 
+_IN_PLACE = ("aclnnInplace", "aclnnForeach")
+
 
 def launch_api(plan: KernelPlan) -> str:
     """Return the ACL API that launches the kernels; a plan that names none goes the single-op path."""
@@ -25,6 +27,16 @@ def launch_api(plan: KernelPlan) -> str:
 def asks_workspace(plan: KernelPlan) -> bool:
     """Return whether the call asks for the size of its workspace first, as all aclnn operators do."""
     return launch_api(plan).startswith("aclnn") and not plan.in_graph
+
+
+def allocates(plan: KernelPlan) -> bool:
+    """
+    Return whether the call has its result allocated, which is an operator of its own to a profiler (``empty_tensor``).
+
+    Copies, and what works in place on one tensor or on lists, take memory that is there.
+    """
+    api = launch_api(plan)
+    return bool(plan.kernels) and api.startswith(("aclnn", "aclop")) and not api.startswith(_IN_PLACE)
 
 
 def compiles(plan: KernelPlan) -> bool:

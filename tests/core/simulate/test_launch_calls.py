@@ -11,7 +11,7 @@ import pytest
 from drynpu.device import DispatchKind
 from drynpu.kernels import Copy, KernelPlan, KernelSpec, TaskType
 from drynpu.simulate._event_times import event_times
-from drynpu.simulate._launch_calls import asks_workspace, compiles, launch_api, queue_name
+from drynpu.simulate._launch_calls import allocates, asks_workspace, compiles, launch_api, queue_name
 
 
 def kernel(kind: str, flops: int = 0, copy: Copy | None = None) -> KernelSpec:
@@ -56,3 +56,12 @@ def test_the_last_record_of_each_event_of_the_script_counts() -> None:
         dispatches=SimpleNamespace(kind=kind, event=event), schedule=SimpleNamespace(event_ns=time)
     )
     assert event_times(work) == {7: 300, 1: 250}
+
+
+def test_results_are_allocated_but_for_copies_and_what_works_in_place() -> None:
+    found = {
+        api: allocates(KernelPlan(api=api, kernels=(CONV,)))
+        for api in ("aclnnMm", "", "aclnnInplaceMuls", "aclnnForeachMulScalarV2", "acl_memcpy_host_to_device")
+    }
+    assert list(found.values()) == [True, True, False, False, False]
+    assert not allocates(KernelPlan(api="aclnnMm"))

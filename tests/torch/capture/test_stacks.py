@@ -8,7 +8,7 @@ import numpy as np
 
 import drynpu
 import drynpu_torch
-from drynpu_torch.capture._stacks import python_frames, shown_stacks
+from drynpu_torch.capture._stacks import engine_threads, python_frames, shown_stacks
 
 CORE, ADAPTER = (Path(str(package.__file__)).parent for package in (drynpu, drynpu_torch))
 Frame = tuple[str, int, int]
@@ -65,3 +65,10 @@ def test_stacks_of_operators_leave_out_the_same_frames() -> None:
         "train.py(3): main",
         "/home/me/drynpu/train.py(9): f",
     )
+
+
+def test_threads_of_the_autograd_engine_run_backward_operators_of_other_threads() -> None:
+    """Threads 7 and 9 do; the backward pass of 5 runs on itself, and 0 stands for an operator without a forward one."""
+    thread = np.array([5, 5, 7, 7, 9, 6])
+    forward = np.array([0, 5, 0, 5, 5, 0])
+    assert engine_threads(thread, forward).tolist() == [7, 9]

@@ -26,7 +26,7 @@ from drynpu_torch.capture._host_calls import HostCallRecorder
 from drynpu_torch.capture._native import COPY_RANGES, Marks, place_native
 from drynpu_torch.capture._patches import CREATION, LOADER, automatic_marks, loaders_on_host
 from drynpu_torch.capture._ranges import OpenRanges, RangeCut, joined_ranges
-from drynpu_torch.capture._stacks import python_frames, shown_stacks
+from drynpu_torch.capture._stacks import engine_threads, python_frames, shown_stacks
 from drynpu_torch.capture._tracer import Call, Tracer
 from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.distributed import CollectiveCapture, Communication, Issued
@@ -273,23 +273,26 @@ def _join(
         column[shown] for column in (start, end, name, thread, call, launch, reported, placement, order)
     )
     signature, signatures, texts = _signatures(tracer, call, launch, placement)
+    fwd_thread = column("fwd_thread")[order]
+    engine = engine_threads(thread, fwd_thread)
     operators = Operators(
         names=tuple(_SHOWN_AS.get(text, text) for text in names),
         name=name.astype(np.int32),
         start_ns=start,
         end_ns=end,
         thread=thread,
-        fwd_thread=column("fwd_thread")[order],
+        fwd_thread=fwd_thread,
         sequence=column("sequence")[order],
         scope=column("scope")[order].astype(np.uint8),
         reported=np.asarray(reported, bool),
         signature=signature,
         signatures=signatures,
         texts=texts,
-        **_stacks(tracer, column("stack")[order]),
+        **_stacks(tracer, column("stack")[order], np.isin(thread, engine)),
     )
     frame_names = tracer.frame_names.values
-    used_frames, frame_name = np.unique(column("frame_name"), return_inverse=True)
+    called = ~np.isin(column("frame_thread"), engine)
+    used_frames, frame_name = np.unique(column("frame_name")[called], return_inverse=True)
     begin_ns = min(chunks[0].begin_ns, int(start[0]) if len(start) else chunks[0].begin_ns)
     return CapturedTorch(
         operators=operators,
@@ -305,9 +308,9 @@ def _join(
         frames=python_frames(
             [frame_names[row] for row in used_frames.tolist()],
             name=frame_name,
-            start_ns=column("frame_start_ns"),
-            end_ns=column("frame_end_ns"),
-            thread=column("frame_thread"),
+            start_ns=column("frame_start_ns")[called],
+            end_ns=column("frame_end_ns")[called],
+            thread=column("frame_thread")[called],
         ),
         delays=column("delays"),
         accesses=_accesses(column("accesses")),
@@ -329,11 +332,16 @@ def _accesses(rows: Records) -> Accesses | None:
     )
 
 
-def _stacks(tracer: Tracer, stack: I64) -> dict[str, Any]:
-    """Return the columns of stacks; those that *stack* has, in the order of their numbers."""
+def _stacks(tracer: Tracer, stack: I64, of_engine: Bools) -> dict[str, Any]:
+    """
+    Return the columns of stacks; those that *stack* has, in the order of their numbers.
+
+    Operators *of_engine* have none.
+    """
     if not tracer.stack:
         return {"stack": np.full(len(stack), -1, np.int32), "stacks": ()}
-    used, number = np.unique(stack, return_inverse=True)
+    (nothing,) = tracer.stacks.index([""], 1).tolist()
+    used, number = np.unique(np.where(of_engine, nothing, stack), return_inverse=True)
     values = tracer.stacks.values
     return {"stack": number.astype(np.int32), "stacks": shown_stacks([values[row] for row in used.tolist()])}
 

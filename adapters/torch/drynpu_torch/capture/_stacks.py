@@ -102,6 +102,17 @@ def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: 
     )
 
 
+def engine_threads(thread: I64, fwd_thread: I64) -> I64:
+    """
+    Return the threads of PyTorch's autograd engine: those with backward operators of another thread's forward ones.
+
+    The vendor's profiler asks Python for the stack and the frames of the thread itself, and there is no Python on these
+    (Ascend/pytorch torch_npu/csrc/profiler/npu_profiler.cpp; in genuine runs none of 544 operators of such a thread has
+    a stack). Kineto gives them those of the call of the backward pass, and sees what drynpu calls there.
+    """
+    return np.asarray(np.unique(thread[(fwd_thread != 0) & (fwd_thread != thread)]), np.int64)
+
+
 def _left_out(texts: list[str], name: I64, parent: I64) -> Bools:
     """Return which frames are drynpu's or only work for what records; columns of shape ``[n]``."""
     roots = _roots()
