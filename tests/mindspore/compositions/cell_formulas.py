@@ -223,3 +223,41 @@ def sampled_entropy(weights: Any, biases: Any, labels: Any, x: Any, drawn: Any) 
     own = (x * weights[labels]).sum(1) + biases[labels] - np.log([0.3, 0.4, 0.2, 0.5])
     others = x @ weights[drawn].T + biases[drawn] - np.log([0.6, 0.7, 0.8, 0.9])
     return np.log(np.exp(own) + np.exp(others).sum(1)) - own
+
+
+def damped_inverse(covariance: Any, damping: float, edge: int = 128) -> Any:
+    """Return the inverse of a covariance with its diagonal raised, of each block of *edge* rows by itself."""
+    raised = covariance + damping * np.eye(len(covariance))
+    begins = range(0, len(raised), edge)
+    blocks = [np.linalg.inv(raised[begin : begin + edge, begin : begin + edge]) for begin in begins]
+    found = np.zeros_like(raised)
+    for begin, block in zip(begins, blocks, strict=True):
+        found[begin : begin + edge, begin : begin + edge] = block
+    return found
+
+
+def second_order_dense(x: Any, target: Any, rate: float = 0.1, damping: float = 0.03) -> Any:
+    """Return the weights of a dense layer after a step of THOR by the mean squared error."""
+    w, b = _numbers((target.shape[1], x.shape[1]), 0), _numbers((target.shape[1],), 1)
+    slope = 2 * (x @ w.T + b - target) / target.size
+    inputs, outputs = x.T @ x / x.shape[1], slope.T @ slope * len(x)
+    raised = damping**0.5
+    return w - rate * damped_inverse(outputs, raised) @ slope.T @ x @ damped_inverse(inputs, raised)
+
+
+def second_order_convolution(
+    x: Any, target: Any, kernel: Any, stride: int, pads: Any, rate: float = 0.1, damping: float = 0.03
+) -> Any:
+    """Return the filters of a convolution after a step of THOR; *pads* are those before and behind rows and columns."""
+    w = _numbers(kernel, 0)
+    padded = np.pad(x, ((0, 0), (0, 0), *pads))
+    seen = np.lib.stride_tricks.sliding_window_view(padded, kernel[2:], (2, 3))[:, :, ::stride, ::stride]
+    slope = 2 * (np.einsum("nchwij,ocij->nohw", seen, w) - target) / target.size
+    places = slope.shape[2] * slope.shape[3]
+    columns = seen.mean(0).transpose(0, 3, 4, 1, 2).reshape(-1, places)
+    rows = slope.mean(0).reshape(len(w), places)
+    inputs, outputs = columns @ columns.T / places, rows @ rows.T / places * len(x) ** 2
+    raised = (damping / places) ** 0.5
+    gradient = np.einsum("nohw,nchwij->ocij", slope, seen).reshape(len(w), -1)
+    step = damped_inverse(outputs, raised) @ gradient @ damped_inverse(inputs, raised) / places
+    return w - rate * step.reshape(kernel)

@@ -71,6 +71,14 @@ def trainer(kind: Any, *scale: Any) -> Any:
     return kind(network, nn.SGD(network.trainable_params(), 0.1), *scale)
 
 
+def second_order(layer: Any, *batch: Any) -> Any:
+    """Return the first parameter of a layer after a step of THOR."""
+    network = filled(nn.SequentialCell(layer))
+    rates, dampings = ms.Tensor([0.1, 0.1]), ms.Tensor([0.03, 0.03])
+    optimizer = nn.thor(network, rates, dampings, 0.9, batch_size=len(batch[0]), frequency=2)
+    return trained(nn.TrainOneStepCell(nn.WithLossCell(network, nn.MSELoss()), optimizer), *batch)
+
+
 def trained(cell: Any, *batch: Any) -> Any:
     """Return the first parameter after a step of training."""
     cell.set_train()(*batch)
@@ -86,6 +94,7 @@ def main(calls: str, out: str) -> None:
         "after": after,
         "changed": changed,
         "measured": measured,
+        "second_order": second_order,
         "trained": trained,
         "trainer": trainer,
     }

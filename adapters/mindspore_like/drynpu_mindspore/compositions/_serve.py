@@ -37,6 +37,7 @@ from drynpu_mindspore.compositions._pooling import POOLING
 from drynpu_mindspore.compositions._quantised import QUANTISED
 from drynpu_mindspore.compositions._random import RANDOM
 from drynpu_mindspore.compositions._reductions import REDUCTIONS
+from drynpu_mindspore.compositions._second_order import SECOND_ORDER
 from drynpu_mindspore.compositions._speed_attention import SPEED_ATTENTION
 from drynpu_mindspore.compositions._tensors import load_tensors
 from drynpu_mindspore.compositions._unique import UNIQUE
@@ -59,6 +60,7 @@ COMPOSITIONS: Final[Mapping[str, Composition]] = MappingProxyType(
         **VIEWS,
         **UNIQUE,
         **SPEED_ATTENTION,
+        **SECOND_ORDER,
         **QUANTISED,
         **OPTIMIZERS,
         **INTERPOLATION,

@@ -42,6 +42,7 @@ DistCommIsend DistCommReduceScatter DistCommReduceScatterTensorUneven DistCommSc
 """
 NOTHING: Final = frozenset(f"{_SHAPES} {_VIEWS} {_GRAPH} {_HOST} {_COMMUNICATION}".split())
 _AI_CPU: Final = """
+CholeskyTrsmWithOptions UpdateThorGradient
 UniformReal UniformInt StandardNormal StandardLaplace Gamma Poisson Multinomial RandomChoiceWithMask RandpermV2
 RandomShuffle TruncatedNormal Unique UniqueWithPad Where NonZero Bincount MatrixDiagV3 MatrixDiagPartV3 MatrixInverse
 Cholesky Qr Svd FFT IFFT SearchSorted Histogram NonMaxSuppressionV3 CropAndResize CTCLoss CTCGreedyDecoder Range Real

@@ -23,7 +23,7 @@ mindspore | vector (x) | TraceV2=Trace*1 TraceV2Grad=Trace*1 TraceGrad=Trace*1 D
     DynamicBroadcastTo=BroadcastTo*1 ExtractVolumePatches*1 DataFormatDimMap*1 FillDiagonal*1 DynamicAssign=Assign*1
     FlattenGrad=TensorMove*1 Shift=TensorMove*1 Rolling=TensorMove*1
 mindspore | vector (x) | MatrixDiag*1 MatrixDiagPart*1 MatrixSetDiag*1 LARSUpdate=LarsV2Update*6
-    LARSUpdateWithOptions=LarsV2Update*6
+    LARSUpdateWithOptions=LarsV2Update*6 ThorIm2ColWithOptions=Im2col*1
 mindspore | vector (x) | AdaptiveAvgPool3DGrad=AdaptiveAvgPool3dGrad*2 AdaptiveMaxPool3DGrad=AdaptiveMaxPool3dGrad*2
     AvgPool3DGrad*2 MaxPool3DGrad*2 MaxPool3DGradGrad*2 MaxPoolGradGrad*2 MaxPoolGradGradWithArgmax*2
     MaxPoolGradWithArgmax*2 MaxPoolWithArgmax*9 MaxPool3DGradWithArgmax*2 Dilation2D*9
