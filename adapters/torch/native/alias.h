@@ -204,11 +204,11 @@ class Aliases {
 
   bool empty() const { return tensors_.empty() && composed_.empty(); }
 
-  // Calls a function with each tensor that the operator writes.
+  // Calls a function with what replaces each tensor that the operator writes.
   template <typename F>
   void each_written(F&& function) const {
     for (const auto& each : tensors_)
-      if (each.written) function(each.tensor());
+      if (each.written) function(each);
   }
 
   c10::DeviceIndex device = -1;

@@ -3,11 +3,17 @@
 // drynpu_torch/capture/_calls.py reads them.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
-#include <c10/util/SmallVector.h>
+#include <c10/macros/Macros.h>
 
 namespace torch::profiler::impl {
 TORCH_API bool get_record_concrete_inputs_enabled();
@@ -15,7 +21,50 @@ TORCH_API bool get_record_concrete_inputs_enabled();
 
 namespace npu {
 
-using Words = c10::SmallVector<int64_t, 64>;
+// Words in a row, most often few. Where the next one goes is a pointer, which the compiler keeps in a register.
+class Words {
+ public:
+  Words() : next_(few_.data()), end_(next_ + few_.size()) {}
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
+
+  const int64_t* data() const { return many_.empty() ? few_.data() : many_.data(); }
+  int64_t* data() { return many_.empty() ? few_.data() : many_.data(); }
+  std::string_view bytes() const { return {reinterpret_cast<const char*>(data()), size() * sizeof(int64_t)}; }
+  size_t size() const { return static_cast<size_t>(next_ - data()); }
+
+  void push_back(int64_t word) { *room(1) = word; }
+
+  // Adds as many words, which the caller fills.
+  int64_t* room(size_t count) {
+    if (C10_UNLIKELY(static_cast<size_t>(end_ - next_) < count)) grow(count);
+    return std::exchange(next_, next_ + count);
+  }
+
+  void cut(size_t size) { next_ = data() + size; }
+
+  // Adds a text in whole words; behind it stands at least one 0.
+  void add_text(std::string_view text) {
+    const size_t count = text.size() / sizeof(int64_t) + 1;
+    int64_t* at = room(count);
+    at[count - 1] = 0;
+    std::memcpy(at, text.data(), text.size());
+  }
+
+ private:
+  C10_NOINLINE void grow(size_t count) {
+    const size_t used = size();
+    std::vector<int64_t> words(2 * used + count);
+    std::copy_n(data(), used, words.data());
+    many_ = std::move(words);
+    next_ = many_.data() + used;
+    end_ = many_.data() + many_.size();
+  }
+
+  int64_t *next_, *end_;
+  std::vector<int64_t> many_;
+  std::array<int64_t, 96> few_;
+};
 
 // The lowest byte of an argument's first word; a tensor's type stands in the next byte, lengths from bit 16 on.
 enum class Argument : int64_t { OTHER, TENSOR, TENSORS, NUMBER, NUMBERS, OPTIONALS };
@@ -25,9 +74,7 @@ constexpr size_t LONGEST_NUMBERS = 30;  // as Kineto's SCALAR_LIST_LENGTH_LIMIT
 
 // A first word with the sizes of a tensor, or of a list's item, behind it.
 inline void add_sizes(Words& words, int64_t first, c10::IntArrayRef sizes) {
-  const size_t begin = words.size();
-  words.resize_for_overwrite(begin + 1 + sizes.size());
-  int64_t* at = words.data() + begin;
+  int64_t* at = words.room(1 + sizes.size());
   *at++ = first;
   for (const int64_t size : sizes) *at++ = size;
 }
@@ -68,7 +115,7 @@ inline void add_tensors(Words& words, const c10::IValue& value) {
   for (const auto& item : list) {
     const auto& tensor = item.toTensor();
     if (!has_plain_sizes(tensor)) {
-      words.resize(begin);
+      words.cut(begin);
       words.push_back(first_word(Argument::OTHER));
       return;
     }

@@ -21,9 +21,10 @@
 
 namespace npu {
 
+constexpr int64_t LEAST_DELAY_NS = 200'000;  // shorter ones are lost in the times of operators
+
 #ifdef __linux__
 
-constexpr int64_t LEAST_DELAY_NS = 200'000;  // shorter ones are lost in the times of operators
 constexpr int64_t TICKS_BETWEEN = 4'000'000;  // of 0.25 to 1 ns each
 constexpr int NOT_OPENED = -1, ABSENT = -2;
 
@@ -141,10 +142,13 @@ inline int64_t lock_wait_ns(const Counts& counts) {
   return std::max<int64_t>(0, std::min(blocked_ns, explained_ns - std::max<int64_t>(0, blocked_ns - explained_ns)));
 }
 
-// Returns how long this thread waited since it last looked in this recording, 0 where that is next to nothing. *now* is in
-// ticks of the processor; it looks once in TICKS_BETWEEN, so that operators in between cost a comparison.
+// Whether this thread may look again, or for the first time in this recording, at *now*, which is in ticks of the processor.
+inline bool delay_is_due(int64_t recording, int64_t now) {
+  return now - delay_looked_at >= TICKS_BETWEEN || delay_recording != recording;
+}
+
+// Returns how long this thread waited since it last looked in this recording, 0 where that is next to nothing.
 inline int64_t new_delay(int64_t recording, int64_t now) {
-  if (C10_LIKELY(now - delay_looked_at < TICKS_BETWEEN && delay_recording == recording)) return 0;
   delay_looked_at = now;
   if (delay_recording != recording) {
     delay_known_ns = first_delay_ns();
@@ -169,6 +173,7 @@ inline void forget_delays() {
 
 #else
 
+inline bool delay_is_due(int64_t, int64_t) { return false; }
 inline int64_t new_delay(int64_t, int64_t) { return 0; }
 inline void watch_this_thread() {}
 inline void note_first_delays() {}

@@ -108,7 +108,7 @@ class StackTranslation : public Translation {
     if (op_.rule == Rule::NONE && !op_.any_written) return;
     for (size_t i = stack.size() - count; i < stack.size(); ++i)
       if (stack[i].isTensor()) note(stack[i].toTensor());
-    if (op_.any_written) aliases.each_written(note);
+    if (op_.any_written) aliases.each_written([&](const Replaced& each) { note(each.tensor()); });
   }
 
   at::Tensor first_tensor() const {

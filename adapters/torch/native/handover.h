@@ -7,7 +7,8 @@ namespace npu {
 
 struct Table {
   std::vector<Recorded> threads;
-  std::vector<std::vector<int32_t>> name_of, call_of;  // of each thread: the numbers here by the numbers there
+  // Of each thread: the numbers here by the numbers there, and the names of its calls.
+  std::vector<std::vector<int32_t>> name_of, call_of, name_of_call;
   Interned names, calls;
   std::function<c10::time_t(c10::approx_time_t)> clock;
   int64_t end = 0;
@@ -19,6 +20,7 @@ inline std::unique_ptr<Table> handover;  // guarded by the recorder's lock
 inline void renumber(Table& table, const Recorded& recorded) {
   auto& names = table.name_of.emplace_back();
   auto& calls = table.call_of.emplace_back();
+  auto& called = table.name_of_call.emplace_back();
   for (size_t i = 0; i < recorded.names.size(); ++i)
     names.push_back(table.names.number(recorded.names[static_cast<int32_t>(i)]));
   std::string call;
@@ -26,7 +28,8 @@ inline void renumber(Table& table, const Recorded& recorded) {
     call = recorded.calls[static_cast<int32_t>(i)];
     int64_t name;
     std::memcpy(&name, call.data(), sizeof(name));
-    name = names[static_cast<size_t>(name)];
+    called.push_back(names[static_cast<size_t>(name)]);
+    name = called.back();
     std::memcpy(call.data(), &name, sizeof(name));
     calls.push_back(table.calls.number(call));
   }
@@ -45,6 +48,7 @@ inline void stop_recording(int64_t* sizes) {
       std::lock_guard lock(buffer->mutex);
       ++buffer->period;
       buffer->last = nullptr;
+      buffer->event = 0;
       if (!buffer->recorded.rows.count() && !buffer->recorded.allocations.count()) continue;
       table->threads.push_back(std::exchange(buffer->recorded, {}));
     }
@@ -93,8 +97,12 @@ inline void read_recording(
       rows->start = table->clock(static_cast<c10::approx_time_t>(rows->start));
       rows->end = table->clock(static_cast<c10::approx_time_t>(rows->end));
       if (rows->sequence < 0) rows->forward_thread = 0;  // as Kineto
-      rows->name = table->name_of[i][static_cast<size_t>(rows->name)];
-      if (rows->call >= 0) rows->call = table->call_of[i][static_cast<size_t>(rows->call)];
+      if (rows->call < 0) {
+        rows->name = table->name_of[i][static_cast<size_t>(rows->name)];
+      } else {
+        rows->name = table->name_of_call[i][static_cast<size_t>(rows->call)];
+        rows->call = table->call_of[i][static_cast<size_t>(rows->call)];
+      }
     }
     auto* last = table->threads[i].allocations.drain(allocations);
     for (; allocations != last; ++allocations)

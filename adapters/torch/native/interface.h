@@ -17,6 +17,7 @@ inline Hooks* hooks = nullptr;
 #define DRYNPU_EXPORT extern "C" __attribute__((visibility("default"))) inline __attribute__((used))
 
 DRYNPU_EXPORT void drynpu_configure(int devices, int64_t memory_bytes, int only_warn) {
+  npu::measure_ticks();
   npu::device_count = std::min(devices, npu::MOST_DEVICES);
   for (int i = 0; i < npu::MOST_DEVICES; ++i) {
     npu::memory_of(i).total = memory_bytes;

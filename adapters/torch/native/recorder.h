@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
 #include <c10/util/ApproximateClock.h>
 
@@ -21,7 +22,7 @@
 namespace npu {
 
 // The layout is that of ROW in drynpu_torch/device/_recorded.py. Times are ticks of the processor until the rows are
-// taken, Unix ns then; an end of 0 is one that has not come.
+// taken, Unix ns then; an end of 0 is one that has not come. The name is that of the call until then, where there is one.
 struct Row {
   int64_t start, end, sequence;
   uint32_t forward_thread, thread;
@@ -54,25 +55,25 @@ template <typename T>
 class Rows {
  public:
   T& add() {
-    if (blocks_.empty() || blocks_.back().used == blocks_.back().length) {
-      const size_t length = blocks_.empty() ? FIRST : std::min(blocks_.back().length * 2, MOST);
-      blocks_.push_back({std::make_unique_for_overwrite<T[]>(length), length, 0});
-    }
-    ++count_;
-    auto& block = blocks_.back();
-    return block.rows[block.used++];
+    if (C10_UNLIKELY(next_ == end_)) grow();
+    return *next_++;
   }
 
-  size_t count() const { return count_; }
+  size_t count() const {
+    size_t found = 0;
+    for (const auto& block : blocks_) found += block.length;
+    return found - static_cast<size_t>(end_ - next_);
+  }
 
   // Moves all rows to *out*.
   T* drain(T* out) {
     for (auto& block : blocks_) {
-      out = std::copy_n(block.rows.get(), block.used, out);
+      T* last = &block == &blocks_.back() ? next_ : block.rows.get() + block.length;
+      out = std::copy(block.rows.get(), last, out);
       block.rows.reset();
     }
     blocks_.clear();
-    count_ = 0;
+    next_ = end_ = nullptr;
     return out;
   }
 
@@ -80,19 +81,29 @@ class Rows {
   static constexpr size_t FIRST = 32, MOST = 4096;
   struct Block {
     std::unique_ptr<T[]> rows;
-    size_t length, used;
+    size_t length;
   };
+
+  C10_NOINLINE void grow() {
+    const size_t length = blocks_.empty() ? FIRST : std::min(blocks_.back().length * 2, MOST);
+    blocks_.push_back({std::make_unique_for_overwrite<T[]>(length), length});
+    next_ = blocks_.back().rows.get();
+    end_ = next_ + length;
+  }
+
+  T *next_ = nullptr, *end_ = nullptr;
   std::vector<Block> blocks_;
-  size_t count_ = 0;
 };
 
 struct Recorded {
+  // A call is the number of its name and the words of its arguments; a key may have the place of the name instead.
+  Calls calls;
   Rows<Row> rows;
   Rows<Allocated> allocations;
   Rows<Delayed> delays;
   Rows<Accessed> accesses;
-  Names names;
-  Interned calls;  // a call is the number of its name and the words of its arguments
+  Interned names;
+  std::vector<bool> has_place;  // of each call, whether its name may be that of an operator that PyTorch knows
 };
 
 // A lock that only its own thread takes until a recording ends, which asks for it once. It is taken three times for each
@@ -108,15 +119,19 @@ class BriefLock {
   std::atomic<bool> held_{false};
 };
 
-// Never freed, for an operator may end after its thread; the next thread without one takes it over.
-struct Buffer {
+// Never freed, for an operator may end after its thread; the next thread without one takes it over. What each operator
+// reads and writes stands together.
+struct alignas(64) Buffer {
   BriefLock mutex;
-  Recorded recorded;
-  uint64_t period = 0;  // another after each time that rows were taken: pointers to earlier rows are of no use then
+  std::atomic<bool> has_thread{true};
+  bool last_calls_node = false;  // whether what began last calls a node of the backward pass
+  bool may_have_waited = false;  // its thread, for a processor, since it last looked
   uint32_t thread = 0;
+  uint64_t period = 0;  // another after each time that rows were taken: pointers to earlier rows are of no use then
   Row* last = nullptr;  // what began last, and its name where PyTorch keeps it
   const char* last_name = nullptr;
-  std::atomic<bool> has_thread{true};
+  int64_t event = 0;  // when an operator began or ended last in this recording, in ticks
+  Recorded recorded;
 };
 
 struct Recorder {
@@ -130,47 +145,53 @@ inline std::atomic<int64_t> recordings{0};  // begun so far
 inline Recorder* recorder = new Recorder();
 inline at::CallbackHandle observer = at::INVALID_CALLBACK_HANDLE;
 
-// The buffer of a thread as long as that lives. Both have no destructor, so that a thread may look at them to its end.
-inline thread_local Buffer* buffer_here = nullptr;
-inline thread_local bool thread_ends = false;
-
-// Room of operators that have ended in this thread, for those that begin: no operator allocates while it is recorded.
-inline thread_local void* open_rooms = nullptr;
-inline thread_local size_t open_room_count = 0;
+// What a thread has here as long as it lives, in one variable, for each takes a call to find. It has no destructor, so that
+// a thread may look at it to its end.
+struct ThisThread {
+  Buffer* buffer = nullptr;
+  // Room of operators that have ended, for those that begin: no operator allocates while it is recorded.
+  void* open_rooms = nullptr;
+  size_t open_room_count = 0;
+  bool ends = false;
+};
+inline thread_local constinit ThisThread this_thread;
 constexpr size_t MOST_OPEN_ROOMS = 64;
 
 struct Open final : at::ObserverContext {
   Open(Buffer& buffer, Row& row) : buffer(buffer), row(row), period(buffer.period) {}
 
   static void* operator new(size_t size) {
-    if (!open_rooms) return ::operator new(size);
-    --open_room_count;
-    return std::exchange(open_rooms, *static_cast<void**>(open_rooms));
+    auto& here = this_thread;
+    if (C10_UNLIKELY(!here.open_rooms)) return ::operator new(size);
+    --here.open_room_count;
+    return std::exchange(here.open_rooms, *static_cast<void**>(here.open_rooms));
   }
 
   static void operator delete(void* room) {
     // A thread without a buffer has no end that would free them.
-    if (!buffer_here || open_room_count == MOST_OPEN_ROOMS) return ::operator delete(room);
-    ++open_room_count;
-    *static_cast<void**>(room) = std::exchange(open_rooms, room);
+    auto& here = this_thread;
+    if (C10_UNLIKELY(!here.buffer || here.open_room_count == MOST_OPEN_ROOMS)) return ::operator delete(room);
+    ++here.open_room_count;
+    *static_cast<void**>(room) = std::exchange(here.open_rooms, room);
   }
 
   Buffer& buffer;
   Row& row;
   uint64_t period;
-  int64_t start = 0;  // as in the row, which is of no use in another period
 };
 
 inline void free_open_rooms() {
-  while (open_rooms) ::operator delete(std::exchange(open_rooms, *static_cast<void**>(open_rooms)));
-  open_room_count = 0;
+  auto& rooms = this_thread.open_rooms;
+  while (rooms) ::operator delete(std::exchange(rooms, *static_cast<void**>(rooms)));
+  this_thread.open_room_count = 0;
 }
 
 struct ThreadEnd {
   ~ThreadEnd() {
-    thread_ends = true;
-    if (buffer_here) buffer_here->has_thread = false;
-    buffer_here = nullptr;
+    auto& here = this_thread;
+    here.ends = true;
+    if (here.buffer) here.buffer->has_thread = false;
+    here.buffer = nullptr;
     forget_delays();
     free_open_rooms();
   }
@@ -180,7 +201,7 @@ struct ThreadEnd {
 inline void forget_parent() {
   recording = recording_memory = false;
   recorder = new Recorder();
-  buffer_here = nullptr;
+  this_thread.buffer = nullptr;
   forget_delays();
   forget_threads();
 }
@@ -189,66 +210,148 @@ inline Buffer* new_buffer() {
   static const int registered [[maybe_unused]] = pthread_atfork(nullptr, nullptr, &forget_parent);
   static thread_local ThreadEnd end;
   (void)end;
-  if (thread_ends) return nullptr;
+  if (this_thread.ends) return nullptr;
   std::lock_guard<std::mutex> all(recorder->mutex);
   for (auto* buffer : recorder->buffers) {
     if (buffer->has_thread) continue;
     std::lock_guard lock(buffer->mutex);
     if (buffer->recorded.rows.count() || buffer->recorded.allocations.count()) continue;  // of the thread before, not taken yet
     buffer->has_thread = true;
+    buffer->event = 0;
     buffer->thread = static_cast<uint32_t>(thread_id());
-    return buffer_here = buffer;
+    return this_thread.buffer = buffer;
   }
   auto* buffer = new Buffer();
   buffer->thread = static_cast<uint32_t>(thread_id());
   recorder->buffers.push_back(buffer);
-  return buffer_here = buffer;
+  return this_thread.buffer = buffer;
 }
 
-// Fewer ticks, of 0.25 to 1 ns each, are less than LEAST_DELAY_NS: operators that short have not waited for so long.
-constexpr int64_t LEAST_DELAY_TICKS = 200'000;
+inline Buffer* buffer_of_this_thread() {
+  auto* buffer = this_thread.buffer;
+  return C10_LIKELY(buffer != nullptr) ? buffer : new_buffer();
+}
+
+// Between events that are fewer ticks apart nobody has waited for LEAST_DELAY_NS. Ticks are taken for 1 ns each, the longest
+// that they are, until the clocks have been compared over some time.
+inline std::atomic<int64_t> least_delay_ticks{LEAST_DELAY_NS};
+
+// Compares the clocks over the time since this was first called.
+inline void measure_ticks() {
+  constexpr int64_t LEAST_NS = 10'000'000;
+  const auto now_ns = static_cast<int64_t>(c10::getTime());
+  const auto now = static_cast<int64_t>(c10::getApproximateTime());
+  static const int64_t first_ns = now_ns, first = now;
+  if (now_ns - first_ns < LEAST_NS) return;
+  const double ticks_each_ns = static_cast<double>(now - first) / static_cast<double>(now_ns - first_ns);
+  // A clock that was set meanwhile says nothing.
+  if (ticks_each_ns >= 1 && ticks_each_ns <= 4)
+    least_delay_ticks = static_cast<int64_t>(ticks_each_ns * static_cast<double>(LEAST_DELAY_NS));
+}
+
 constexpr std::string_view NODE_CALL = "autograd::engine::evaluate_function: ";
+
+// Returns how long this thread waited for a processor, where it can have since it last looked: an operator begins or ends.
+// It never looks for what ends in another thread.
+inline int64_t delay_at_event(Buffer& buffer, int64_t now) {
+  buffer.may_have_waited |= now - std::exchange(buffer.event, now) >= least_delay_ticks.load(std::memory_order_relaxed);
+  if (C10_LIKELY(!buffer.may_have_waited) || this_thread.buffer != &buffer) return 0;
+  const int64_t recording_number = recordings.load(std::memory_order_relaxed);
+  if (!delay_is_due(recording_number, now)) return 0;
+  buffer.may_have_waited = false;
+  return new_delay(recording_number, now);
+}
+
+// Counts operators that PyTorch forgets, whose names may be followed by others at the same place.
+inline std::atomic<uint64_t> forgotten_operators{0};
+
+struct ForgottenOperators final : c10::OpRegistrationListener {
+  void onOperatorRegistered(const c10::OperatorHandle&) override {}
+  void onOperatorDeregistered(const c10::OperatorHandle&) override { ++forgotten_operators; }
+};
+
+// Whether the place of a name is that of an operator which PyTorch knows: no other name is there then.
+inline bool is_operators_name(const at::RecordFunction& fn, const char* name) {
+  static auto* listener [[maybe_unused]] = new c10::RegistrationHandleRAII(
+      c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<ForgottenOperators>()));
+  const auto found = c10::Dispatcher::singleton().findSchema({name, fn.overload_name()});
+  return found && found->schema().name().c_str() == name;
+}
+
+// A word for the place of a name, which is no number of a name. Names are read where it is not known, as that takes long:
+// they are out of the processor's caches.
+inline int64_t word_of_place(const char* name) {
+  const auto place = reinterpret_cast<uint64_t>(name) + (forgotten_operators.load(std::memory_order_relaxed) << 48);
+  return static_cast<int64_t>(place | uint64_t{1} << 63);
+}
+
+// Numbers a call by the text of its name. Its first word, which was the place of the name, becomes the number of that if it
+// is new. *place* is its key by the place.
+C10_NOINLINE inline int32_t call_by_text(
+    Recorded& recorded, const at::RecordFunction& fn, std::string_view name, Words& words, const Fingerprint& place) {
+  Words text;
+  text.push_back(0);
+  text.add_text(name);
+  std::copy_n(words.data() + 1, words.size() - 1, text.room(words.size() - 1));
+  const auto key = fingerprint_of(text.bytes());
+  int32_t number = recorded.calls.find(key);
+  if (C10_UNLIKELY(number < 0)) {
+    words.data()[0] = recorded.names.number(name);
+    number = recorded.calls.add(key, words.bytes());
+    recorded.has_place.push_back(true);
+  }
+  if (recorded.has_place[static_cast<size_t>(number)]) {
+    if (is_operators_name(fn, name.data())) recorded.calls.add_key(place, number);
+    else recorded.has_place[static_cast<size_t>(number)] = false;
+  }
+  return number;
+}
 
 inline std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
   if (!recording.load(std::memory_order_relaxed)) return nullptr;
+  const char* name = fn.name();
+  const auto scope = fn.scope();
+  const bool has_call = scope != at::RecordScope::USER_SCOPE;
   // What Python answers for tensors of its own needs Python's lock, so it is asked before any lock is taken.
   Words words;
-  words.push_back(0);
-  const auto scope = fn.scope();
-  if (scope != at::RecordScope::USER_SCOPE)
+  words.push_back(word_of_place(name));
+  if (has_call)
     for (const auto& value : fn.inputs()) add_argument(words, value);
-  auto* buffer = buffer_here ? buffer_here : new_buffer();
+  const auto key = fingerprint_of(words.bytes());
+  auto* buffer = buffer_of_this_thread();
   if (!buffer) return nullptr;
   std::lock_guard lock(buffer->mutex);
   if (!recording.load(std::memory_order_relaxed)) return nullptr;  // stopped meanwhile, and the rows are taken
-  auto& [rows, allocations, delays, accesses, names, calls] = buffer->recorded;
-  const char* name = fn.name();
-  const int32_t number = names.number_at(name);
-  words[0] = number;
+  auto& recorded = buffer->recorded;
   Row* before = buffer->last;
-  auto& row = rows.add();
+  auto& row = recorded.rows.add();
   row.sequence = fn.seqNr();
   row.forward_thread = static_cast<uint32_t>(fn.forwardThreadId());
   row.thread = buffer->thread;
-  row.name = number;
-  row.call = scope == at::RecordScope::USER_SCOPE
-      ? -1
-      : calls.number({reinterpret_cast<const char*>(words.data()), words.size() * sizeof(int64_t)});
+  row.name = has_call ? -1 : recorded.names.number(name);
+  // Nodes of the backward pass are no operators.
+  row.call = has_call && scope != at::RecordScope::BACKWARD_FUNCTION ? recorded.calls.find(key) : -1;
+  bool calls_node = false;
+  if (C10_UNLIKELY(row.call < 0) && has_call) {
+    const std::string_view text(name);
+    row.call = call_by_text(recorded, fn, text, words, key);
+    calls_node = scope == at::RecordScope::FUNCTION && text.starts_with(NODE_CALL);
+  }
   row.scope = static_cast<uint8_t>(scope);
   row.on_device = 0;
   row.end = 0;
   // As Kineto: what calls a node of the backward pass says the same of the forward pass as the node.
-  if (scope == at::RecordScope::BACKWARD_FUNCTION && before &&
-      before->scope == static_cast<uint8_t>(at::RecordScope::FUNCTION) && names[before->name].starts_with(NODE_CALL)) {
+  if (scope == at::RecordScope::BACKWARD_FUNCTION && before && buffer->last_calls_node) {
     before->sequence = row.sequence;
     before->forward_thread = row.forward_thread;
   }
   buffer->last = &row;
   buffer->last_name = name;
+  buffer->last_calls_node = calls_node;
   auto open = std::make_unique<Open>(*buffer, row);
-  row.start = open->start = static_cast<int64_t>(c10::getApproximateTime());
-  const int64_t waited_ns = new_delay(recordings.load(std::memory_order_relaxed), row.start);
-  if (C10_UNLIKELY(waited_ns != 0)) delays.add() = {row.start, waited_ns};
+  row.start = static_cast<int64_t>(c10::getApproximateTime());
+  const int64_t waited_ns = delay_at_event(*buffer, row.start);
+  if (C10_UNLIKELY(waited_ns != 0)) recorded.delays.add() = {row.start, waited_ns};
   return open;
 }
 
@@ -256,17 +359,16 @@ inline void on_end(const at::RecordFunction&, at::ObserverContext* context) {
   const auto now = static_cast<int64_t>(c10::getApproximateTime());
   if (!context) return;
   auto& open = *static_cast<Open*>(context);
-  const bool may_have_waited = now - open.start > LEAST_DELAY_TICKS && buffer_here == &open.buffer;
-  const int64_t waited_ns = may_have_waited ? new_delay(recordings.load(std::memory_order_relaxed), now) : 0;
   std::lock_guard lock(open.buffer.mutex);
   if (open.period != open.buffer.period) return;
   open.row.end = now;
-  if (waited_ns) open.buffer.recorded.delays.add() = {now, waited_ns};
+  const int64_t waited_ns = delay_at_event(open.buffer, now);
+  if (C10_UNLIKELY(waited_ns != 0)) open.buffer.recorded.delays.add() = {now, waited_ns};
 }
 
 // Notes that the operator that began last in this thread runs on the device. Returns false where that was another one.
 inline bool mark_last(const char* name) {
-  auto* buffer = buffer_here;
+  auto* buffer = this_thread.buffer;
   if (!buffer) return false;
   std::lock_guard lock(buffer->mutex);
   if (!buffer->last || buffer->last_name != name) return false;
@@ -276,7 +378,7 @@ inline bool mark_last(const char* name) {
 
 // Notes that this thread allocates or, with fewer than 0 bytes, releases memory of the device.
 inline void note_allocation(const void* address, int64_t bytes) {
-  auto* buffer = buffer_here ? buffer_here : new_buffer();
+  auto* buffer = buffer_of_this_thread();
   if (!buffer) return;
   std::lock_guard lock(buffer->mutex);
   if (!recording_memory.load(std::memory_order_relaxed)) return;
@@ -288,7 +390,7 @@ inline void note_allocation(const void* address, int64_t bytes) {
 constexpr int64_t LEAST_ACCESS_BYTES = 64 * 1024;
 
 inline void note_access(int64_t block, int64_t offset, int64_t bytes, int64_t block_bytes, bool written) {
-  auto* buffer = buffer_here;
+  auto* buffer = this_thread.buffer;
   if (!buffer) return;
   std::lock_guard lock(buffer->mutex);
   if (!recording.load(std::memory_order_relaxed)) return;
@@ -302,6 +404,7 @@ inline bool start_recording(bool with_memory) {
   if (recording) return false;
   if (observer != at::INVALID_CALLBACK_HANDLE) at::removeCallback(observer);  // that of the process that forked this one
   recorder->clock = std::make_unique<c10::ApproximateClockToUnixTimeConverter>();
+  measure_ticks();
   note_first_delays();
   ++recordings;
   recording = true;

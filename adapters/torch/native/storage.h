@@ -17,8 +17,12 @@ using StoragePointer = c10::intrusive_ptr<c10::StorageImpl>;
 
 // The context of a device storage's data pointer: what has to be given back with it.
 struct Holding {
+  Holding(StoragePointer twin, Block* block, c10::DeviceIndex device)
+      : twin(std::move(twin)), block(block), address(block ? block->address : 0), size(block ? block->size : 0), device(device) {}
+
   StoragePointer twin;
   Block* block;
+  int64_t address, size;  // of the block, which stays as it is while it is held, and is long out of the processor's caches
   c10::DeviceIndex device;
   // Where values are not computed: a storage of the same size without memory, the twin itself if that has none, and
   // whether the twin has the values.
@@ -64,7 +68,7 @@ inline c10::DataPtr device_data(StoragePointer twin, Block* block, c10::DeviceIn
   void* data = address_of(*twin, block);
   const auto bytes = static_cast<int64_t>(twin->nbytes());
   if (block) report(data, bytes, device);
-  auto* holding = new Holding{std::move(twin), block, device};
+  auto* holding = new Holding(std::move(twin), block, device);
   if (!computing) {
     holding->has_values = holding->twin->device_type() == c10::kCPU;
     holding->outline = holding->has_values ? make_outline(holding->twin->nbytes()) : holding->twin;
@@ -124,7 +128,7 @@ inline void adopt_foreign(c10::StorageImpl& storage) {
       c10::StorageImpl::use_byte_size_t(), storage.nbytes(),
       c10::DataPtr(memory, kept, [](void* context) { delete static_cast<c10::DataPtr*>(context); }, c10::kCPU),
       c10::GetCPUAllocator(), /*resizable=*/false);
-  auto* holding = new Holding{std::move(twin), nullptr, device.index()};
+  auto* holding = new Holding(std::move(twin), nullptr, device.index());
   if (!computing) holding->outline = make_outline(storage.nbytes());
   data = c10::DataPtr(memory, holding, &release_holding, device);
 }

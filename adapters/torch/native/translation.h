@@ -121,11 +121,11 @@ class Translation {
 
   // Notes what a recorded operator wrote: the arguments that it writes, or else its results.
   void note_written() const {
-    if (is_recorded_ && op_.any_written) aliases.each_written([](const at::Tensor& each) { note_bytes(each, true); });
+    if (is_recorded_ && op_.any_written) aliases.each_written([](const auto& each) { note_bytes(each.original, true); });
   }
   void note_result(const at::Tensor& tensor) const {
     if (!is_recorded_ || op_.any_written || !tensor.defined()) return;
-    if (on_device(tensor.unsafeGetTensorImpl())) note_bytes(tensor, true);
+    if (on_device(tensor.unsafeGetTensorImpl())) note_bytes(tensor.unsafeGetTensorImpl(), true);
   }
 
   // Whether an argument is of a type that the CPU may lack a kernel for.
@@ -134,16 +134,15 @@ class Translation {
   Aliases aliases;
 
  protected:
-  static void note_bytes(const at::Tensor& tensor, bool written) {
-    const auto* impl = tensor.unsafeGetTensorImpl();
+  static void note_bytes(const c10::TensorImpl* impl, bool written) {
     const int64_t bytes = impl->numel() * static_cast<int64_t>(impl->itemsize());
     if (C10_LIKELY(bytes < LEAST_ACCESS_BYTES) || !impl->has_storage() || !is_plain(impl)) return;
     const auto& holding = holding_of(*impl->unsafe_storage().unsafeGetStorageImpl());
     if (!holding.block) return;
     constexpr int DEVICE_BITS = 56;  // each device has addresses of its own
     note_access(
-        holding.block->address | static_cast<int64_t>(holding.device) << DEVICE_BITS,
-        impl->storage_offset() * static_cast<int64_t>(impl->itemsize()), bytes, holding.block->size, written);
+        holding.address | static_cast<int64_t>(holding.device) << DEVICE_BITS,
+        impl->storage_offset() * static_cast<int64_t>(impl->itemsize()), bytes, holding.size, written);
   }
 
   void note_host(const at::Tensor& tensor) {
@@ -157,7 +156,7 @@ class Translation {
   }
 
   void note_device(const at::Tensor& tensor) {
-    if (reads_) note_bytes(tensor, false);
+    if (reads_) note_bytes(tensor.unsafeGetTensorImpl(), false);
     if (tensor.dim() == 0 && seen_ >= 0) return;  // numbers of other devices are taken, as by PyTorch
     const auto index = tensor.device().index();
     if (seen_ >= 0 && index != seen_ && !seen_is_number_) other_ = index;

@@ -332,6 +332,30 @@ def indices() -> object:
     return [(name.removeprefix("aten::"), shapes[1], types[1], values[1]) for name, shapes, types, values in calls]
 
 
+def names_of_operators() -> Callable[[], object]:
+    """Return work on operators that come and go, whose names may lie where others lay, and on ranges named alike."""
+    x = torch.ones(3, device="npu")
+
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    def work() -> None:
+        for round_number in range(6):
+            library = torch.library.Library("passing", "DEF")
+            name = f"operator_of_the_{'even' if round_number % 2 else 'odd_'}_round"
+            library.define(f"{name}(Tensor x) -> Tensor")
+            library.impl(name, double, "CompositeExplicitAutograd")
+            for _ in range(2):
+                getattr(torch.ops.passing, name)(x)
+            library._destroy()
+            with record_function("aten::mul"):  # a range, in another scope than the operator
+                torch.mul(x, 2)
+                torch.mul(x, x)
+            x.mul(2.0)
+
+    return work
+
+
 def ended_threads() -> object:
     """Many threads that end, one after another: their rows are there, and their buffers serve again."""
     tracer, counts, identities = ColumnTracer(), [], set()
@@ -433,7 +457,7 @@ def forked() -> object:
     return [process.exitcode, queue.get(), [name for name in rows if name in ("aten::sin", "aten::exp2", "aten::cos")]]
 
 
-WORK = (gpt, convolutions, nested_autograd, threads, arguments, compiled)
+WORK = (gpt, convolutions, nested_autograd, threads, arguments, compiled, names_of_operators)
 _ALONE = (memory, open_ends, indices, ended_threads, stressed, beside_torch_profiler, forked)
 CASES: dict[str, Callable[[], object]] = {
     **{work.__name__: functools.partial(lambda make: compared(make()), work) for work in WORK},

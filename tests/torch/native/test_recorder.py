@@ -25,6 +25,12 @@ DELAYS = Path(__file__).with_name("delays.py")
         ("threads", 5, 2000, {"worker 0", "worker 3", "MmBackward0"}),
         ("arguments", 1, 150, {"aten::_foreach_add", "aten::quantize_per_tensor", "scripted", "fast", "x"}),
         ("compiled", 2, 200, {"CompiledFunctionBackward", "aten::relu"}),
+        (
+            "names_of_operators",
+            1,
+            60,
+            {"passing::operator_of_the_even_round", "passing::operator_of_the_odd__round", "aten::mul"},
+        ),
     ],
 )
 def test_rows_are_those_of_kineto(run: Any, work: str, threads: int, rows: int, names: set[str]) -> None:
