@@ -88,7 +88,7 @@ def test_cutting_into_chunks_loses_nothing(record: Record, chunk_events: int) ->
     assert len(whole.allocations) > 20
     assert whole.allocations.size_bytes.sum() == 0
     pauses = [mark for mark in cut.device_calls.calls if mark.kind is DispatchKind.PAUSE]
-    assert len(pauses) == {1: 4, 40: 4, 30_000: 1}[chunk_events]
+    assert len(pauses) == 4  # at each boundary, whether or not it is cut there
     for pause in pauses:
         assert not np.any((cut.operators.start_ns >= pause.time_ns) & (cut.operators.start_ns < pause.until_ns))
 

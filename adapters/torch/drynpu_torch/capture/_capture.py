@@ -125,7 +125,17 @@ class Capture:
             self._patches.enter_context(flop_ranges(self.flop_formulas))
 
     def step(self) -> None:
-        """End a step, and cut here if the chunk has grown large."""
+        """
+        End a step, and cut here if the chunk has grown large.
+
+        All of it is a pause of the profiler, also without a cut: it parts what the host does before the boundary from
+        what it does behind it. Between two dispatches the share of each would follow from how long this machine took.
+        """
+        begin_ns = time.time_ns()
+        self._cut_if_large()
+        self.device_calls.pause(begin_ns, time.time_ns())
+
+    def _cut_if_large(self) -> None:
         if self.tracer.keep_results:
             return
         self._steps_in_chunk += 1
@@ -136,14 +146,9 @@ class Capture:
         # What another thread is inside of would write into the memory that the tracer gives back.
         if not self._ranges.elsewhere and not self.tracer.threads.busy:
             self._cut()
-            # The first chunk starts a thread, for whose first turn on a busy machine this one waits.
-            cut_ns = time.time_ns()
             self._give(self._chunks[-1])
-            given_ns = time.time_ns()
-            self._delays.append((given_ns, given_ns - cut_ns))
 
     def _cut(self) -> None:
-        begin_ns = time.time_ns()
         steps, ended = self._steps_in_chunk, self._ranges.end()
         with without_collections():
             self._chunks.append(self._stop_tracer())
@@ -152,7 +157,6 @@ class Capture:
         middle_ns = time.time_ns()
         self._begin()
         self._ranges.resume(ended, middle_ns)
-        self.device_calls.pause(begin_ns, time.time_ns())
 
     def _stop_tracer(self) -> Chunk:
         """Return what was recorded; collections of garbage that are not to be shown count as delays of the thread."""

@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,7 @@ class Result:
         except CaptureError:
             self.delete()
             raise
+        begun_ns = time.time_ns()
         self._capture, self._saved_marks = capture, 0
         state = device.state()
         state.recorder = capture.device_calls
@@ -126,6 +128,8 @@ class Result:
                 include=frozenset(filters.tx_domains_include),
                 exclude=frozenset(filters.tx_domains_exclude),
             )
+        # It parts the start of the recording from the first step, as those of later boundaries part steps.
+        capture.device_calls.pause(begun_ns, time.time_ns())
 
     def _begin(self, capture: Capture) -> None:
         self._live_bytes = _live_device_bytes() if self.request.switches.profile_memory else 0
