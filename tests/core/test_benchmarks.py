@@ -19,7 +19,7 @@ def test_every_stage_of_a_session_is_measured() -> None:
     )
     assert done.returncode == 0, done.stderr
     stages = [line.split() for line in done.stdout.splitlines()]
-    assert [words[0] for words in stages] == ["write", "parse", "csv", "json", "db", "torch"]
+    assert [words[0] for words in stages] == ["write", "parse", "csv", "json", "db", "torch", "torch_db"]
     # Those that leave files tell how many bytes: nothing was measured where nothing was written.
     assert all("MB" in words and "kernels/s" in words for words in stages)
 

@@ -30,6 +30,7 @@ def test_kinds_are_the_agreed_ones() -> None:
         "fusion_op_info": "unaging.additional.fusion_op_info",
         "task_track": "unaging.compact.task_track",
         "memcpy_info": "unaging.compact.memcpy_info",
+        "capture_stream_info": "unaging.compact.capture_stream_info",
         "hccl_op_info": "unaging.compact.hccl_op_info",
         "hccl_info": "unaging.additional.hccl_info",
         "task_memory_info": "unaging.additional.task_memory_info",

@@ -53,4 +53,5 @@ config = profiler._ExperimentalConfig(
 )
 with profiler.profile(on_trace_ready=profiler.tensorboard_trace_handler("out"), experimental_config=config):
     told = exchange()
+assert exchange() == told  # without one again
 Path(f"told_{rank}.json").write_text(json.dumps(told), encoding="utf-8")

@@ -278,7 +278,8 @@ def _join(
     )
     signature, signatures, texts = _signatures(tracer, call, launch, placement)
     fwd_thread = column("fwd_thread")[order]
-    engine = engine_threads(thread, fwd_thread)
+    # The sink's tensors are the CPU's, whose backward passes run on the threads that call them.
+    engine = engine_threads(thread, fwd_thread if tracer.library is not None else np.zeros_like(thread))
     operators = Operators(
         names=tuple(_SHOWN_AS.get(text, text) for text in names),
         name=name.astype(np.int32),

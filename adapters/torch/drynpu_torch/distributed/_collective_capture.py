@@ -13,6 +13,7 @@ import enum
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -82,8 +83,10 @@ class CollectiveCapture:
             self._number = announce_recording()
         library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
         self._stack.callback(library._destroy)
-        for name in CALLS:
-            library.impl(name, self._kernel(name), "BackendSelect", with_keyset=True)  # type: ignore[no-untyped-call]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch tells of those that are there for uneven parts, and come back
+            for name in CALLS:
+                library.impl(name, self._kernel(name), "BackendSelect", with_keyset=True)  # type: ignore[no-untyped-call]
         self._wait = dist.Work.wait
         self._stack.callback(setattr, dist.Work, "wait", self._wait)
         dist.Work.wait = self._waiting()  # type: ignore[method-assign]
