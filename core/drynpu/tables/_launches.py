@@ -118,7 +118,7 @@ _COLUMNS = {
 
 
 def _captured_model(records: Records, device: I64, stream: I64, time: I64) -> I64:
-    """Return the captured graph that each launch on a stream at a time is of, 4294967295 for none; shape ``[n]``."""
+    """Return the captured graph that each launch on a stream at a time is of, `NO_MODEL` for none; shape ``[n]``."""
     rows = records[records["status"] == 0]
     count = len(rows)
     if not count:

@@ -220,9 +220,9 @@ def sampled_entropy(weights: Any, biases: Any, labels: Any, x: Any, drawn: Any) 
     The rows' own classes are expected 0.3, 0.4, 0.2 and 0.5 times, those drawn 0.6 to 0.9 times. A drawn class that is
     the row's own counts as well.
     """
-    own = (x * weights[labels]).sum(1) + biases[labels] - np.log([0.3, 0.4, 0.2, 0.5])
+    labelled = (x * weights[labels]).sum(1) + biases[labels] - np.log([0.3, 0.4, 0.2, 0.5])
     others = x @ weights[drawn].T + biases[drawn] - np.log([0.6, 0.7, 0.8, 0.9])
-    return np.log(np.exp(own) + np.exp(others).sum(1)) - own
+    return np.log(np.exp(labelled) + np.exp(others).sum(1)) - labelled
 
 
 def damped_inverse(covariance: Any, damping: float, edge: int = 128) -> Any:

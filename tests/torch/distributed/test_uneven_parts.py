@@ -26,16 +26,17 @@ def rows(count: int, first: float) -> list[list[float]]:
 def test_what_comes_is_what_the_others_gave(run: Any) -> None:
     gathered = [rows(count, 100.0 * rank) for rank, count in enumerate(ROWS)]
     for rank in range(3):
-        told = json.loads((run.folder / f"told_{rank}.json").read_text())
-        assert told["gathered"] == gathered
-        assert told["whole"] == [row for part in gathered for row in part]
-        assert told["largest"] == rows(ROWS[rank], 10.0 * rank + 2), "rank 2 gives the most"
+        results = json.loads((run.folder / f"results_{rank}.json").read_text())
+        assert results["gathered"] == gathered
+        assert results["whole"] == [row for part in gathered for row in part]
+        assert results["largest"] == rows(ROWS[rank], 10.0 * rank + 2), "rank 2 gives the most"
         # 10 * rank + 0, 1 and 2, and thrice what grows with the place.
         first = rows(ROWS[rank], 0.0)
-        assert told["summed"] == [[3 * (10.0 * rank + 1 + value) for value in row] for row in first]
-        assert told["kept"] == [float(rank), 23.0 + rank], "what is given stays as it is"
-        assert told["even"] == [0.0, 1.0, 2.0]
-        assert told["host"] is None
+        assert results["summed"] == [[3 * (10.0 * rank + 1 + value) for value in row] for row in first]
+        assert results["kept"] == [float(rank), 23.0 + rank], "what is given stays as it is"
+        assert results["even"] == [0.0, 1.0, 2.0]
+        assert results["host"] is None
+        assert "invalid tensor size" in results["gloo"].lower(), "a plain group of gloo refuses them, as without an npu"
 
 
 def test_they_are_operators_of_their_own(run: Any, by_rank: Callable[..., Any], operators: Callable[..., Any]) -> None:

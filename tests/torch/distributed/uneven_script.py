@@ -33,8 +33,8 @@ def exchange() -> dict[str, object]:
     torch_npu.distributed.reduce_scatter_tensor_uneven(summed, torch.cat(given), list(ROWS))
     even = [torch.zeros(4, device="npu") for _ in ROWS]
     dist.all_gather(even, torch.full((4,), float(rank), device="npu"))
-    taken = torch.zeros(sum(ROWS), device="npu")
-    dist.all_to_all_single(torch.zeros(3 * ROWS[rank], device="npu"), taken, [ROWS[rank]] * 3, list(ROWS))
+    sent, received = torch.zeros(sum(ROWS), device="npu"), torch.zeros(3 * ROWS[rank], device="npu")
+    dist.all_to_all_single(received, sent, [ROWS[rank]] * 3, list(ROWS))
     return {
         "gathered": [part.tolist() for part in parts],
         "largest": share.tolist(),
@@ -52,6 +52,11 @@ config = profiler._ExperimentalConfig(
     profiler_level=profiler.ProfilerLevel.Level1, mstx=True, data_simplification=False
 )
 with profiler.profile(on_trace_ready=profiler.tensorboard_trace_handler("out"), experimental_config=config):
-    told = exchange()
-assert exchange() == told  # without one again
-Path(f"told_{rank}.json").write_text(json.dumps(told), encoding="utf-8")
+    results = exchange()
+assert exchange() == results  # without one again
+host = dist.new_group(backend="gloo")
+try:
+    dist.all_gather([torch.zeros(count) for count in ROWS], torch.zeros(ROWS[rank]), group=host)
+except RuntimeError as error:
+    results["gloo"] = str(error)
+Path(f"results_{rank}.json").write_text(json.dumps(results), encoding="utf-8")

@@ -16,6 +16,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from drynpu_torch.distributed._groups import is_of_device
+
 # The keys that the dispatcher goes through after those that choose a device.
 BELOW: Final = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 
@@ -29,13 +31,14 @@ def issue(name: str, keys: torch._C.DispatchKeySet, values: Mapping[str, Any]) -
     """Run the operator *name* of ``c10d`` below the key BackendSelect; *values* are its arguments by name."""
     if name in _UNEVEN:
         parts, run = _UNEVEN[name]
-        if differ_in_size(values[parts][0]):
+        # A plain group of gloo refuses such parts, also beside an NPU.
+        if differ_in_size(values[parts][0]) and is_of_device(dist.ProcessGroup.unbox(values["process_group"])):
             return run(keys & BELOW, values)
     return _operator(name).redispatch(keys & BELOW, **values)
 
 
 def install_uneven() -> torch.library.Library:
-    """Let the operators take parts of any sizes; the library that is returned has to be kept."""
+    """Let groups of the device take parts of any sizes; the library that is returned has to be kept."""
     library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
     for name in _UNEVEN:
         library.impl(name, _kernel(name), "BackendSelect", with_keyset=True)  # type: ignore[no-untyped-call]
