@@ -1,8 +1,8 @@
 """
 The vendor's generated operators (``gen_npu_ops``, ``npu_aicore_ops``), as far as the CPU can compute them.
 
-They are composed of TensorFlow's own operators, which is what the profile shows of them. Those of which the CPU has
-nothing (registers of the device, memory of other devices) are refused by name.
+They are composed of TensorFlow's own operators, and in graphs shown as the device's. Those of which the CPU has nothing
+(registers of the device, memory of other devices) are refused by name.
 """
 
 from __future__ import annotations
@@ -12,18 +12,22 @@ from typing import Any, NoReturn
 
 import tensorflow.compat.v2 as tf
 
-from drynpu.kernels.ops import drop_mask
-from drynpu_tf.bridge.operators import FAST_GELU_FACTOR, LARSV2, dropout
+from drynpu_tf.bridge.masks import drop
+from drynpu_tf.bridge.masks import drop_out_do_mask as drop_out_do_mask
+from drynpu_tf.bridge.masks import drop_out_do_mask_v3 as drop_out_do_mask_v3
+from drynpu_tf.bridge.masks import drop_out_gen_mask as drop_out_gen_mask
+from drynpu_tf.bridge.masks import drop_out_gen_mask_v3 as drop_out_gen_mask_v3
+from drynpu_tf.bridge.operators import LARSV2
 from drynpu_tf.bridge.operators import fast_gelu as fast_gelu
+from drynpu_tf.bridge.operators import fast_gelu_grad as fast_gelu_grad
 from drynpu_tf.bridge.operators import gelu as gelu
+from drynpu_tf.bridge.operators import gelu_grad as gelu_grad
 from drynpu_tf.bridge.optimizer_steps import adam_apply_one_assign as adam_apply_one_assign
 from drynpu_tf.bridge.optimizer_steps import adam_apply_one_with_decay_assign as adam_apply_one_with_decay_assign
 from drynpu_tf.bridge.optimizer_steps import lamb_apply_optimizer_assign as lamb_apply_optimizer_assign
 from drynpu_tf.bridge.optimizer_steps import lamb_apply_weight_assign as lamb_apply_weight_assign
+from drynpu_tf.bridge.vendor_operator import vendor_operator
 
-_BYTE = 8
-_GROUP = drop_mask(1).elements * _BYTE
-"""A mask has a bit for each element, in multiples of so many."""
 lars_v2 = LARSV2
 
 
@@ -47,45 +51,38 @@ def deformable_conv2d(*arguments: Any, **keywords: Any) -> NoReturn:
     )
 
 
-def fast_gelu_grad(dy: Any, x: Any, name: str | None = None) -> tf.Tensor:
-    """Return the gradient of ``x * sigmoid(1.702 x)``, given that of the result."""
-    with tf.name_scope(name or "FastGeluGrad"):
-        x = tf.convert_to_tensor(x)
-        factor = tf.cast(FAST_GELU_FACTOR, x.dtype)
-        gate = tf.sigmoid(factor * x)
-        return dy * (gate + factor * x * gate * (1 - gate))
-
-
-def gelu_grad(dy: Any, x: Any, y: Any = None, name: str | None = None) -> tf.Tensor:
-    """Return the gradient of GELU in its tanh form, given that of the result; *y* is not needed."""
-    del y
-    with tf.name_scope(name or "GeluGrad"):
-        x = tf.convert_to_tensor(x)
-        root, cubic = (tf.cast(value, x.dtype) for value in (0.7978845608028654, 0.044715))
-        tanh = tf.tanh(root * (x + cubic * x * x * x))
-        return dy * (0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * root * (1 + 3 * cubic * x * x))
-
-
 def p_relu(x: Any, weight: Any, name: str | None = None) -> tf.Tensor:
     """Return *x* where it is positive, else *weight* times *x*."""
-    with tf.name_scope(name or "PRelu"):
-        return tf.where(x > 0, x, weight * x)
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def layer(x: Any, weight: Any) -> Any:
+        y = vendor_operator("PRelu", [x, weight], lambda x, weight: tf.where(x > 0, x, weight * x), name=name)
+        return y, lambda slope: p_relu_grad(slope, x, weight)
+
+    return layer(tf.convert_to_tensor(x), tf.convert_to_tensor(weight))
 
 
 def p_relu_grad(grads: Any, features: Any, weights: Any, name: str | None = None) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the gradients of *features* and of *weights*."""
-    with tf.name_scope(name or "PReluGrad"):
+
+    def compute(grads: Any, features: Any, weights: Any) -> tuple[tf.Tensor, tf.Tensor]:
         below = tf.where(features > 0, tf.zeros_like(features), features) * grads
-        lead = len(below.shape) - len(tf.convert_to_tensor(weights).shape)
+        lead = len(below.shape) - len(weights.shape)
         axes = [axis for axis in range(len(below.shape)) if axis < lead or weights.shape[axis - lead] == 1]
         dx = tf.where(features > 0, grads, weights * grads)
         return dx, tf.reshape(tf.reduce_sum(below, axis=axes), tf.shape(weights))
 
+    dx, dw = vendor_operator("PReluGrad", [grads, features, weights], compute, name=name)
+    return dx, dw
+
 
 def centralization(x: Any, axes: Sequence[int], name: str | None = None) -> tf.Tensor:
     """Return *x* less its mean over *axes*."""
-    with tf.name_scope(name or "Centralization"):
+
+    def compute(x: Any) -> tf.Tensor:
         return x - tf.reduce_mean(x, axis=list(axes), keepdims=True)
+
+    return vendor_operator("Centralization", [x], compute, name=name)
 
 
 def lars(
@@ -104,43 +101,9 @@ def lars(
         return [LARSV2(weight, grad, weight_decay, 1.0, hyperpara, epsilon) for weight, grad in pairs]
 
 
-def drop_out_gen_mask(shape: Any, prob: Any, seed: int = 0, seed2: int = 0, name: str | None = None) -> tf.Tensor:
-    """Return a mask of a bit for each element of *shape*, set with probability *prob*: uint8, the lowest bit first."""
-    with tf.name_scope(name or "DropOutGenMask"):
-        groups = -(-tf.reduce_prod(tf.cast(shape, tf.int32)) // _GROUP)
-        drawn = tf.compat.v1.random_uniform([groups * _GROUP // _BYTE, _BYTE], seed=seed or seed2 or None)
-        bits = tf.cast(drawn < tf.cast(prob, drawn.dtype), tf.int32)
-        return tf.cast(tf.reduce_sum(bits * (2 ** tf.range(_BYTE)), axis=1), tf.uint8)
-
-
-def drop_out_do_mask(x: Any, mask: Any, keep_prob: Any, name: str | None = None) -> tf.Tensor:
-    """Return *x* divided by *keep_prob* where the bit of *mask* is set, else 0."""
-    with tf.name_scope(name or "DropOutDoMask"):
-        bits = tf.cast(mask, tf.int32)[:, None] // (2 ** tf.range(_BYTE)) % 2
-        return _masked(tf.convert_to_tensor(x), tf.reshape(bits, [-1]), keep_prob)
-
-
-def drop_out_gen_mask_v3(shape: Any, prob: Any, seed: int = 0, seed2: int = 0, name: str | None = None) -> tf.Tensor:
-    """Return a mask of one byte for each element of *shape*, 1 with probability *prob*, else 0."""
-    with tf.name_scope(name or "DropOutGenMaskV3"):
-        drawn = tf.compat.v1.random_uniform(tf.cast(shape, tf.int32), seed=seed or seed2 or None)
-        return tf.cast(drawn < tf.cast(prob, drawn.dtype), tf.uint8)
-
-
-def drop_out_do_mask_v3(x: Any, mask: Any, keep_prob: Any, name: str | None = None) -> tf.Tensor:
-    """Return *x* divided by *keep_prob* where *mask* is 1, else 0."""
-    with tf.name_scope(name or "DropOutDoMaskV3"):
-        return _masked(tf.convert_to_tensor(x), tf.reshape(mask, [-1]), keep_prob)
-
-
 def dropout_v3(x: Any, keep_prob: Any, noise_shape: Any = None, seed: int | None = None) -> tf.Tensor:
-    """Return what :func:`drynpu_tf.bridge.operators.dropout` does."""
-    return dropout(x, keep_prob, noise_shape, seed)
-
-
-def _masked(x: Any, kept: Any, keep_prob: Any) -> tf.Tensor:
-    kept = tf.reshape(kept[: tf.size(x)], tf.shape(x))
-    return tf.ensure_shape(tf.cast(kept, x.dtype) * x / tf.cast(keep_prob, x.dtype), x.shape)
+    """Return *x* with elements set to zero and the others scaled by ``1 / keep_prob``; a mask of *noise_shape*."""
+    return drop(x, keep_prob, noise_shape, seed, suffix="V3")
 
 
 def basic_lstm_cell(

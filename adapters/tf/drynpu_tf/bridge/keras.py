@@ -9,7 +9,9 @@ import tensorflow.compat.v2 as tf
 from drynpu_tf.bridge._estimator_bases import need_estimator
 from drynpu_tf.bridge.collectives import broadcast
 from drynpu_tf.bridge.estimator import NPUEstimator
+from drynpu_tf.bridge.generated import p_relu
 from drynpu_tf.bridge.hooks import broadcast_global_variables
+from drynpu_tf.bridge.operators import dropout
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.run_config import NPURunConfig
 
@@ -59,13 +61,39 @@ class NPUBroadcastGlobalVariablesCallback(tf.keras.callbacks.Callback):
             keras_backend().get_session().run(broadcast_global_variables(self.root_rank))
 
 
+_KERAS_DROPOUT_CALL = tf.keras.layers.Dropout.call
+
+
 def dropout_call(layer: Any, inputs: Any, training: Any = None) -> Any:
-    """Compute a Keras Dropout layer by Keras's own code, which does the same as the device's."""
-    return tf.keras.layers.Dropout.call(layer, inputs, training=training)
+    """
+    Compute a Keras Dropout layer by the device's operators; by Keras's own code when eager.
+
+    *training* is a truth value or a tensor, default Keras's learning phase.
+    """
+    if tf.executing_eagerly() or not hasattr(layer, "_get_noise_shape"):
+        return _KERAS_DROPOUT_CALL(layer, inputs, training=training)
+    if training is None:
+        training = keras_backend().learning_phase()
+
+    def dropped() -> Any:
+        return dropout(inputs, 1 - layer.rate, layer._get_noise_shape(inputs), layer.seed)
+
+    if tf.is_tensor(training):
+        return tf.cond(tf.cast(training, tf.bool), dropped, lambda: tf.identity(inputs))
+    return dropped() if training else tf.identity(inputs)
+
+
+def convert_dropout() -> None:
+    """Have Keras's Dropout layers compute by :func:`dropout_call` from now on."""
+    tf.keras.layers.Dropout.call = dropout_call
 
 
 class PReLU(tf.keras.layers.PReLU):
-    """Keras's layer; the vendor's computes the same by one operator."""
+    """Keras's layer, computed by one operator of the device in graphs."""
+
+    def call(self, inputs: Any) -> Any:
+        """Return *inputs* where they are positive, else the layer's weights times *inputs*."""
+        return super().call(inputs) if tf.executing_eagerly() else p_relu(inputs, self.alpha)
 
 
 def model_to_npu_estimator(

@@ -1,7 +1,7 @@
 """
 Operators of ``npu_bridge.estimator.npu_ops``, composed of TensorFlow's own.
 
-In the profile they are the operators that TensorFlow computes them with, not the one kernel that a device has for them.
+In graphs the profile shows them as the operators of the device that they are (:mod:`.vendor_operator`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 import tensorflow.compat.v2 as tf
 
 from drynpu import say_once
+from drynpu_tf.bridge.masks import drop
+from drynpu_tf.bridge.vendor_operator import vendor_operator
 
 FAST_GELU_FACTOR = 1.702
 _QUEUE_LENGTH = 1024
@@ -44,7 +46,7 @@ def dropout(
     x: Any, keep_prob: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
 ) -> tf.Tensor:
     """
-    Return *x* with elements set to zero and the others scaled by ``1 / keep_prob``, by TensorFlow's dropout.
+    Return *x* with elements set to zero and the others scaled by ``1 / keep_prob``.
 
     Raises
     ------
@@ -64,19 +66,53 @@ def dropout(
             raise ValueError(f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep_prob:g}")
         if keep_prob == 1:
             return x
-    return tf.compat.v1.nn.dropout(x, rate=1 - keep_prob, noise_shape=noise_shape, seed=seed, name=name)
+    return drop(x, keep_prob, noise_shape, seed, name=name)
 
 
 def gelu(x: Any, name: str | None = None) -> tf.Tensor:
     """Return the Gaussian error linear unit of *x* in its tanh form, which is the device's."""
-    return tf.nn.gelu(x, approximate=True, name=name)
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def layer(x: Any) -> Any:
+        y = vendor_operator("Gelu", [x], lambda x: tf.nn.gelu(x, approximate=True), name=name)
+        return y, lambda slope: gelu_grad(slope, x, y)
+
+    return layer(tf.convert_to_tensor(x))
+
+
+def gelu_grad(dy: Any, x: Any, y: Any = None, name: str | None = None) -> tf.Tensor:
+    """Return the gradient of GELU in its tanh form, given that of the result; the numbers do not need *y*."""
+
+    def compute(dy: Any, x: Any, *_: Any) -> tf.Tensor:
+        root, cubic = (tf.cast(value, x.dtype) for value in (0.7978845608028654, 0.044715))
+        tanh = tf.tanh(root * (x + cubic * x * x * x))
+        return dy * (0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * root * (1 + 3 * cubic * x * x))
+
+    return vendor_operator("GeluGrad", [dy, x] if y is None else [dy, x, y], compute, name=name)
 
 
 def fast_gelu(x: Any, name: str | None = None) -> tf.Tensor:
     """Return ``x * sigmoid(1.702 x)``."""
-    with tf.name_scope(name or "FastGelu"):
-        x = tf.convert_to_tensor(x)
+
+    def compute(x: Any) -> tf.Tensor:
         return x * tf.sigmoid(tf.cast(FAST_GELU_FACTOR, x.dtype) * x)
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def layer(x: Any) -> Any:
+        return vendor_operator("FastGelu", [x], compute, name=name), lambda slope: fast_gelu_grad(slope, x)
+
+    return layer(tf.convert_to_tensor(x))
+
+
+def fast_gelu_grad(dy: Any, x: Any, name: str | None = None) -> tf.Tensor:
+    """Return the gradient of ``x * sigmoid(1.702 x)``, given that of the result."""
+
+    def compute(dy: Any, x: Any) -> tf.Tensor:
+        factor = tf.cast(FAST_GELU_FACTOR, x.dtype)
+        gate = tf.sigmoid(factor * x)
+        return dy * (gate + factor * x * gate * (1 - gate))
+
+    return vendor_operator("FastGeluGrad", [dy, x], compute, name=name)
 
 
 def LARSV2(  # noqa: N802 - the vendor's name
@@ -97,12 +133,23 @@ def LARSV2(  # noqa: N802 - the vendor's name
     Raises ``RuntimeError`` when eager.
     """
     _graph_only("LARSV2")
-    with tf.name_scope(name or "LARSV2"):
-        weight_norm, grad_norm = tf.norm(input_weight), tf.norm(input_grad)
-        trust = hyperpara * weight_norm / (grad_norm + weight_decay * weight_norm + epsilon)
+
+    def sums(weight: Any, grad: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.reduce_sum(weight * weight), tf.reduce_sum(grad * grad)
+
+    def update(weight: Any, grad: Any, weight_square: Any, grad_square: Any, decay: Any, rate: Any) -> tf.Tensor:
+        weight_norm, grad_norm = tf.sqrt(weight_square), tf.sqrt(grad_square)
+        trust = hyperpara * weight_norm / (grad_norm + decay * weight_norm + epsilon)
         if use_clip:
-            trust = tf.clip_by_value(trust / learning_rate, 0.0, 1.0)
-        return trust * (input_grad + weight_decay * input_weight)
+            trust = tf.clip_by_value(trust / rate, 0.0, 1.0)
+        return trust * (grad + decay * weight)
+
+    # The engine's pass LarsV2FusionPass makes two kernels of the operator.
+    with tf.name_scope(name or "LARSV2"):
+        weight, grad = tf.convert_to_tensor(input_weight), tf.convert_to_tensor(input_grad)
+        squares = vendor_operator("SquareSumAll", [weight, grad], sums)
+        factors = [tf.convert_to_tensor(each, dtype=weight.dtype) for each in (weight_decay, learning_rate)]
+        return vendor_operator("LarsV2Update", [weight, grad, *squares, *factors], update)
 
 
 def npu_clear_float_status(float_status: Any = None, name: str | None = None) -> tf.Tensor:

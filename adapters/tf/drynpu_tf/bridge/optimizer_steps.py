@@ -6,9 +6,13 @@ Their inputs have the vendor's names; *input1*, *input2* and the weight are vari
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow.compat.v2 as tf
+
+from drynpu_tf.bridge.vendor_operator import vendor_operator
 
 
 def adam_apply_one_assign(
@@ -25,8 +29,8 @@ def adam_apply_one_assign(
     name: str | None = None,
 ) -> Any:
     """Make one step of Adam without decay; see :func:`adam_apply_one_with_decay_assign`."""
-    factors, name = (mul0_x, mul1_x, mul2_x, mul3_x, 0.0, add2_y), name or "AdamApplyOneAssign"
-    return adam_apply_one_with_decay_assign(input0, input1, input2, input3, input4, *factors, name)
+    factors = (mul0_x, mul1_x, mul2_x, mul3_x, 0.0, add2_y)
+    return _adam("AdamApplyOneAssign", name, input0, input1, input2, input3, input4, *factors)
 
 
 def adam_apply_one_with_decay_assign(
@@ -50,12 +54,20 @@ def adam_apply_one_with_decay_assign(
     (*input3*), learning rate *input4*: ``v <- mul2_x v + mul3_x g^2``, ``m <- mul0_x m + mul1_x g``,
     ``w <- w - input4 (m / (sqrt(v) + add2_y) + mul4_x w)``. Raises ``TypeError`` where one is no variable.
     """
-    with tf.name_scope(name or "AdamApplyOneWithDecayAssign"):
-        second = mul2_x * input1 + mul3_x * tf.square(input0)
-        first = mul0_x * input2 + mul1_x * input0
-        change = first / (tf.sqrt(second) + add2_y) + mul4_x * input3
-        values = [(input1, second), (input2, first), (input3, input3 - input4 * change)]
-        return tf.group(*_assigned(values, "adam_apply_one_assign"))
+    factors = (mul0_x, mul1_x, mul2_x, mul3_x, mul4_x, add2_y)
+    return _adam("AdamApplyOneWithDecayAssign", name, input0, input1, input2, input3, input4, *factors)
+
+
+def _adam(kind: str, name: str | None, g: Any, v: Any, m: Any, w: Any, rate: Any, *factors: Any) -> Any:
+    """Make the step of :func:`adam_apply_one_with_decay_assign` by an operator of that kind."""
+
+    def compute(*tensors: Any) -> Sequence[Any]:
+        g, v, m, w, rate, mul0, mul1, mul2, mul3, mul4, add2 = tensors
+        second, first = mul2 * v + mul3 * tf.square(g), mul0 * m + mul1 * g
+        return second, first, w - rate * (first / (tf.sqrt(second) + add2) + mul4 * w)
+
+    assigned = _written(kind, [v, m, w], compute, [g, v, m, w, rate, *factors], name)
+    return tf.group(*(operator for _, operator in assigned))
 
 
 def lamb_apply_optimizer_assign(
@@ -79,14 +91,19 @@ def lamb_apply_optimizer_assign(
     Inputs as those of Adam; moments are corrected by ``1 - beta^steps``, and ``do_use_weight weight_decay_rate w`` is
     added.
     """
-    with tf.name_scope(name or "LambApplyOptimizerAssign"):
-        second = mul2_x * input1 + mul3_x * tf.square(input0)
-        first = mul0_x * input2 + mul1_x * input0
-        second_hat = second / (1.0 - tf.pow(mul2_x, steps))
-        first_hat = first / (1.0 - tf.pow(mul0_x, steps))
-        update = first_hat / (tf.sqrt(second_hat) + add2_y) + do_use_weight * weight_decay_rate * input3
-        with tf.control_dependencies(_assigned([(input1, second), (input2, first)], "lamb_apply_optimizer_assign")):
-            return tf.identity(update), tf.identity(second), tf.identity(first)
+
+    def compute(*tensors: Any) -> Sequence[Any]:
+        g, v, m, w, mul0, mul1, mul2, mul3, add2, step, use, decay = tensors
+        second, first = mul2 * v + mul3 * tf.square(g), mul0 * m + mul1 * g
+        hat, mean = second / (1.0 - tf.pow(mul2, step)), first / (1.0 - tf.pow(mul0, step))
+        return second, first, mean / (tf.sqrt(hat) + add2) + use * decay * w
+
+    inputs = [input0, input1, input2, input3, mul0_x, mul1_x, mul2_x, mul3_x, add2_y]
+    inputs += [steps, do_use_weight, weight_decay_rate]
+    written = _written("LambApplyOptimizerAssign", [input1, input2], compute, inputs, name)
+    with tf.control_dependencies([operator for _, operator in written if operator is not None]):
+        second, first, update = (tf.identity(value) for value, _ in written)
+    return update, second, first
 
 
 def lamb_apply_weight_assign(
@@ -98,19 +115,41 @@ def lamb_apply_weight_assign(
     The learning rate *input2* is multiplied by the trust ratio *input0* / *input1* (the norms of weight and update), 1
     where one of them is 0.
     """
-    with tf.name_scope(name or "LambApplyWeightAssign"):
-        one = tf.ones_like(input0)
-        ratio = tf.where(input0 > 0, tf.where(input1 > 0, input0 / input1, one), one)
-        value = input4 - ratio * input2 * input3
-        with tf.control_dependencies(_assigned([(input4, value)], "lamb_apply_weight_assign")):
-            return tf.identity(value)
+
+    def compute(*tensors: Any) -> Sequence[Any]:
+        weight_norm, update_norm, rate, update, weight = tensors
+        one = tf.ones_like(weight_norm)
+        ratio = tf.where(weight_norm > 0, tf.where(update_norm > 0, weight_norm / update_norm, one), one)
+        return (weight - ratio * rate * update,)
+
+    inputs = [input0, input1, input2, input3, input4]
+    ((value, operator),) = _written("LambApplyWeightAssign", [input4], compute, inputs, name)
+    with tf.control_dependencies([operator]):
+        return tf.identity(value)
 
 
-def _assigned(values: list[tuple[Any, Any]], operator: str) -> list[Any]:
-    """Return operators that write values to variables once all of them are computed."""
-    for variable, _ in values:
+def _written(
+    kind: str, variables: Sequence[Any], compute: Callable[..., Sequence[Any]], inputs: Sequence[Any], name: str | None
+) -> list[tuple[Any, Any]]:
+    """
+    Return the results of an operator, each with what writes it to its variable; further results have None.
+
+    Nothing is written before all results are computed. Raises ``TypeError`` where a variable is none.
+    """
+    for variable in variables:
         if not hasattr(variable, "assign"):
-            kind = type(variable).__name__
-            raise TypeError(f"{operator}: writes to its inputs, which have to be variables; got {kind}")
-    with tf.control_dependencies([value for _, value in values]):
-        return [variable.assign(value) for variable, value in values]
+            function = re.sub("(?<!^)(?=[A-Z])", "_", kind).lower()
+            found = type(variable).__name__
+            raise TypeError(f"{function}: writes to its inputs, which have to be variables; got {found}")
+    dtype = variables[0].dtype.base_dtype
+    writes: list[Any] = []
+
+    def compute_and_write(*tensors: Any) -> Sequence[Any]:
+        values = compute(*tensors)
+        with tf.control_dependencies(values):
+            writes.extend(variable.assign(value) for variable, value in zip(variables, values, strict=False))
+        return values
+
+    tensors = [tf.convert_to_tensor(each, dtype=None if tf.is_tensor(each) else dtype) for each in inputs]
+    values = vendor_operator(kind, tensors, compute_and_write, name=name)
+    return [(value, writes[number] if number < len(writes) else None) for number, value in enumerate(values)]

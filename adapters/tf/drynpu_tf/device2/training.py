@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, cast
 
 import tensorflow as tf
 
+from drynpu_tf.bridge.vendor_operator import vendor_operator
+
+
+_DENSITY_AT_0 = 1 / math.sqrt(2 * math.pi)
+"""The density of N(0, 1) at 0."""
+
 
 def gelu(x: Any) -> Any:
     """Return ``x * P(X <= x)`` with X of N(0, 1); the type is that of *x*."""
-    return tf.nn.gelu(x)
+
+    def slope_of(slope: Any, x: Any, _: Any) -> Any:
+        below = 0.5 * (1.0 + tf.math.erf(x * tf.cast(math.sqrt(0.5), x.dtype)))
+        return slope * (below + x * tf.cast(_DENSITY_AT_0, x.dtype) * tf.exp(-0.5 * x * x))
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def layer(x: Any) -> Any:
+        y = vendor_operator("Gelu", [x], tf.nn.gelu)
+        return y, lambda slope: vendor_operator("GeluGrad", [slope, x, y], slope_of)
+
+    return layer(tf.convert_to_tensor(x))
 
 
 class NpuLossScaleOptimizer:

@@ -16,15 +16,19 @@ from drynpu.kernels import Rule, bind, framed, join_rules, ops
 from drynpu_tf.rules._call import TfCall, unary_chain
 from drynpu_tf.rules._constants import without_constants
 from drynpu_tf.rules._graph import GraphNode, compile_graph
+from drynpu_tf.rules._parts import PART, RESULTS, Part, result_text
 from drynpu_tf.rules._placement import is_call, pattern_rule, placement_rules
 from drynpu_tf.rules._precision import Precision, read_precision
 from drynpu_tf.rules._signature import VENDOR_TYPE, attributes_of, dtype_name, tensor_desc
 
 __all__ = [
     "FALLBACKS",
+    "PART",
+    "RESULTS",
     "RULES",
     "VENDOR_TYPE",
     "GraphNode",
+    "Part",
     "Precision",
     "attributes_of",
     "build_rules",
@@ -32,6 +36,7 @@ __all__ = [
     "dtype_name",
     "is_call",
     "read_precision",
+    "result_text",
     "tensor_desc",
     "without_constants",
 ]

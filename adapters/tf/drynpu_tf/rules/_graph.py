@@ -19,6 +19,7 @@ from drynpu_tf.rules._formats import lay_out
 from drynpu_tf.rules._fusion import fuse_graph
 from drynpu_tf.rules._gelu import fuse_gelus
 from drynpu_tf.rules._layer_norm import fuse_layer_norms
+from drynpu_tf.rules._parts import PART, join_parts
 from drynpu_tf.rules._placement import folded
 from drynpu_tf.rules._points import find_consumers, find_points
 from drynpu_tf.rules._precision import Precision, reduce_precision
@@ -99,11 +100,18 @@ def compile_graph(
     # What copies to and from the device or stays on the host is none of the engine's business.
     inside = [w for w in originals if w.signature.placement is Placement.DEVICE and w.name not in known]
     outside = [w for w in originals if w.signature.placement is not Placement.DEVICE]
-    norms = fuse_layer_norms([*inside, *outside], known, split=split)
+    whole = join_parts([*inside, *outside], known)
+    # The parts of an operator of the vendor's are no operators of the device's graph: fusion_op does not list them.
+    shown = [node.name for node in nodes]
+    for op in whole:
+        if op.call.text(PART):
+            for number in op.members:
+                shown[number] = op.call.node
+    norms = fuse_layer_norms(whole, known, split=split)
     joined = fuse_graph(fuse_gelus(norms, known), split=split)
-    made_of_several = [op for op in joined if len(op.members) > 1]
     constants = frozenset(n.name for n in nodes if n.signature.name == "Const")
-    records = tuple(_record(op, nodes, constants) for op in made_of_several)
+    fused = {op.name: tuple(dict.fromkeys(shown[number] for number in op.members)) for op in joined}
+    records = tuple(_record(op, fused[op.name], constants) for op in joined if len(fused[op.name]) > 1)
     points = find_points(joined, known, {node.name: number for number, node in enumerate(nodes)})
     consumers = find_consumers(joined, known)
     if precision is not None:
@@ -130,8 +138,8 @@ def _silent(signature: Signature) -> Signature:
     return Signature(_SILENT, signature.inputs, signature.attributes)
 
 
-def _record(op: GraphOperator, nodes: Sequence[GraphNode], constants: frozenset[str]) -> FusionOp:
-    """Return the row of ``fusion_op`` for an operator; constants among its inputs count as its weights."""
+def _record(op: GraphOperator, fused: tuple[str, ...], constants: frozenset[str]) -> FusionOp:
+    """Return the row of ``fusion_op`` for an operator that is *fused*; constants it takes count as its weights."""
     inputs = weights = 0
     for (producer, _), tensor in zip(op.inputs, op.signature.inputs, strict=False):
         size = _size(tensor)
@@ -141,7 +149,7 @@ def _record(op: GraphOperator, nodes: Sequence[GraphNode], constants: frozenset[
     suffix = "_Update" if op.op_type.startswith("FusedBatchNorm") else ""
     return FusionOp(
         name=op.call.kernel_name(op.call.signature.name, suffix=suffix),
-        original_ops=tuple(nodes[number].name for number in op.members),
+        original_ops=fused,
         input_bytes=inputs,
         output_bytes=sum(_size(t) for t in op.call.outputs),
         weight_bytes=weights,

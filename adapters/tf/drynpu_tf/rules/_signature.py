@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from drynpu.kernels import TensorDesc, ops
+from drynpu_tf.rules._parts import PART, RESULTS
 
 _TEXT: Final = """
 float32 float64 int32 uint8 int16 int8 string complex64 int64 bool qint8 quint8 qint32 bfloat16 qint16 quint16 uint16
@@ -21,6 +22,7 @@ _SYNONYMS: Final = MappingProxyType(
 )
 VENDOR_TYPE: Final = "_drynpu_operator"
 """Attribute of a node that computes one operator of the vendor's: the type that the device's graph has there."""
+_OWN_MARKS: Final = frozenset({VENDOR_TYPE, PART, RESULTS})
 _REFERENCES: Final = 100
 """What a reference to a type adds to its number."""
 
@@ -63,11 +65,11 @@ def attributes_of(node: Any) -> dict[str, object]:
     Return the attributes of a ``NodeDef`` as plain values; types under their Python names, functions by name.
 
     Shapes and tensors are left out: no rule reads them and they make signatures large. So are attributes whose names
-    begin with an underscore, which are notes of TensorFlow's own passes, but for `VENDOR_TYPE`.
+    begin with an underscore, which are notes of TensorFlow's own passes, but for drynpu's own.
     """
     found: dict[str, object] = {}
     for name, value in node.attr.items():
-        plain = None if name.startswith("_") and name != VENDOR_TYPE else _plain(value)
+        plain = None if name.startswith("_") and name not in _OWN_MARKS else _plain(value)
         if plain is not None:
             found[name] = plain
     return found

@@ -163,6 +163,9 @@ mindspore | unfolded_cross_entropy (logits labels) | SparseSoftmaxCrossEntropyWi
 """
 
 DROPOUT = """
+tf | draw_mask () | DropOutGenMask DropOutGenMaskV3
+tf | apply_mask (x mask) | DropOutDoMask DropOutDoMaskV3
+
 mindspore | dropout (x) | Dropout=DropOutDoMaskV3
 mindspore | dropout_gradient (dy mask) | DropoutGrad=DropOutDoMaskV3
 """

@@ -1,5 +1,5 @@
 """
-What MindSpore calls vector kernels that few scripts reach; rows are read as those of ``_names.py``.
+What MindSpore and npu_bridge call vector kernels that few scripts reach; rows are read as those of ``_names.py``.
 
 Each is one kernel of the operator library that reads and writes its tensors once. Where the framework's name is not the
 library's, the type is the one that the library's graph operators bear.
@@ -8,6 +8,10 @@ library's, the type is the one that the library's graph operators bear.
 from __future__ import annotations
 
 RARE = """
+tf | vector (x) | GeluGrad*24 PReluGrad*4 Centralization*2 SquareSumAll*2 LarsV2Update*6
+tf | vector (x) | AdamApplyOneAssign*12 AdamApplyOneWithDecayAssign*14 LambApplyOptimizerAssign*16
+    LambApplyWeightAssign*4
+
 mindspore | vector (x) | ACosGrad=AcosGrad*4 AcoshGrad*4 AsinGrad*4 AsinhGrad*4 AtanGrad*4 HShrinkGrad=HardShrinkGrad*3
     SoftShrinkGrad*3 InvGrad*3 MaximumGrad*3 MinimumGrad*3 ReLUV3=Relu*1 ScaleGrad=Mul*1 LRNGrad*14
     L2Normalize*4 L2NormalizeGrad*8 ClipByNorm*4 SoftmaxGradFusion=SoftmaxGrad*6 InstanceNormV2=INTrainingUpdateV2*8

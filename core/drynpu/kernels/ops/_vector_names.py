@@ -26,6 +26,9 @@ tf | elementwise (dy x) | ReluGrad Relu6Grad EluGrad SeluGrad LeakyReluGrad Sigm
 tf | elementwise (x low high) | ClipByValue
 tf | elementwise (condition x y) | Select SelectV2
 tf | accumulation (x) | AddN AccumulateNV2
+tf | elementwise (x) | FastGelu
+tf | elementwise (x weight) | PRelu
+tf | elementwise (dy x) | FastGeluGrad
 tf | cast (x dtype=DstT) | Cast
 
 mindspore | elementwise (x) | Abs Neg Sign Square Sqrt Rsqrt Reciprocal Exp Expm1 Log Log1p Sin Cos Tan Sinh Cosh Asin

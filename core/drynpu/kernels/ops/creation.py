@@ -76,3 +76,25 @@ def dropout_gradient(call: OperatorCall) -> KernelPlan | None:
         return None
     inputs = [dy, drop_mask(dy.elements)]
     return call.plan(call.kernel(call.binding.kernel, inputs, [dy], cost=_DROPOUT_OPS, over=dy.elements))
+
+
+def draw_mask(call: OperatorCall) -> KernelPlan | None:
+    """Draw a mask that another operator applies: bits, or the numbers that the framework has of it."""
+    out = call.output()
+    if out is None:
+        return None
+    mask = _packed(out)
+    return call.plan(call.kernel(call.binding.kernel, [], [mask], task=TaskType.DSA, cost=0, over=out.elements))
+
+
+def apply_mask(call: OperatorCall) -> KernelPlan | None:
+    """``x mask``: scale what a mask keeps."""
+    x, mask = call.tensor("x"), call.tensor("mask")
+    if x is None or mask is None:
+        return None
+    return call.plan(call.kernel(call.binding.kernel, [x, _packed(mask)], [x], cost=_DROPOUT_OPS, over=x.elements))
+
+
+def _packed(mask: TensorDesc) -> TensorDesc:
+    """Return a mask as the device has it, where the framework has a BOOL for each element."""
+    return drop_mask(mask.elements) if mask.dtype == "BOOL" else mask
