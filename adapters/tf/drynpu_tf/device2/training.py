@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from drynpu_tf.bridge.vendor_operator import vendor_operator
 
-
 _DENSITY_AT_0 = 1 / math.sqrt(2 * math.pi)
 """The density of N(0, 1) at 0."""
 
