@@ -13,12 +13,6 @@ from npu_bridge.npu_init import *
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.framework import ops
 
-def error_of(line):
-    try:
-        exec(line)
-    except Exception as error:
-        return [type(error).__name__, str(error)]
-
 features = tf.placeholder(tf.float32, [None, 8])
 with tf.variable_scope("dense"):
     logits = tf.matmul(features, tf.get_variable("kernel", [8, 4]))
@@ -34,8 +28,6 @@ with tf.Session(config=config) as sess:
 layer = tf.keras.layers.Dense(2)
 v1 = tf.Session is tf.compat.v1.Session
 print("kinds=" + json.dumps([tf.executing_eagerly(), v1, isinstance(config, config_pb2.ConfigProto)]))
-lines = "tf.contrib.slim", "from tensorflow.contrib import slim", "import tensorflow.contrib.rnn"
-print("contrib=" + json.dumps([error_of(line) for line in lines]))
 """
 RUN = (sys.executable, "-W", "ignore", "-m", "drynpu", "run")
 
@@ -47,10 +39,6 @@ def test_a_script_for_tensorflow_1_runs_as_it_is(scripts: Any) -> None:
     assert "script.py gets" in line
     assert line.endswith("(uses tf.ConfigProto, tf.Session, tf.get_variable, ...); --no-tf1 turns that off.")
     assert run.printed("kinds") == [False, True, True]
-    attribute, package, module = run.printed("contrib")
-    assert (attribute[0], package[0], module[0]) == ("AttributeError", "ModuleNotFoundError", "ModuleNotFoundError")
-    assert attribute[1] == package[1] == module[1]
-    assert "tf.contrib.slim: the package tf_slim" in attribute[1]
 
 
 def test_the_face_can_be_forced_and_refused(scripts: Any) -> None:

@@ -1,98 +1,106 @@
 """
-What took the place of ``tf.contrib``, which TensorFlow 2 does not have.
+``tf.contrib`` of TensorFlow 1.15, for scripts that get the v1 face.
 
-``npu_bridge`` never brought it: with TensorFlow 1.15 it was TensorFlow's own. So nothing stands in for it here; whoever
-looks for it is told what to write in its place.
+Its modules are made when a script looks for them. They hold nothing themselves: a name is taken from the modules that
+the table of ``drynpu_tf.contrib`` lists for its place. For what none of them has, an error says what to take instead.
 """
 
 from __future__ import annotations
 
-import linecache
-import re
-import sys
-from collections.abc import Iterator, Mapping
-from types import FrameType, MappingProxyType
+import importlib
+from collections.abc import Iterator, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
 
-_PARTS: Mapping[str, str] = MappingProxyType(
-    {
-        "data": "tf.data",
-        "distribute": "tf.distribute",
-        "estimator": "tf.estimator",
-        "framework": "tf.train, tf.errors and the package tf_slim",
-        "layers": "tf.layers and the package tf_slim",
-        "losses": "tf.losses",
-        "lookup": "tf.lookup",
-        "metrics": "tf.metrics",
-        "opt": "tf.train, and tensorflow_addons for LAMB and AdamW",
-        "rnn": "tf.nn.rnn_cell",
-        "seq2seq": "the package tensorflow_addons",
-        "slim": "the package tf_slim",
-        "training": "tf.train and tf.estimator",
-    }
-)
-"""Where the names went that porting guides and model scripts take from tf.contrib."""
-
-NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "data.AUTOTUNE": "tf.data.experimental.AUTOTUNE",
-        "data.map_and_batch": "tf.data.experimental.map_and_batch",
-        "data.parallel_interleave": "tf.data.experimental.parallel_interleave",
-        "data.shuffle_and_repeat": "tf.data.experimental.shuffle_and_repeat",
-        "framework.get_or_create_global_step": "tf.train.get_or_create_global_step",
-        "framework.get_variables": "tf.global_variables",
-        "framework.list_variables": "tf.train.list_variables",
-        "framework.load_variable": "tf.train.load_variable",
-        "framework.nest": "tf.nest",
-        "layers.batch_norm": "tf.layers.batch_normalization",
-        "layers.conv2d": "tf.layers.conv2d(..., activation=tf.nn.relu)",
-        "layers.flatten": "tf.layers.flatten",
-        "layers.fully_connected": "tf.layers.dense(..., activation=tf.nn.relu)",
-        "layers.l1_regularizer": "tf.keras.regularizers.l1(scale)",
-        "layers.l2_regularizer": "tf.keras.regularizers.l2(scale / 2)",
-        "layers.layer_norm": "tf.keras.layers.LayerNormalization",
-        "layers.max_pool2d": "tf.layers.max_pooling2d",
-        "layers.variance_scaling_initializer": "tf.variance_scaling_initializer(2.0)",
-        "layers.xavier_initializer": "tf.glorot_uniform_initializer()",
-        "layers.xavier_initializer_conv2d": "tf.glorot_uniform_initializer()",
-        "metrics.streaming_accuracy": "tf.metrics.accuracy",
-        "metrics.streaming_mean": "tf.metrics.mean",
-        "rnn.static_rnn": "tf.nn.static_rnn",
-        "tpu.TPUEstimator": "tf.estimator.tpu.TPUEstimator",
-        "tpu.TPUEstimatorSpec": "tf.estimator.tpu.TPUEstimatorSpec",
-        **{
-            f"rnn.{name}": f"tf.nn.rnn_cell.{name}"
-            for name in ("BasicLSTMCell", "BasicRNNCell", "DropoutWrapper", "GRUCell", "LSTMCell", "LSTMStateTuple")
-        },
-        **{f"rnn.{name}": f"tf.nn.rnn_cell.{name}" for name in ("MultiRNNCell", "ResidualWrapper", "RNNCell")},
-    }
-)
-"""What to write in place of single names; they have the defaults of `contrib` where arguments are shown."""
-
-_USE = re.compile(r"contrib\.([\w.]+)(?:\s+import\s+([\w, ]+))?")
+from drynpu_tf.contrib import PACKAGE, PLACES, SLIM
+from drynpu_tf.face._absence import absence, without_slim
+from drynpu_tf.quiet import without_deprecations
 
 
-def absence() -> str:
-    """Return the message for whoever looks for ``tf.contrib``; the line that does so says which names it wants."""
-    named = dict.fromkeys(name for name in _wanted(_calling_line()) if name in NAMES)
-    exact = "".join(f" In place of tf.contrib.{name} write {NAMES[name]}." for name in named)
-    where = "; ".join(f"tf.contrib.{name}: {place}" for name, place in _PARTS.items())
-    return f"TensorFlow 2 has no tf.contrib.{exact} Where its parts went: {where}."
+class ContribFinder(MetaPathFinder, Loader):
+    """Finds ``tensorflow.contrib`` and the modules below it."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """
+        Answer for the modules of the table.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            The table has no such module. It does not bear the module's name, so that Python shows it to a script that
+            imports a name from a package.
+        """
+        del path, target
+        if f"{fullname}.".startswith(f"{PACKAGE}."):
+            place = _place(fullname)
+            if place in PLACES:
+                return ModuleSpec(fullname, self, is_package=True)
+            raise ModuleNotFoundError(_why_absent(place), name=PACKAGE)
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Make the module that looks for its names elsewhere."""
+        return _Contrib(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leave the module as it is."""
 
 
-def _wanted(line: str) -> Iterator[str]:
-    """Yield the names below ``contrib`` that a line of a script uses or imports."""
-    for path, imported in _USE.findall(line):
-        yield ".".join(path.split(".")[:2])
-        for name in imported.split(","):
-            yield f"{path}.{name.split(' as ')[0].strip()}"
+class _Contrib(ModuleType):
+    """A module of ``tf.contrib``: its names are those of the modules that the table lists for it."""
+
+    def __getattr__(self, name: str) -> Any:
+        place = _place(self.__name__)
+        if name == "__all__":
+            return sorted(set(_public_names(place)))
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        path = f"{place}.{name}".lstrip(".")
+        if path in PLACES:
+            return importlib.import_module(f"{PACKAGE}.{path}")
+        for source in PLACES[place]:
+            with without_deprecations():
+                value = getattr(_module(source), name, None)
+            if value is not None:
+                setattr(self, name, value)
+                return value
+        raise AttributeError(_why_absent(path))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__, *_public_names(_place(self.__name__))})
 
 
-def _calling_line() -> str:
-    """Return the line of the script that looks for the name: the nearest outside of this package and of imports."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None:
-        name = str(frame.f_globals.get("__name__", ""))
-        if not name.startswith(("drynpu_tf.face", "importlib", "_frozen_importlib", "tensorflow")):
-            return linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-        frame = frame.f_back
-    return ""
+def _place(module: str) -> str:
+    """Return the path of a module below ``tensorflow.contrib``."""
+    return module.removeprefix(PACKAGE).lstrip(".")
+
+
+def _public_names(place: str) -> Iterator[str]:
+    start = f"{place}." if place else ""
+    yield from (path.removeprefix(start).partition(".")[0] for path in PLACES if path and path.startswith(start))
+    for source in PLACES[place]:
+        module = _module(source)
+        yield from getattr(module, "__all__", None) or (name for name in dir(module) if not name.startswith("_"))
+
+
+def _module(source: str) -> ModuleType | None:
+    """Return a module of the table, ``None`` if it belongs to tf_slim and that is not installed."""
+    try:
+        return importlib.import_module(source)
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] != SLIM:
+            raise
+        return None
+
+
+def _why_absent(path: str) -> str:
+    """Return the message for a path below ``tf.contrib`` that nothing holds."""
+    place = path
+    while place and place not in PLACES:
+        place = place.rpartition(".")[0]
+    needs_slim = any(source.startswith(SLIM) for source in PLACES[place])
+    return without_slim(path) if needs_slim and _module(SLIM) is None else absence(path)

@@ -86,9 +86,23 @@ def restore_names() -> None:
             value = _value(name, source)
             if module is not None and value is not None and not hasattr(module, name):
                 setattr(module, name, value)
+    _restore_batch_norm()
     if not any(isinstance(finder, _FormerModules) for finder in sys.meta_path):
         # Last, so that it answers only for what nobody else has.
         sys.meta_path.append(_FormerModules())
+
+
+def _restore_batch_norm() -> None:
+    """Give TensorFlow 2.15 its layer of batch normalization, which it looks for in a package that it does not bring."""
+    normalization = _module("tensorflow.python.layers.normalization")
+    keras = _module("keras.src.legacy_tf_layers.normalization")
+    if normalization is not None and keras is not None and _module("tf_keras") is None:
+        vars(normalization).update(
+            BatchNorm=keras.BatchNormalization,
+            BatchNormalization=keras.BatchNormalization,
+            batch_norm=keras.batch_normalization,
+            batch_normalization=keras.batch_normalization,
+        )
 
 
 def _value(name: str, source: str) -> object:

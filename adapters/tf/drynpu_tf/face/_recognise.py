@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from drynpu_tf.contrib import PACKAGE as CONTRIB
+
 _FACADE = "npu_bridge"
-CONTRIB = "tensorflow.contrib"
 _STAR = "npu_bridge.npu_init"
 """``from npu_bridge.npu_init import *`` brings ``tf``."""
 

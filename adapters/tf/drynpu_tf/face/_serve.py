@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Mapping, Sequence
-from importlib.abc import MetaPathFinder
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from drynpu import say
-from drynpu_tf.face._contrib import absence
+from drynpu_tf.contrib import PACKAGE as CONTRIB
+from drynpu_tf.face._contrib import ContribFinder
 from drynpu_tf.face._moved import restore_names
-from drynpu_tf.face._recognise import CONTRIB, only_in_v1
+from drynpu_tf.face._recognise import only_in_v1
 
 TF1_VARIABLE = "DRYNPU_TF1"
 """Set by ``drynpu run --tf1`` (1) and ``--no-tf1`` (0); not set, the text of the script decides."""
@@ -52,7 +53,7 @@ def serve_v1() -> None:
         v1.disable_v2_behavior()
     restore_names()
     sys.modules["tensorflow"] = _Face(whole, v1)
-    sys.meta_path.insert(0, _NoContrib())
+    sys.meta_path.insert(0, ContribFinder())
 
 
 def tensorflow_1() -> ModuleType:
@@ -80,7 +81,7 @@ class _Face(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "contrib":
-            raise AttributeError(absence())
+            return importlib.import_module(CONTRIB)
         try:
             return getattr(self.__dict__["_v1"], name)
         except AttributeError:
@@ -88,16 +89,6 @@ class _Face(ModuleType):
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(self.__dict__["_v1"]), *dir(self.__dict__["_whole"])})
-
-
-class _NoContrib(MetaPathFinder):
-    """Refuses the import of ``tensorflow.contrib`` and names what took the place of its parts."""
-
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
-        """Raise for ``tensorflow.contrib``; leave everything else to others."""
-        del path, target
-        if fullname == CONTRIB:
-            raise ModuleNotFoundError(absence(), name=fullname)
 
 
 def _text(script: Path) -> str:
