@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
     from types import FrameType, ModuleType
 
-NAMES = ("acl", "hccl", "npu_bridge", "npu_device", "torch_npu")
+NAMES = ("acl", "aclruntime", "hccl", "npu_bridge", "npu_device", "torch_npu")
 """The facades of drynpu's adapters."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-__all__ = ["any_image", "conv_net", "failing", "masked", "mlp", "save"]
+__all__ = ["any_image", "conv_net", "failing", "masked", "mlp", "save", "step"]
 
 _OPSET, _IR = 17, 8
 
@@ -81,6 +81,16 @@ def masked() -> onnx.ModelProto:
     ]
     inputs = [_value("x", ["n", "s", 8]), _value("mask", ["n", "s", 1])]
     return _model(nodes, inputs, [_value("y", ["n", "s", 5])], [_weight("w", 8, 5)])
+
+
+def step() -> onnx.ModelProto:
+    """Return ``x [2, 4], state [2, 4] -> MatMul -> Add -> y [2, 4]``, whose result may be the next state."""
+    nodes = [
+        helper.make_node("MatMul", ["state", "w"], ["moved"], "move"),
+        helper.make_node("Add", ["moved", "x"], ["y"], "add"),
+    ]
+    inputs = [_value("x", [2, 4]), _value("state", [2, 4])]
+    return _model(nodes, inputs, [_value("y", [2, 4])], [_weight("w", 4, 4)])
 
 
 def failing() -> onnx.ModelProto:

@@ -13,8 +13,11 @@ from drynpu.plugins import Facade, KernelRule, facade_folder, hookimpl
 
 @hookimpl
 def drynpu_facades() -> tuple[Facade, ...]:
-    """Return the vendor's module ``acl``."""
-    return (Facade(module="acl", framework="onnx", extra="onnx", folder=facade_folder(__file__)),)
+    """Return the vendor's modules: ``acl``, and ``aclruntime`` that stands on it."""
+    folder = facade_folder(__file__)
+    return tuple(
+        Facade(module=module, framework="onnx", extra="onnx", folder=folder) for module in ("acl", "aclruntime")
+    )
 
 
 @hookimpl

@@ -35,6 +35,8 @@ def read_acl_json(path: str, chip: Chip, *, strict: bool) -> tuple[int, Profiler
     if text is None:
         say(f"acl.init: {path} is no JSON object of at most {_MOST_DEPTH} levels")
         return ReturnCode.PARSE_FILE, None
+    if json.loads(text).get("dump"):
+        say(f"acl.init: {path}: dump is not simulated: no tensors of operators are written")
     home = str(Path(sys.argv[0] or ".").resolve().parent if sys.argv else Path.cwd())
     home = home if os.access(home, os.W_OK | os.X_OK) else str(Path.cwd())
     try:

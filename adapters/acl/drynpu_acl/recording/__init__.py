@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drynpu_acl.recording._assembly import assemble
 from drynpu_acl.recording._captured import ApiCall, CapturedCalls, CopyCall, DeviceStream, MarkRows, ModelExecution
 from drynpu_acl.recording._devices_recording import FRAMEWORK, DevicesRecording
 from drynpu_acl.recording._timeline import graph_plans, launched_executions, launches
@@ -15,6 +16,7 @@ __all__ = [
     "DevicesRecording",
     "MarkRows",
     "ModelExecution",
+    "assemble",
     "graph_plans",
     "launched_executions",
     "launches",

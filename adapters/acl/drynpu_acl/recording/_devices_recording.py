@@ -10,19 +10,11 @@ from pathlib import Path
 from attrs import define, evolve, field
 
 from drynpu import say
-from drynpu.kernels import concatenate, merge_equal
 from drynpu.recorder import SAVE_INTERVAL_NS, Outcome, Planner, Recorder
-from drynpu.simulate import AclCalls, HostSamples, Mark, Recording
+from drynpu.simulate import HostSamples, Recording
+from drynpu_acl.recording._assembly import assemble
 from drynpu_acl.recording._captured import CapturedCalls
-from drynpu_acl.recording._timeline import (
-    copies_and_steps,
-    graph_plans,
-    graph_runs,
-    launched_executions,
-    stream_number,
-    stream_switches,
-    waits,
-)
+from drynpu_acl.recording._timeline import graph_plans
 
 FRAMEWORK = "acl"
 
@@ -107,33 +99,4 @@ class DevicesRecording:
         self, captured: CapturedCalls, device_id: int, plan: Planner, end_ns: int, samples: HostSamples | None
     ) -> Recording:
         """Return what one device did."""
-        begin_ns = self.recorder.begin_ns
-        executions = [execution for execution in captured.executions if execution.start_ns >= begin_ns]
-        launched = launched_executions(executions, plan)
-        operators = merge_equal(concatenate([*(table for _, table in launched), copies_and_steps(captured)]))
-        calls = [call for call in captured.calls if call.start_ns >= begin_ns]
-        return Recording(
-            operators=operators,
-            begin_ns=begin_ns,
-            end_ns=max(end_ns, int(operators.end_ns.max(initial=0))),
-            host_calls=waits([call for call in calls if call.device_id == device_id]),
-            streams=stream_switches(captured, executions),
-            graphs=graph_runs(launched, begin_ns=begin_ns),
-            marks=_tx_marks(captured),
-            host_samples=samples,
-            calls=AclCalls.from_rows([(call.name, call.start_ns, call.end_ns, call.thread) for call in calls]),
-        )
-
-
-def _tx_marks(captured: CapturedCalls) -> tuple[Mark, ...]:
-    return tuple(
-        Mark(
-            kind=kind,
-            message=message,
-            start_ns=start_ns,
-            end_ns=end_ns,
-            thread=thread,
-            stream=None if stream is None else stream_number(stream[1]),
-        )
-        for kind, message, start_ns, end_ns, thread, stream in captured.marks
-    )
+        return assemble(captured, device_id, plan, begin_ns=self.recorder.begin_ns, end_ns=end_ns, samples=samples)

@@ -8,11 +8,17 @@ listener takes over what ran.
 
 from __future__ import annotations
 
+from drynpu_acl.runtime._aipp import AIPP_INPUT
+from drynpu_acl.runtime._aipp import FORMATS as AIPP_FORMATS
+from drynpu_acl.runtime._conversion import GEAR_INPUT
 from drynpu_acl.runtime._memory import Memory
 from drynpu_acl.runtime._onnx import parse_model
 from drynpu_acl.runtime._process import PROCESS, Process
 
 __all__ = [
+    "AIPP_FORMATS",
+    "AIPP_INPUT",
+    "GEAR_INPUT",
     "PROCESS",
     "Memory",
     "Process",

@@ -13,7 +13,7 @@ from drynpu import say_once
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.runtime._data import DataSets
 from drynpu_acl.runtime._devices import Devices
-from drynpu_acl.runtime._execution import Refused, Runner
+from drynpu_acl.runtime._execution import Executed, Refused, Runner
 from drynpu_acl.runtime._listener import Listener
 from drynpu_acl.runtime._memory import Memory
 from drynpu_acl.runtime._onnx import ModelFile, UnreadableModel, open_model, parse_model
@@ -56,6 +56,12 @@ class Models:
         self._loaded: dict[int, Runner] = {}
         self._load_ns: dict[int, tuple[int, int]] = {}
         self._lock = threading.Lock()
+        self._threads = threading.local()
+
+    @property
+    def last_run(self) -> Executed | None:
+        """The last run of this thread that did not fail."""
+        return getattr(self._threads, "last_run", None)
 
     def get(self, model_id: int) -> ModelFile | None:
         """Return a loaded model."""
@@ -188,6 +194,7 @@ class Models:
         except Refused as refused:
             self._complain(str(refused), aloud=refused.code == ReturnCode.MODEL_EXECUTE)
             return refused.code
+        self._threads.last_run = done
         listener = self._listener()
         if listener is not None:
             listener.executed(model_id, stream, done.operators, done.start_ns, done.end_ns)
