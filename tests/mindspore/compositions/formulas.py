@@ -1,4 +1,4 @@
-"""What the formulas of docs/mindspore-calls.yaml and mindspore-ops-calls.yaml may use: NumPy, SciPy and functions."""
+"""What the formulas of the lists of calls in docs may use: NumPy, SciPy and functions."""
 
 from __future__ import annotations
 
@@ -269,7 +269,8 @@ def stepped(w: Any, gradient: Any, rate: float, decay: float, eps: float = 1e-8)
 
 _HERE = Path(__file__).parent
 _INPUTS = runpy.run_path(str(_HERE / "inputs.py"))
-_MORE = [runpy.run_path(str(_HERE / name)) for name in ("cell_formulas.py", "optimizer_formulas.py")]
+_FILES = ("cell_formulas.py", "image_formulas.py", "optimizer_formulas.py", "sequence_formulas.py")
+_MORE = [runpy.run_path(str(_HERE / name)) for name in _FILES]
 
 NAMES: dict[str, Any] = {
     **{name: getattr(np, name) for name in np.__all__},

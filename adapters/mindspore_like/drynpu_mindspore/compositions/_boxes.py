@@ -1,4 +1,4 @@
-"""Areas that rotated rectangles have in common."""
+"""Areas that rectangles have in common, and the rectangles that are kept because they share little."""
 
 from __future__ import annotations
 
@@ -78,5 +78,37 @@ def _rotated_iou(
     )
 
 
-BOXES: Final[Mapping[str, Any]] = MappingProxyType({"RotatedIou": _rotated_iou})
+def _shares(box: Any, others: Any) -> Any:
+    """Return intersection over union of a box x, y, x, y with others ``[n, 4]``."""
+    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
+    common = np.maximum(high - low, 0).prod(1)
+    whole = (box[2:] - box[:2]).prod() + (others[:, 2:] - others[:, :2]).prod(1) - common
+    return np.divide(common, whole, out=np.zeros_like(common), where=whole > 0)
+
+
+def _keep(boxes: Any, order: Any, threshold: Any) -> list[int]:
+    """Return the numbers of the boxes, in an order, that share no more than a threshold with one kept before."""
+    kept: list[int] = []
+    for place in order:
+        if not kept or _shares(boxes[place], boxes[kept]).max() <= threshold:
+            kept.append(int(place))
+    return kept
+
+
+def _suppress(boxes: Any, scores: Any, count: Any, threshold: Any, least: Any) -> Any:
+    """Return the numbers of boxes that are kept, the highest score first; corners may stand in any order."""
+    corners = np.concatenate([np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1)
+    order = [place for place in np.argsort(-scores, kind="stable") if scores[place] > least]
+    return np.array(_keep(corners, order, threshold)[: max(int(count), 0)], np.int32)
+
+
+def _suppress_in_place(rows: Any, *, iou_threshold: float = 0.5) -> tuple[Any, Any, Any]:
+    """Return the boxes, their numbers and which are kept; Ascend does not look at the scores behind the corners."""
+    numbers = np.arange(len(rows))
+    return rows, numbers, np.isin(numbers, _keep(rows[:, :4], numbers, iou_threshold))
+
+
+BOXES: Final[Mapping[str, Any]] = MappingProxyType(
+    {"RotatedIou": _rotated_iou, "NonMaxSuppressionV3": _suppress, "NMSWithMask": _suppress_in_place}
+)
 """By primitive, as MindSpore's documentation of the primitive or of its function defines it."""

@@ -207,6 +207,18 @@ def _fill_diagonal(x: Any, value: Any, wraps: Any = False) -> Any:
 
 _REFLECTED, _REPLICATED = _pad_gradient("reflect"), _pad_gradient("edge")
 
+
+def _search(rows: Any, values: Any, order: Any = None, dtype: Any = None, right: Any = False) -> Any:
+    """Return where values belong in sorted rows, of which there is one for all or one for each row of values."""
+    del dtype
+    rows = rows if order is None else np.take_along_axis(rows, order, -1)
+    side: Any = "right" if right else "left"
+    if rows.ndim == 1:
+        return np.searchsorted(rows, values, side)
+    pairs = zip(rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
+    return np.array([np.searchsorted(row, each, side) for row, each in pairs]).reshape(values.shape)
+
+
 INDEXING: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "Embedding": _embedding,
@@ -228,6 +240,8 @@ INDEXING: Final[Mapping[str, Any]] = MappingProxyType(
         "InplaceScatterValueReduce": _scatter,
         "InplaceMaskedScatter": _masked_scatter,
         "InplacePut": _put,
+        "SearchSorted": _search,
+        "SparseGatherV2": lambda x, places, dim: np.take(x, places, int(dim)),
         "Index": _index,
         "InnerIndex": _index,
         "InplaceIndexPut": _index_put,

@@ -31,6 +31,7 @@ from drynpu_mindspore._native import (
     read_word,
     write_word,
 )
+from drynpu_mindspore.compositions._attributes import AttributeLibrary
 from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS, narrow, widen
 from drynpu_mindspore.compositions._factory import KernelFactory
 from drynpu_mindspore.compositions._tensors import TensorLibrary
@@ -40,15 +41,19 @@ Composition = Callable[..., Any]
 Takes the arguments of a primitive by position as arrays; returns its results, one or several in a tuple.
 
 A parameter that is annotated as ``Numbers`` gets a tuple of numbers as one array. GRAPH mode may pass each number of it
-on its own; parameters annotated as ``Flag`` help to find out which belong together.
+on its own; parameters annotated as ``Flag`` help to find out which belong together. A parameter that only has a name
+gets the attribute of the primitive that is called so.
 """
 
-LATE = frozenset({"Unique2", "UniqueDim", "InnerUnique", "InnerNonZero"})
+LATE = frozenset({"Unique2", "UniqueDim", "InnerUnique", "InnerNonZero", "NonMaxSuppressionV3"})
 """Primitives whose results have shapes that are known once they are computed."""
 AS_STORED = frozenset({"GenerateEodMaskV2"})
 """Primitives that work on the bits of numbers: those of 16 bits are not widened for them."""
-WRONG = frozenset({"ApplyFtrl"})
-"""Primitives whose kernel of the CPU computes another thing than their documentation says: this one, with ``l1``."""
+WRONG = frozenset({"ApplyFtrl", "NMSWithMask", "SearchSorted"})
+"""
+Primitives whose kernel of the CPU computes another thing than their documentation says of Ascend: the first one with
+``l1``, the second one puts the boxes in another order, the third one has neither int32 nor an order of the sequence.
+"""
 NUMBERS, FLAG = "Numbers", "Flag"
 _PATTERN = "RaggedTensorToSparse"
 """A kernel of MindSpore that holds nothing but what every kernel holds, and accepts all types."""
@@ -67,6 +72,8 @@ _CHANGED = {
     "ApplyNesterovMomentum": (0, 1),
     "Lamb": (0, 1, 2),
     "BatchNormGatherStatsWithCounts": (3, 4),
+    "SparseApplyProximalAdagrad": (0, 1),
+    "SparseApplyAdadelta": (0, 1, 2),
 }
 """Places of the arguments that change in place, where it is not the first one of a primitive called so."""
 _NEEDS_UPDATE, _UPDATE = 7, 8
@@ -98,6 +105,7 @@ class CompositionKernels:
     tensors: TensorLibrary
     resize: int
     """As :func:`find_resize` returns it."""
+    attributes: AttributeLibrary
     _compositions: dict[str, Composition] = field(factory=dict)
     _table: int = 0
     _late_table: int = 0
@@ -173,13 +181,23 @@ class CompositionKernels:
         name = read_text(kernel + _NAME_AT)
         try:
             arguments = [self.tensors.read(tensor) for tensor in read_vector(inputs)]
-            found = self._compositions[name](*map(_wide, arguments))
+            composition = self._compositions[name]
+            attributes = self._attributes(kernel, composition)
+            found = composition(*map(_wide, arguments), **attributes)
+            found = found if isinstance(found, tuple) else (found,)
             self._late[kernel] = [
                 self.tensors.write(tensor, value) for tensor, value in zip(read_vector(outputs), found, strict=True)
             ]
         except Exception:  # noqa: BLE001 - whatever it is, C++ gets to know
             return _failed(name)
         return True
+
+    def _attributes(self, kernel: int, composition: Composition) -> dict[str, Any]:
+        """Return the attributes that a composition takes, where the primitive of a kernel has them."""
+        names = _named(composition)
+        attributes = self.attributes.of_kernel(kernel) if names else None
+        found = {name: attributes.value(name) for name in names} if attributes else {}
+        return {name: value for name, value in found.items() if value is not None}
 
     def _update(self, kernel: int, inputs: int, outputs: int) -> None:
         """Say the shapes of the results of the last launch."""
@@ -197,7 +215,9 @@ class CompositionKernels:
             # A primitive that works in place returns an argument, which may be another piece of memory here.
             places = _CHANGED.get(name, (0,) if name.startswith(_IN_PLACE) else ())
             changed = [arguments[place] for place in places]
-            compute(self._compositions[name], arguments, results, changed, widens=name not in AS_STORED)
+            composition = self._compositions[name]
+            attributes = self._attributes(kernel, composition)
+            compute(composition, arguments, results, changed, attributes, widens=name not in AS_STORED)
         except Exception:  # noqa: BLE001 - whatever it is, C++ gets to know
             return _failed(name)
         return True
@@ -214,6 +234,7 @@ def compute(
     arguments: Sequence[Any],
     results: Sequence[Any],
     changed: Sequence[Any] = (),
+    attributes: Mapping[str, Any] | None = None,
     *,
     widens: bool = True,
 ) -> None:
@@ -221,7 +242,7 @@ def compute(
     Compute a composition and write what it returns into *results*, and into *changed* what it returns behind them.
 
     Where it returns nothing more, what changes gets the first result as well. Numbers of 16 bits are computed in
-    float32, unless *widens* is false, and rounded once at the end.
+    float32, unless *widens* is false, and rounded once at the end. *attributes* are those of the primitive by name.
 
     Raises
     ------
@@ -231,7 +252,7 @@ def compute(
     with np.errstate(all="ignore"):
         wide = [_wide(argument) for argument in arguments] if widens else list(arguments)
         sizes = [0 if place is None else place.size for place in results]
-        found = _results(composition, wide, sizes, len(changed))
+        found = _results(composition, wide, sizes, len(changed), attributes or {})
     more = found[len(results) :] or found[:1]
     for value, place in [*zip(found, results, strict=False), *zip(more, changed, strict=False)]:
         if value is None or place is None or not place.size:
@@ -243,7 +264,9 @@ def compute(
         place[...] = value.astype(place.dtype, copy=False)
 
 
-def _results(composition: Composition, arguments: list[Any], sizes: list[int], changes: int) -> tuple[Any, ...]:
+def _results(
+    composition: Composition, arguments: list[Any], sizes: list[int], changes: int, attributes: Mapping[str, Any]
+) -> tuple[Any, ...]:
     """
     Return what a composition makes of *arguments* whose numbers of tuples may have been passed one by one.
 
@@ -258,7 +281,7 @@ def _results(composition: Composition, arguments: list[Any], sizes: list[int], c
     failure: Exception | None = None
     for joined in joinings(_parameters(composition), arguments):
         try:
-            found = composition(*joined)
+            found = composition(*joined, **attributes)
         except (ArithmeticError, IndexError, TypeError, ValueError) as error:
             failure = failure or error
             continue
@@ -306,7 +329,17 @@ def _parameters(composition: Composition) -> tuple[str, ...]:
         named = inspect.signature(composition).parameters.values()
     except ValueError:
         return ()
-    return tuple(str(each.annotation) for each in named if each.kind is not each.VAR_POSITIONAL)
+    return tuple(str(each.annotation) for each in named if each.kind not in (each.VAR_POSITIONAL, each.KEYWORD_ONLY))
+
+
+@functools.cache
+def _named(composition: Composition) -> tuple[str, ...]:
+    """Return the parameters that only have a name; a function of C has none."""
+    try:
+        named = inspect.signature(composition).parameters.values()
+    except ValueError:
+        return ()
+    return tuple(each.name for each in named if each.kind is each.KEYWORD_ONLY)
 
 
 def _wide(argument: Any) -> Any:

@@ -131,8 +131,23 @@ def _apply_mask(x: Any, bits: Any, share: Any) -> Any:
     return _masked(x, mask, share)
 
 
+def _first_permutation(count: Any, *, max_length: int = 1, pad: int = -1) -> Any:
+    """Return numbers below *count* in any order, and padding behind them."""
+    total = int(np.ravel(count)[0])
+    return np.concatenate([np.random.default_rng().permutation(total), np.full(max_length - total, pad)])
+
+
+def _gamma(shape: Numbers, alpha: Any, beta: Any, *, seed: int = 0, seed2: int = 0) -> Any:
+    """Return numbers of a shape and an inverse scale; two seeds of 0 stand for none."""
+    generator = _generator(seed, seed2) if seed or seed2 else np.random.default_rng()
+    sizes = np.broadcast_shapes(_sizes(shape), np.shape(alpha), np.shape(beta))
+    return generator.standard_gamma(np.broadcast_to(alpha, sizes)) / beta
+
+
 RANDOM: Final[Mapping[str, Any]] = MappingProxyType(
     {
+        "Gamma": _gamma,
+        "Randperm": _first_permutation,
         "RandExt": _uniform,
         "RandLikeExt": _uniform_like,
         "Randn": _normal,

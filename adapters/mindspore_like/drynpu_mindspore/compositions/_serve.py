@@ -12,6 +12,7 @@ from attrs import define, field
 
 from drynpu_mindspore.compositions._activations import ACTIVATIONS
 from drynpu_mindspore.compositions._attention import ATTENTION
+from drynpu_mindspore.compositions._attributes import load_attributes
 from drynpu_mindspore.compositions._batch_statistics import BATCH_STATISTICS
 from drynpu_mindspore.compositions._boxes import BOXES
 from drynpu_mindspore.compositions._caches import CACHES
@@ -38,8 +39,10 @@ from drynpu_mindspore.compositions._quantised import QUANTISED
 from drynpu_mindspore.compositions._random import RANDOM
 from drynpu_mindspore.compositions._reductions import REDUCTIONS
 from drynpu_mindspore.compositions._second_order import SECOND_ORDER
+from drynpu_mindspore.compositions._sparse_steps import SPARSE_STEPS
 from drynpu_mindspore.compositions._speed_attention import SPEED_ATTENTION
 from drynpu_mindspore.compositions._tensors import load_tensors
+from drynpu_mindspore.compositions._transducer import TRANSDUCER
 from drynpu_mindspore.compositions._unique import UNIQUE
 from drynpu_mindspore.compositions._views import VIEWS
 from drynpu_mindspore.compositions._wide import WideKernels, load_wide
@@ -59,6 +62,8 @@ COMPOSITIONS: Final[Mapping[str, Composition]] = MappingProxyType(
         **REDUCTIONS,
         **VIEWS,
         **UNIQUE,
+        **TRANSDUCER,
+        **SPARSE_STEPS,
         **SPEED_ATTENTION,
         **SECOND_ORDER,
         **QUANTISED,
@@ -107,11 +112,12 @@ def serve_compositions(package: Path, compositions: Mapping[str, Any] = COMPOSIT
         core, hardware, cpu = (ctypes.CDLL(str(package / file)) for file in (_CORE, _HARDWARE, _KERNELS))
         factory, tensors = find_factory(hardware), load_tensors(core, hardware)
         resize, wide_library = find_resize(hardware), load_wide(core, hardware, cpu)
+        attributes = load_attributes(core)
     except (OSError, AttributeError):
         return Served()
     if factory is None:
         return Served()
-    kernels = CompositionKernels(factory, tensors, resize)
+    kernels = CompositionKernels(factory, tensors, resize, attributes)
     names = kernels.add(compositions)
     if not names:
         return Served()

@@ -64,12 +64,21 @@ def _same(x: Any, *rest: Any) -> Any:
     return x
 
 
+def _split_at(x: Any, *, size_splits: Any = (), split_dim: int = 0) -> tuple[Any, ...]:
+    """Return parts of given sizes, of which -1 stands for what the others leave."""
+    sizes = [int(size) for size in np.ravel(size_splits)]
+    if -1 in sizes:
+        sizes[sizes.index(-1)] = x.shape[split_dim] - sum(size for size in sizes if size != -1)
+    return tuple(np.split(x, np.cumsum(sizes)[:-1], split_dim))
+
+
 VIEWS: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "TransposeExtView": _transpose_pair,
         "TransposeView": _transpose,
         "TExt": lambda x: x.T,
         "SplitTensor": _split,
+        "SplitV": _split_at,
         "SplitTensorView": _split,
         "SplitWithSize": _split_with_sizes,
         "SplitWithSizeView": _split_with_sizes,

@@ -43,5 +43,6 @@ mindspore | vector (x) | ApplyAdagradDA=ApplyAdagradDAD*8 ApplyAdamWithAmsgrad=A
     ApplyProximalGradientDescent*5 AdamNoUpdateParam=ApplyAdamD*10 FusedCastAdamWeightDecay=ApplyAdamW*12
     FusedAdaFactor*16 FusedAdaFactorWithGlobalNorm=FusedAdaFactor*16 SparseApplyAdagrad=SparseApplyAdagradD*4
     SparseApplyAdagradV2=SparseApplyAdagradV2D*4 SparseApplyFtrl=SparseApplyFtrlD*8
-    SparseApplyRMSProp=SparseApplyRMSPropD*8 ApplyNesterovMomentum=ApplyMomentum*4
+    SparseApplyRMSProp=SparseApplyRMSPropD*8 SparseApplyAdadelta=SparseApplyAdadeltaD*10
+    SparseApplyProximalAdagrad=SparseApplyProximalAdagradD*8 ApplyNesterovMomentum=ApplyMomentum*4
 """

@@ -84,7 +84,7 @@ mindspore | comparison (x y) | IsClose
 mindspore | elementwise (condition x y) | SelectV2
 mindspore | elementwise (x y) | Outer=Mul
 mindspore | accumulation (x) | AddN AccumulateNV2
-mindspore | cast (x) | Cast
+mindspore | cast (x) | Cast TypeAs=Cast
 
 onnx | elementwise () | Abs Neg Sign Sqrt Reciprocal Exp Log Sin Cos Tan Sinh Cosh Asin Acos Atan Asinh Acosh Atanh
     Erf Tanh Sigmoid HardSigmoid HardSwish Mish Softplus=SoftplusV2 Softsign Relu LeakyRelu PRelu ThresholdedRelu Elu
@@ -146,6 +146,7 @@ tf | one_hot (index) | OneHot=OneHotD
 mindspore | move (x) | Transpose StridedSlice=StridedSliceD Slice SliceExt=Slice ReverseV2 Contiguous=AsStrided
     Copy=TensorMove TensorMove Clone=TensorMove ViewCopy InplaceCopy=TensorMove
 mindspore | gather (x index) | InnerIndex=Index EmbeddingLookup=GatherV2 Index Gather=GatherV2 GatherNd Take=GatherV2
+    SparseGatherV2=GatherV2
 mindspore | gather (index x) | Embedding=GatherV2
 mindspore | gather (x . index) | GatherD=GatherElements IndexSelect=GatherV2
 mindspore | grow (x) | ExtractImagePatches
@@ -161,7 +162,7 @@ mindspore | grow (x) | Tile BroadcastTo Pad=PadD PadV3 StridedSliceGrad SliceGra
     ResizeNearestNeighbor=ResizeNearestNeighborV2 ResizeNearestNeighborV2 RepeatInterleave=Tile Repeat=Tile
     ExpandAs=BroadcastTo
 mindspore | join (parts) | Concat=ConcatD Stack=Pack StackExt=Pack
-mindspore | cut (x) | Split=SplitD SplitTensor=SplitD SplitWithSize=SplitVD Unstack=Unpack
+mindspore | cut (x) | Split=SplitD SplitTensor=SplitD SplitV=SplitVD SplitWithSize=SplitVD Unstack=Unpack
 mindspore | cut (x) | Chunk=SplitD ChunkView=SplitD SplitWithSizeView=SplitVD UnstackExtView=Unpack
 mindspore | move (x) | TExt=Transpose DiagonalView=DiagPart ViewAs=TensorMove
 mindspore | one_hot (index depth on off) | OneHot
