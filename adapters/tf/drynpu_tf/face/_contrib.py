@@ -16,7 +16,6 @@ from typing import Any
 
 from drynpu_tf.contrib import PACKAGE, PLACES, SLIM
 from drynpu_tf.face._absence import absence, without_slim
-from drynpu_tf.quiet import without_deprecations
 
 
 class ContribFinder(MetaPathFinder, Loader):
@@ -59,6 +58,9 @@ class _Contrib(ModuleType):
             return sorted(set(_public_names(place)))
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        # Imported here because every script gets the finder, also where TensorFlow is not installed.
+        from drynpu_tf.quiet import without_deprecations
+
         path = f"{place}.{name}".lstrip(".")
         if path in PLACES:
             return importlib.import_module(f"{PACKAGE}.{path}")
