@@ -1,8 +1,9 @@
 """
 Networks of which each runs once without gradients, then trains for two steps: a ResNet-50, a BERT, an LSTM, a Llama.
 
-``networks.py graph|pynative Ascend|CPU NETWORK`` prints the sum of what the network returned and the losses. On Ascend
-there is a profile of it. Widths are small; depth, kinds of layers and optimizers are those of the real ones.
+``networks.py graph|pynative Ascend|CPU NETWORK [whole|ranks]`` prints the sum of what the network returned and the
+losses. On Ascend there is a profile of it. With ``whole`` the batch is twice as large, with ``ranks`` each rank of two
+takes its half. Widths are small; depth, kinds of layers and optimizers are those of the real ones.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import mindspore as ms
 import numpy as np
 from mindspore import nn, ops
 from mindspore.common.initializer import initializer
+from mindspore.communication import get_rank, init
 from mindspore.profiler import ProfilerLevel, _ExperimentalConfig, profile, tensorboard_trace_handler
 
 STEPS = 2
@@ -190,16 +192,16 @@ def tokens(*shape, high):
     return ms.Tensor(RANDOM.integers(1, high, shape).astype(np.int32))
 
 
-def network(name):
-    """Return a network, its optimizer, an input and labels; the same numbers in every process."""
+def network(name, times=1):
+    """Return a network, its optimizer, an input and labels of *times* batches; the same numbers in every process."""
     if name == "resnet50":
-        image = ms.Tensor(RANDOM.normal(size=(2, 3, 32, 32)).astype(np.float32))
-        return ResNet50(), nn.Momentum, image, tokens(2, high=10)
+        image = ms.Tensor(RANDOM.normal(size=(2 * times, 3, 32, 32)).astype(np.float32))
+        return ResNet50(), nn.Momentum, image, tokens(2 * times, high=10)
     if name == "bert":
-        return Bert(), nn.AdamWeightDecay, tokens(3, 8, high=50), tokens(24, high=50)
+        return Bert(), nn.AdamWeightDecay, tokens(3 * times, 8, high=50), tokens(24 * times, high=50)
     if name == "lstm":
-        return Recurrent(), nn.Adam, tokens(3, 7, high=30), tokens(3, high=5)
-    return Llama(), nn.AdamWeightDecay, tokens(2, 6, high=40), tokens(12, high=40)
+        return Recurrent(), nn.Adam, tokens(3 * times, 7, high=30), tokens(3 * times, high=5)
+    return Llama(), nn.AdamWeightDecay, tokens(2 * times, 6, high=40), tokens(12 * times, high=40)
 
 
 def reset(network):
@@ -222,16 +224,27 @@ def run(network, optimizer, x, labels):
     return total, [float(train(x, labels).asnumpy()) for _ in range(STEPS)]
 
 
-def main(mode, device, name):
+def mine(tensor):
+    """Return the half of a batch that this rank trains with."""
+    half = len(tensor) // 2
+    return ms.Tensor(tensor.asnumpy()[get_rank() * half : (get_rank() + 1) * half])
+
+
+def main(mode, device, name, batch=""):
     ms.set_context(mode=ms.GRAPH_MODE if mode == "graph" else ms.PYNATIVE_MODE, device_target=device)
-    work = functools.partial(run, *network(name))
+    net, optimizer, x, labels = network(name, 2 if batch else 1)
+    if batch == "ranks":
+        init()
+        ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True, device_num=2)
+        x, labels = mine(x), mine(labels)
+    work = functools.partial(run, net, optimizer, x, labels)
     if device == "Ascend":
         config = _ExperimentalConfig(profiler_level=ProfilerLevel.Level1)
         with profile(experimental_config=config, on_trace_ready=tensorboard_trace_handler("profiled")):
             found = work()
     else:
         found = work()
-    print("found=" + json.dumps(found))
+    print("found=" + json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":
