@@ -17,7 +17,7 @@ kernel_methods labeled_tensor layers learn legacy_seq2seq libsvm linear_optimize
 mixed_precision model_pruning nearest_neighbor nn opt optimizer_v2 periodic_resample predictor proto quantization
 quantize receptive_field recurrent reduce_slice_ops resampler rnn rpc saved_model seq2seq signal slim solvers
 sparsemax specs staging stat_summarizer stateless summary tensorboard tensorrt testing tfprof timeseries tpu
-training                                    @hyperparameters util
+training util
 """
 PARTS = frozenset(_PART_NAMES.split())
 """The parts that TensorFlow 1.15 had. Each can be imported, so that a script that never uses it goes on."""
@@ -29,30 +29,39 @@ autograph                                   tensorflow.autograph
 checkpoint                                  tensorflow.compat.v1.train.experimental tensorflow.compat.v1.train
 cluster_resolver                            tensorflow.compat.v1.distribute.cluster_resolver
 compiler.jit                                tensorflow.python.compiler.xla.jit
-compiler.xla                                tensorflow.python.compiler.xla.xla
-data                                        tensorflow.compat.v1.data.experimental
-distribute                                  tensorflow.compat.v1.distribute
+compiler.xla                                @estimators tensorflow.python.compiler.xla.xla
+crf                                         @crf
+crf.python.ops.crf                          @crf
+cudnn_rnn                                   @cudnn @cells
+cudnn_rnn.python.layers                     @cudnn @cells
+cudnn_rnn.python.layers.cudnn_rnn           @cudnn @cells
+cudnn_rnn.python.ops.cudnn_rnn_ops          @cudnn @cells
+data                                        @data tensorflow.compat.v1.data.experimental
+distribute                                  @estimators tensorflow.compat.v1.distribute
                                             tensorflow.compat.v1.distribute.experimental
 distributions                               tensorflow.compat.v1.distributions
 eager                                       tensorflow.python.eager.context
-estimator                                   tensorflow.compat.v1.estimator.experimental
-                                            tensorflow.compat.v1.estimator
+estimator                                   tensorflow.compat.v1.estimator.experimental tensorflow.compat.v1.estimator
 feature_column                              tensorflow.compat.v1.feature_column
-framework                                   tf_slim.ops.arg_scope tf_slim.ops.variables tf_slim.ops.framework_ops
-                                            tensorflow.python.framework.smart_cond
+framework                                   @tensors tf_slim.ops.arg_scope tf_slim.ops.variables
+                                            tf_slim.ops.framework_ops tensorflow.python.framework.smart_cond
                                             tensorflow.python.framework.tensor_util tensorflow.python.ops.check_ops
                                             tensorflow.python.training.checkpoint_utils
                                             tensorflow.python.util.deprecation tensorflow.python.ops.init_ops
 framework.nest                              tensorflow.python.util.nest
 framework.python.framework.checkpoint_utils tensorflow.python.training.checkpoint_utils
-framework.python.framework.tensor_util      tensorflow.python.framework.tensor_util tensorflow.python.ops.check_ops
+framework.python.framework.tensor_util      @tensors tensorflow.python.framework.tensor_util
+                                            tensorflow.python.ops.check_ops
 framework.python.ops                        tf_slim.ops.arg_scope tf_slim.ops.variables
 framework.python.ops.arg_scope              tf_slim.ops.arg_scope
 framework.python.ops.audio_ops              tensorflow.python.ops.gen_audio_ops
 framework.python.ops.variables              tf_slim.ops.variables
+image                                       @image
+image.python.ops.distort_image_ops          @image
+image.python.ops.image_ops                  @image
 keras                                       tensorflow.compat.v1.keras
-layers                                      tf_slim.layers
-layers.python.layers                        tf_slim.layers
+layers                                      @tensors tf_slim.layers
+layers.python.layers                        @tensors tf_slim.layers
 layers.python.layers.initializers           tf_slim.layers.initializers
 layers.python.layers.layers                 tf_slim.layers.layers
 layers.python.layers.normalization          tf_slim.layers.normalization
@@ -61,6 +70,9 @@ layers.python.layers.regularizers           tf_slim.layers.regularizers
 layers.python.layers.rev_block_lib          tf_slim.layers.rev_block_lib
 layers.python.layers.summaries              tf_slim.layers.summaries
 layers.python.layers.utils                  tf_slim.layers.utils
+learn                                       @estimators
+learn.monitors                              @estimators
+legacy_seq2seq                              @legacy_seq2seq
 lookup                                      tensorflow.python.ops.lookup_ops
 losses                                      tf_slim.losses
 losses.metric_learning                      tf_slim.losses.metric_learning
@@ -69,25 +81,36 @@ losses.python.losses.loss_ops               tf_slim.losses.loss_ops
 losses.python.metric_learning               tf_slim.losses.metric_learning
 metrics                                     tf_slim.metrics
 metrics.python.ops.metric_ops               tf_slim.metrics.metric_ops
+mixed_precision                             @estimators drynpu_tf.bridge.loss_scale
 nn                                          tensorflow.compat.v1.nn
-rnn                                         tensorflow.python.ops.rnn tensorflow.compat.v1.nn.rnn_cell
+opt                                         @optimizers
+predictor                                   @predictor
+recurrent                                   @networks
+resampler                                   @tensors
+rnn                                         @cells @networks tensorflow.python.ops.rnn
+                                            tensorflow.compat.v1.nn.rnn_cell
                                             tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl
 rnn.ops.gen_lstm_ops                        tensorflow.python.ops.gen_rnn_ops
-rnn.python.ops.core_rnn_cell                tensorflow.compat.v1.nn.rnn_cell
+rnn.python.ops.core_rnn_cell                @cells tensorflow.compat.v1.nn.rnn_cell
 rnn.python.ops.gen_lstm_ops                 tensorflow.python.ops.gen_rnn_ops
-rnn.python.ops.rnn                          tensorflow.python.ops.rnn
-rnn.python.ops.rnn_cell                     tensorflow.compat.v1.nn.rnn_cell
+rnn.python.ops.lstm_ops                     @cells
+rnn.python.ops.rnn                          @networks tensorflow.python.ops.rnn
+rnn.python.ops.rnn_cell                     @cells tensorflow.compat.v1.nn.rnn_cell
 saved_model                                 tensorflow.compat.v1.saved_model
 signal                                      tensorflow.compat.v1.signal
-slim                                        tf_slim
+slim                                        @tensors tf_slim
 slim.data                                   tf_slim.data
+slim.init_ops                               tensorflow.python.ops.init_ops
 slim.nets                                   tf_slim.nets
 slim.python.slim                            tf_slim
+slim.variable_scope                         tensorflow.python.ops.variable_scope
 staging                                     tensorflow.python.ops.data_flow_ops
 stateless                                   tensorflow.compat.v1.random
-summary                                     tensorflow.python.ops.summary_ops_v2
+summary                                     @summaries tensorflow.python.ops.summary_ops_v2
 tensorrt                                    tensorflow.python.compiler.tensorrt.trt_convert
 tensorrt.python.trt_convert                 tensorflow.python.compiler.tensorrt.trt_convert
+tfprof                                      @model_analyzer
+tfprof.model_analyzer                       @model_analyzer
 tpu                                         tensorflow.compat.v1.estimator.tpu tensorflow.compat.v1.tpu
                                             tensorflow.compat.v1.tpu.experimental tensorflow.python.tpu.tpu
                                             tensorflow.python.tpu.tpu_feed tensorflow.python.tpu.training_loop
@@ -102,7 +125,7 @@ tpu.python.tpu.datasets                     tensorflow.python.tpu.datasets
 tpu.python.tpu.error_handling               tensorflow_estimator.python.estimator.tpu.error_handling
 tpu.python.tpu.session_support              tensorflow.python.tpu.session_support
 tpu.python.tpu.tensor_tracer                tensorflow.python.tpu.tensor_tracer
-tpu.python.tpu.tpu                          tensorflow.python.tpu.tpu
+tpu.python.tpu.tpu                          tensorflow.python.tpu.tpu_replication tensorflow.python.tpu.tpu
 tpu.python.tpu.tpu_config                   tensorflow_estimator.python.estimator.tpu.tpu_config
 tpu.python.tpu.tpu_context                  tensorflow_estimator.python.estimator.tpu.tpu_context
 tpu.python.tpu.tpu_estimator                tensorflow_estimator.python.estimator.tpu.tpu_estimator
@@ -111,16 +134,16 @@ tpu.python.tpu.tpu_function                 tensorflow.python.tpu.tpu_function
 tpu.python.tpu.tpu_optimizer                tensorflow.python.tpu.tpu_optimizer
 tpu.python.tpu.training_loop                tensorflow.python.tpu.training_loop
 tpu.python.tpu.util                         tensorflow_estimator.python.estimator.tpu.util
-training                                    tf_slim.training.evaluation tensorflow.python.training.checkpoint_utils
+training                                    @hyperparameters tf_slim.training.evaluation
+                                            tensorflow.python.training.checkpoint_utils
                                             tensorflow.compat.v1.train
 training.python.training.evaluation         tf_slim.training.evaluation
+training.python.training.hparam             @hyperparameters
 training.python.training.training           tf_slim.training.training
 util                                        tensorflow.python.framework.tensor_util tensorflow.python.util.compat
-opt                                         @optimizers
-training.python.training.hparam             @hyperparameters
 """
 
-_MODULES = ("@", "tensorflow.", "tensorflow_estimator.", SLIM)
+_MODULES = ("@", "drynpu_tf.", "tensorflow.", "tensorflow_estimator.", SLIM)
 
 _SLIM_MODULES = {
     "data": (

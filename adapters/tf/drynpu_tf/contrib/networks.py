@@ -1,0 +1,163 @@
+"""Functions of ``tf.contrib.rnn`` and ``tf.contrib.recurrent`` that run cells over sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+
+def stack_bidirectional_dynamic_rnn(
+    cells_fw: Sequence[Any],
+    cells_bw: Sequence[Any],
+    inputs: Any,
+    initial_states_fw: Sequence[Any] | None = None,
+    initial_states_bw: Sequence[Any] | None = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    parallel_iterations: int | None = None,
+    time_major: bool = False,
+    scope: Any = None,
+    swap_memory: bool = False,
+) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
+    """
+    Run layers of cells in both directions; each takes what both directions of the one before it gave, side by side.
+
+    Parameters
+    ----------
+    cells_fw, cells_bw:
+        One cell for each layer.
+    inputs:
+        ``(count, time, size)``, or time first with *time_major*.
+    initial_states_fw, initial_states_bw:
+        One state for each layer; zeros if not given, which need *dtype*.
+    dtype, sequence_length, parallel_iterations, time_major, scope, swap_memory:
+        As of ``tf.nn.bidirectional_dynamic_rnn``.
+
+    Returns
+    -------
+    tuple
+        Outputs of the last layer, and the last states of the layers forwards and backwards.
+
+    Raises
+    ------
+    ValueError
+        There are no cells, or not as many forwards as backwards, or as states.
+    """
+    _check(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
+    forward_states, backward_states = [], []
+    with tf.variable_scope(scope or "stack_bidirectional_rnn"):
+        for index, (forward, backward) in enumerate(zip(cells_fw, cells_bw, strict=True)):
+            with tf.variable_scope(f"cell_{index}"):
+                outputs, (forward_state, backward_state) = tf.nn.bidirectional_dynamic_rnn(
+                    forward,
+                    backward,
+                    inputs,
+                    initial_state_fw=initial_states_fw[index] if initial_states_fw else None,
+                    initial_state_bw=initial_states_bw[index] if initial_states_bw else None,
+                    sequence_length=sequence_length,
+                    parallel_iterations=parallel_iterations,
+                    dtype=dtype,
+                    swap_memory=swap_memory,
+                    time_major=time_major,
+                )
+            inputs = tf.concat(outputs, 2)
+            forward_states.append(forward_state)
+            backward_states.append(backward_state)
+    return inputs, tuple(forward_states), tuple(backward_states)
+
+
+def stack_bidirectional_rnn(
+    cells_fw: Sequence[Any],
+    cells_bw: Sequence[Any],
+    inputs: Sequence[Any],
+    initial_states_fw: Sequence[Any] | None = None,
+    initial_states_bw: Sequence[Any] | None = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
+    """Do the same without a loop in the graph: *inputs* is a list of ``(count, size)``, and so are the outputs."""
+    _check(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
+    forward_states, backward_states = [], []
+    with tf.variable_scope(scope or "stack_bidirectional_rnn"):
+        for index, (forward, backward) in enumerate(zip(cells_fw, cells_bw, strict=True)):
+            with tf.variable_scope(f"cell_{index}") as inner:
+                inputs, forward_state, backward_state = tf.nn.static_bidirectional_rnn(
+                    forward,
+                    backward,
+                    inputs,
+                    initial_states_fw[index] if initial_states_fw else None,
+                    initial_states_bw[index] if initial_states_bw else None,
+                    dtype=dtype,
+                    sequence_length=sequence_length,
+                    scope=inner,
+                )
+            forward_states.append(forward_state)
+            backward_states.append(backward_state)
+    return inputs, tuple(forward_states), tuple(backward_states)
+
+
+def _check(forward: Any, backward: Any, *states: Any) -> None:
+    for cells in (forward, backward):
+        if not isinstance(cells, list) or not cells:
+            raise ValueError("Must specify at least one cell forwards and one backwards, in lists.")
+    if len({len(forward), len(backward), *(len(each) for each in states if each is not None)}) != 1:
+        raise ValueError("There must be as many cells, and states, forwards as backwards.")
+
+
+def functional_rnn(
+    cell: Any,
+    inputs: Any,
+    sequence_length: Any = None,
+    initial_state: Any = None,
+    dtype: Any = None,
+    time_major: bool = False,
+    scope: Any = None,
+    use_tpu: bool = False,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """Return outputs and last state of a cell over a sequence, as of ``tf.nn.dynamic_rnn``, backwards if *reverse*."""
+    del use_tpu
+    axes = {"seq_axis": 0, "batch_axis": 1} if time_major else {"seq_axis": 1, "batch_axis": 0}
+
+    def turned(values: Any) -> Any:
+        if not reverse:
+            return values
+        if sequence_length is None:
+            return tf.reverse(values, [axes["seq_axis"]])
+        return tf.reverse_sequence(values, sequence_length, **axes)
+
+    outputs, state = tf.nn.dynamic_rnn(
+        cell,
+        turned(inputs),
+        sequence_length=sequence_length,
+        initial_state=initial_state,
+        dtype=dtype,
+        time_major=time_major,
+        scope=scope,
+    )
+    return turned(outputs), state
+
+
+def bidirectional_functional_rnn(
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Any,
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    time_major: bool = False,
+    use_tpu: bool = False,
+    fast_reverse: bool = False,
+    scope: Any = None,
+) -> tuple[Any, Any]:
+    """Return pairs of outputs and of last states: a cell forwards and a cell backwards over a sequence."""
+    del use_tpu, fast_reverse
+    common = {"sequence_length": sequence_length, "dtype": dtype, "time_major": time_major}
+    with tf.variable_scope(scope or "bidirectional_rnn"):
+        forward = functional_rnn(cell_fw, inputs, initial_state=initial_state_fw, scope="fw", **common)
+        backward = functional_rnn(cell_bw, inputs, initial_state=initial_state_bw, scope="bw", reverse=True, **common)
+    return (forward[0], backward[0]), (forward[1], backward[1])
