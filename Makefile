@@ -298,7 +298,7 @@ fuzz: $(FUZZ_STAMP)
 # The facades as a user's type checker sees them, against what they are at run time.
 FACADE_PATHS := adapters/acl/vendor adapters/tf/vendor adapters/torch/vendor
 FACADE_SOURCES := $(FACADE_PATHS) core adapters/acl adapters/tf adapters/torch
-FACADES ?= acl torch_npu hccl npu_bridge npu_device
+FACADES ?= acl apex torch_npu hccl npu_bridge npu_device
 EMPTY :=
 SPACE := $(EMPTY) $(EMPTY)
 

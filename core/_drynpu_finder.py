@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
     from types import FrameType, ModuleType
 
-NAMES = ("acl", "aclruntime", "hccl", "npu_bridge", "npu_device", "torch_npu")
+NAMES = ("acl", "aclruntime", "apex", "hccl", "npu_bridge", "npu_device", "torch_npu")
 """The facades of drynpu's adapters."""
+_APEX = "apex"
+# They look for apex to take NVIDIA's kernels from it, and are often run from a checkout.
+_APEX_SEEKERS = ("megatron", "mindspeed", "mindspeed_llm")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
@@ -101,14 +104,21 @@ def _is_visible(name: str, frame: FrameType | None) -> bool:
     facade or ``torch_npu`` is imported already. Otherwise it may if the innermost code outside the standard library
     is the user's and not an installed package's. Only the standard library on the stack is ``python -m torch_npu``.
     What pip builds unpacks itself into a temporary folder, but is a package all the same.
+
+    Packages take finding ``apex`` for having CUDA, so it needs both: the NPU in use, and the user's code.
     """
-    if os.environ.get("DRYNPU_AUTOLOAD") == "1" or name in sys.modules or "torch_npu" in sys.modules:
+    in_use = os.environ.get("DRYNPU_AUTOLOAD") == "1" or name in sys.modules or "torch_npu" in sys.modules
+    if name != _APEX and in_use:
         return True
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         file = frame.f_code.co_filename
         if file != __file__ and package not in _GO_BETWEENS and not _is_standard(file):
-            return package in _DRYNPU or not (_is_in_package(file, frame) or _is_built(frame))
+            if package in _DRYNPU:
+                return True
+            if name == _APEX and (not in_use or package in _APEX_SEEKERS):
+                return False
+            return not (_is_in_package(file, frame) or _is_built(frame))
         frame = frame.f_back
     return True
 

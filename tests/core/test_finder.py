@@ -111,6 +111,36 @@ def test_everybody_sees_what_the_script_has_imported(look: Look) -> None:
     assert look("-c", code) == ["False", "True", "False"]
 
 
+APEX = "import importlib.util, probing; print(probing.module('apex'), importlib.util.find_spec('apex') is not None)"
+
+
+def test_apex_is_found_by_the_users_code_alone_and_only_beside_an_npu(look: Look, tmp_path: Path) -> None:
+    assert look(script(tmp_path, START + APEX)) == ["False", "False"], "a plain script has no NPU"
+    assert look(script(tmp_path, START + APEX), DRYNPU_AUTOLOAD="1") == ["False", "True"]
+    assert look(script(tmp_path, START + "import torch_npu; " + APEX)) == ["False", "True"]
+    in_a_package = START + "import probing; print(probing.imported('apex'), probing.imported('apex.amp'))"
+    assert look(script(tmp_path, in_a_package), DRYNPU_AUTOLOAD="1") == ["False", "False"]
+
+
+def test_a_checkout_that_looks_for_nvidias_kernels_does_not_find_apex(look: Look, tmp_path: Path) -> None:
+    for name in ("megatron", "mindspeed", "mindspeed_llm"):
+        script(tmp_path, PROBES, f"{name}.py")
+    script(tmp_path, PROBES, "mine.py")
+    code = START + (
+        "import megatron, mindspeed, mindspeed_llm, mine; "
+        "print(*(each.module('apex') for each in (megatron, mindspeed, mindspeed_llm, mine)))"
+    )
+    assert look(script(tmp_path, code), DRYNPU_AUTOLOAD="1") == ["False", "False", "False", "True"]
+
+
+def test_a_genuine_apex_is_everybodys(look: Look, tmp_path: Path) -> None:
+    genuine = tmp_path / "other" / "apex"
+    genuine.mkdir(parents=True)
+    (genuine / "__init__.py").write_text("amp = 'genuine'")
+    code = START + APEX + "; import apex; print(apex.amp)"
+    assert look(script(tmp_path, code), path=(genuine.parent,)) == ["True", "True", "genuine"]
+
+
 def test_torch_npu_makes_every_facade_visible_and_its_distribution(look: Look) -> None:
     code = START + "import probing; print(probing.release(), probing.module('acl')); import torch_npu; "
     code += "print(probing.release() == torch_npu.__version__, probing.module('acl'), probing.module())"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -47,7 +47,9 @@ class NpuFusedOptimizerBase(Optimizer):
             with torch.enable_grad():
                 loss = closure()
         with torch.no_grad():
-            for group, slices in zip(self.param_groups, self._combined(), strict=True):
+            combined = self._combined()
+            self._begin_step([part for slices in combined for part in slices])
+            for group, slices in zip(self.param_groups, combined, strict=True):
                 for part in slices:
                     for parameter in part.parameters:
                         self.state[parameter]["step"] += 1
@@ -103,6 +105,9 @@ class NpuFusedOptimizerBase(Optimizer):
                     buffer.mul_(factor.to(buffer.dtype))
         return norm
 
+    def _begin_step(self, parts: Sequence[Slice]) -> None:
+        """Look at all *parts* before the first is updated."""
+
     def _state_names(self, group: dict[str, Any]) -> Iterable[str]:
         """Return the names of the state that *group* keeps for each element."""
         raise NotImplementedError
@@ -126,16 +131,13 @@ class NpuFusedOptimizerBase(Optimizer):
         of_dtype = [[p for p in parameters if p.dtype == dtype] for dtype in _DTYPES]
         self._buffers = [(combine(same), combine([p.grad for p in same])) for same in of_dtype]
         self._parts = [(parameter, parameter.grad) for parameter in parameters if parameter.grad is not None]
-        slices: list[list[Slice]] = [[] for _ in chosen]
-        for dtype, (values, gradients) in zip(_DTYPES, self._buffers, strict=True):
-            start = 0
-            for index, group in enumerate(chosen):
-                same = [parameter for parameter in group if parameter.dtype == dtype]
-                size = sum(parameter.numel() for parameter in same)
-                part, its_gradients = (combined_part(buffer, start, size) for buffer in (values, gradients))
-                if part is not None and its_gradients is not None:
-                    slices[index].append(Slice(same, part, its_gradients, dict(self._states(same, index))))
-                start += size
+        rows = [(same, values, gradients) for same, (values, gradients) in zip(of_dtype, self._buffers, strict=True)]
+        return self._with_state(slices_of_groups(chosen, rows))
+
+    def _with_state(self, slices: list[list[Slice]]) -> list[list[Slice]]:
+        for index, group in enumerate(slices):
+            for part in group:
+                part.state.update(self._states(part.parameters, index))
         return slices
 
     def _states(self, parameters: list[torch.Tensor], index: int) -> Iterator[tuple[str, torch.Tensor]]:
@@ -157,6 +159,34 @@ class NpuFusedOptimizerBase(Optimizer):
             elif parameter.grad is not part:
                 part.copy_(parameter.grad)
             parameter.grad = part
+
+
+def slices_of_groups(
+    groups: Sequence[Sequence[torch.Tensor]],
+    rows: Iterable[tuple[Sequence[torch.Tensor], torch.Tensor | None, torch.Tensor | None]],
+) -> list[list[Slice]]:
+    """
+    Return the parts of buffers that belong to each group, without state.
+
+    Parameters
+    ----------
+    groups:
+        The parameters of each group.
+    rows:
+        Parameters in the order in which they lie in a buffer, that buffer, and the buffer of their gradients.
+    """
+    slices: list[list[Slice]] = [[] for _ in groups]
+    for parameters, values, gradients in rows:
+        inside = {id(parameter) for parameter in parameters}
+        start = 0
+        for index, group in enumerate(groups):
+            same = [parameter for parameter in group if id(parameter) in inside]
+            size = sum(parameter.numel() for parameter in same)
+            part, its_gradients = (combined_part(buffer, start, size) for buffer in (values, gradients))
+            if part is not None and its_gradients is not None:
+                slices[index].append(Slice(same, part, its_gradients))
+            start += size
+    return slices
 
 
 def _check(parameter: torch.Tensor, optimizer: str) -> None:

@@ -62,6 +62,20 @@ def combined_part(buffer: torch.Tensor | None, index: int, size: int) -> torch.T
     return buffer[index : index + size]
 
 
+def storage_size(tensor: torch.Tensor) -> int:
+    """
+    Return how many elements *tensor* takes in a buffer: its own, without the vendor's padding.
+
+    Raises
+    ------
+    RuntimeError
+        The tensor is of another type than float32 and float16.
+    """
+    if tensor.dtype not in (torch.float32, torch.float16):
+        raise RuntimeError("Fused optimizers only support weights and grads with dtype torch.float or torch.float16.")
+    return tensor.numel()
+
+
 def is_combined(buffer: torch.Tensor | None, tensors: Sequence[torch.Tensor | None]) -> bool:
     """Return whether every tensor is a contiguous part of *buffer*."""
     if not tensors:

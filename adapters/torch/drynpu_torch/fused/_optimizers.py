@@ -25,12 +25,10 @@ class NpuFusedAdam(NpuFusedOptimizerBase):
         weight_decay: float = 0.0,
         amsgrad: bool = False,
     ) -> None:
-        _check_positive("learning rate", lr)
-        _check_positive("epsilon value", eps)
-        _check_positive("weight_decay value", weight_decay)
-        for index, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+        check_positive("learning rate", lr)
+        check_positive("epsilon value", eps)
+        check_positive("weight_decay value", weight_decay)
+        check_betas(betas)
         defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad}
         super().__init__(params, defaults)
 
@@ -81,9 +79,9 @@ class NpuFusedSGD(NpuFusedOptimizerBase):
         weight_decay: float = 0.0,
         nesterov: bool = False,
     ) -> None:
-        _check_positive("learning rate", lr)
-        _check_positive("momentum value", momentum)
-        _check_positive("weight_decay value", weight_decay)
+        check_positive("learning rate", lr)
+        check_positive("momentum value", momentum)
+        check_positive("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         defaults = {"lr": lr, "momentum": momentum, "dampening": dampening}
@@ -112,9 +110,9 @@ class NpuFusedAdadelta(NpuFusedOptimizerBase):
     def __init__(
         self, params: ParamsT, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0.0
     ) -> None:
-        _check_positive("learning rate", lr)
-        _check_positive("epsilon value", eps)
-        _check_positive("weight_decay value", weight_decay)
+        check_positive("learning rate", lr)
+        check_positive("epsilon value", eps)
+        check_positive("weight_decay value", weight_decay)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay})
@@ -148,11 +146,11 @@ class NpuFusedRMSprop(NpuFusedOptimizerBase):
         momentum: float = 0.0,
         centered: bool = False,
     ) -> None:
-        _check_positive("learning rate", lr)
-        _check_positive("epsilon value", eps)
-        _check_positive("momentum value", momentum)
-        _check_positive("weight_decay value", weight_decay)
-        _check_positive("alpha value", alpha)
+        check_positive("learning rate", lr)
+        check_positive("epsilon value", eps)
+        check_positive("momentum value", momentum)
+        check_positive("weight_decay value", weight_decay)
+        check_positive("alpha value", alpha)
         defaults = {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay}
         super().__init__(params, defaults | {"momentum": momentum, "centered": centered})
 
@@ -177,6 +175,67 @@ class NpuFusedRMSprop(NpuFusedOptimizerBase):
             part.values.addcdiv_(gradients, scale, value=-group["lr"])
 
 
-def _check_positive(what: str, value: float) -> None:
+class NpuFusedRMSpropTF(NpuFusedOptimizerBase):
+    """RMSprop as TensorFlow has it: epsilon below the root, and the learning rate inside the momentum."""
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float = 1e-2,
+        alpha: float = 0.9,
+        eps: float = 1e-10,
+        weight_decay: float = 0.0,
+        momentum: float = 0.0,
+        centered: bool = False,
+        decoupled_decay: bool = False,
+        lr_in_momentum: bool = True,
+    ) -> None:
+        check_positive("learning rate", lr)
+        check_positive("epsilon value", eps)
+        check_positive("momentum value", momentum)
+        check_positive("weight_decay value", weight_decay)
+        check_positive("alpha value", alpha)
+        defaults = {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum}
+        defaults |= {"centered": centered, "decoupled_decay": decoupled_decay, "lr_in_momentum": lr_in_momentum}
+        super().__init__(params, defaults)
+
+    def _state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        momentum = ["momentum_buffer"] if group["momentum"] else []
+        return ("square_avg", *momentum, *(["grad_avg"] if group["centered"] else []))
+
+    def _update(self, group: dict[str, Any], part: Slice, step: int) -> None:
+        del step
+        gradients, rest = part.gradients, 1 - group["alpha"]
+        if group["weight_decay"] != 0 and group["decoupled_decay"]:
+            part.values.add_(part.values, alpha=-group["weight_decay"])
+        elif group["weight_decay"] != 0:
+            gradients = gradients.add(part.values, alpha=group["weight_decay"])
+        square = part.state["square_avg"]
+        square.add_(gradients.pow(2) - square, alpha=rest)
+        if group["centered"]:
+            mean = part.state["grad_avg"]
+            mean.add_(gradients - mean, alpha=rest)
+            scale = square.addcmul(mean, mean, value=-1).add_(group["eps"]).sqrt_()
+        else:
+            scale = square.add(group["eps"]).sqrt_()
+        if group["momentum"] <= 0:
+            part.values.addcdiv_(gradients, scale, value=-group["lr"])
+        elif group["lr_in_momentum"]:
+            buffer = part.state["momentum_buffer"].mul_(group["momentum"])
+            part.values.sub_(buffer.addcdiv_(gradients, scale, value=group["lr"]))
+        else:
+            buffer = part.state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(gradients, scale)
+            part.values.add_(buffer, alpha=-group["lr"])
+
+
+def check_positive(what: str, value: float) -> None:
+    """Raise a ``ValueError`` that names *what* if *value* is negative."""
     if value < 0.0:
         raise ValueError(f"Invalid {what}: {value}")
+
+
+def check_betas(betas: tuple[float, float]) -> None:
+    """Raise a ``ValueError`` that names the first of *betas* that is not in [0, 1)."""
+    for index, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")

@@ -1,0 +1,25 @@
+"""The facade of ``apex.amp._amp_state``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.amp import (
+    AMP as _amp_state,
+)
+from drynpu_torch.apex.amp import (
+    AmpState,
+    master_params,
+)
+from drynpu_torch.apex.amp import (
+    print_at as maybe_print,
+)
+from drynpu_torch.apex.amp import (
+    warn_or_raise as warn_or_err,
+)
+
+__all__ = [
+    "AmpState",
+    "_amp_state",
+    "master_params",
+    "maybe_print",
+    "warn_or_err",
+]

@@ -1,0 +1,11 @@
+"""The facade of ``apex.amp.scaler``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.amp import (
+    LossScaler,
+)
+
+__all__ = [
+    "LossScaler",
+]

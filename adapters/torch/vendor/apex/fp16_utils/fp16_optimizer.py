@@ -1,0 +1,11 @@
+"""The facade of ``apex.fp16_utils.fp16_optimizer``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.kernels import (
+    HalfOptimizer as FP16_Optimizer,
+)
+
+__all__ = [
+    "FP16_Optimizer",
+]

@@ -1,0 +1,13 @@
+"""The facade of ``apex.fp16_utils.loss_scaler``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.kernels import (
+    DynamicScaler as DynamicLossScaler,
+)
+from drynpu_torch.apex.kernels import (
+    StaticScaler as LossScaler,
+)
+from drynpu_torch.apex.networks import to_python_float
+
+__all__ = ["DynamicLossScaler", "LossScaler", "to_python_float"]

@@ -1,0 +1,11 @@
+"""The facade of ``apex.optimizers.fused_adagrad``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.optimizers import (
+    FusedAdagrad,
+)
+
+__all__ = [
+    "FusedAdagrad",
+]

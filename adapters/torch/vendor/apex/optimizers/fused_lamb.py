@@ -1,0 +1,11 @@
+"""The facade of ``apex.optimizers.fused_lamb``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.optimizers import (
+    FusedLAMB,
+)
+
+__all__ = [
+    "FusedLAMB",
+]

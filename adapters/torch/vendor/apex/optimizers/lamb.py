@@ -1,0 +1,11 @@
+"""The facade of ``apex.optimizers.lamb``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.optimizers import (
+    Lamb,
+)
+
+__all__ = [
+    "Lamb",
+]

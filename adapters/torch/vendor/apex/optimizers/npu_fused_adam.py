@@ -1,0 +1,11 @@
+"""The facade of ``apex.optimizers.npu_fused_adam``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.optimizers import (
+    NpuFusedAdam,
+)
+
+__all__ = [
+    "NpuFusedAdam",
+]

@@ -1,0 +1,11 @@
+"""The facade of ``apex.optimizers.npu_fused_adamp``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.optimizers import (
+    NpuFusedAdamP,
+)
+
+__all__ = [
+    "NpuFusedAdamP",
+]

@@ -1,0 +1,14 @@
+"""The facade of ``apex.optimizers.npu_fused_bert_adam``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.optimizers import NpuFusedBertAdam
+from drynpu_torch.fused import (
+    SCHEDULES,
+    warmup_constant,
+    warmup_cosine,
+    warmup_linear,
+    warmup_poly,
+)
+
+__all__ = ["SCHEDULES", "NpuFusedBertAdam", "warmup_constant", "warmup_cosine", "warmup_linear", "warmup_poly"]

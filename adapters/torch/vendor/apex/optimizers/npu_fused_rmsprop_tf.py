@@ -1,0 +1,11 @@
+"""The facade of ``apex.optimizers.npu_fused_rmsprop_tf``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.optimizers import (
+    NpuFusedRMSpropTF,
+)
+
+__all__ = [
+    "NpuFusedRMSpropTF",
+]

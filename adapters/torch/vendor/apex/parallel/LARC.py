@@ -1,0 +1,11 @@
+"""The facade of ``apex.parallel.LARC``."""
+
+from __future__ import annotations
+
+from drynpu_torch.apex.parallel import (
+    LARC,
+)
+
+__all__ = [
+    "LARC",
+]
