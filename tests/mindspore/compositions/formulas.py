@@ -92,13 +92,17 @@ def windows(x: Any, height: int, width: int) -> Any:
     return seen.transpose(0, 1, 4, 5, 2, 3).reshape(len(x), x.shape[1] * height * width, -1)
 
 
-def overlap(boxes: Any, others: Any) -> Any:
-    """Return intersection over union, ``[others, boxes]``; boxes are x0, y0, x1, y1, both ends inside."""
+def overlap(boxes: Any, others: Any, of_others: bool = False) -> Any:
+    """
+    Return intersection over union, ``[others, boxes]``; boxes are x0, y0, x1, y1, both ends inside.
+
+    With *of_others* it is intersection over the size of the other box.
+    """
     low = np.maximum(boxes[None, :, :2], others[:, None, :2])
     high = np.minimum(boxes[None, :, 2:], others[:, None, 2:])
     common = np.maximum(high - low + 1, 0).prod(-1)
     sizes = [(each[:, 2:] - each[:, :2] + 1).prod(-1) for each in (boxes, others)]
-    return common / (sizes[0][None] + sizes[1][:, None] - common)
+    return common / (sizes[1][:, None] if of_others else sizes[0][None] + sizes[1][:, None] - common)
 
 
 def corners(theta: Any, height: int, width: int) -> Any:
@@ -269,7 +273,13 @@ def stepped(w: Any, gradient: Any, rate: float, decay: float, eps: float = 1e-8)
 
 _HERE = Path(__file__).parent
 _INPUTS = runpy.run_path(str(_HERE / "inputs.py"))
-_FILES = ("cell_formulas.py", "image_formulas.py", "optimizer_formulas.py", "sequence_formulas.py")
+_FILES = (
+    "cell_formulas.py",
+    "image_formulas.py",
+    "optimizer_formulas.py",
+    "primitive_formulas.py",
+    "sequence_formulas.py",
+)
 _MORE = [runpy.run_path(str(_HERE / name)) for name in _FILES]
 
 NAMES: dict[str, Any] = {

@@ -64,7 +64,8 @@ def _check(result: Any, formula: str) -> None:
     assert not isinstance(result, str), result
     expected = np.asarray(_value_of(formula, _inputs()))
     assert np.shape(result) == expected.shape
-    np.testing.assert_allclose(result, expected, rtol=2e-4, atol=2e-5)
+    half = getattr(result, "dtype", None) == np.float16
+    np.testing.assert_allclose(result, expected, rtol=2e-3 if half else 2e-4, atol=1e-3 if half else 2e-5)
 
 
 @pytest.mark.parametrize(("stem", "call", "formula"), CASES)

@@ -45,14 +45,16 @@ on its own; parameters annotated as ``Flag`` help to find out which belong toget
 gets the attribute of the primitive that is called so.
 """
 
-LATE = frozenset({"Unique2", "UniqueDim", "InnerUnique", "InnerNonZero", "NonMaxSuppressionV3"})
+LATE = frozenset(
+    {"Unique2", "UniqueDim", "InnerUnique", "InnerNonZero", "NonMaxSuppressionV3", "ComputeAccidentalHits"}
+)
 """Primitives whose results have shapes that are known once they are computed."""
 AS_STORED = frozenset({"GenerateEodMaskV2"})
 """Primitives that work on the bits of numbers: those of 16 bits are not widened for them."""
-WRONG = frozenset({"ApplyFtrl", "NMSWithMask", "SearchSorted"})
+WRONG = frozenset({"ApplyAdagradDA", "ApplyFtrl", "NMSWithMask", "SearchSorted"})
 """
-Primitives whose kernel of the CPU computes another thing than their documentation says of Ascend: the first one with
-``l1``, the second one puts the boxes in another order, the third one has neither int32 nor an order of the sequence.
+Primitives whose kernel of the CPU computes another thing than their documentation says of Ascend: the first two with
+``l1``, the third one puts the boxes in another order, the last one has neither int32 nor an order of the sequence.
 """
 NUMBERS, FLAG = "Numbers", "Flag"
 _PATTERN = "RaggedTensorToSparse"
@@ -69,6 +71,8 @@ _CHANGED = {
     "AdamW": (0, 1, 2, 3),
     "ApplyAdamW": (0, 1, 2),
     "ApplyFtrl": (0, 1, 2),
+    "ApplyAdagradDA": (0, 1, 2),
+    "ApplyKerasMomentum": (0, 1),
     "ApplyNesterovMomentum": (0, 1),
     "Lamb": (0, 1, 2),
     "BatchNormGatherStatsWithCounts": (3, 4),

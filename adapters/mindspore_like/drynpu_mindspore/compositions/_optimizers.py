@@ -112,6 +112,26 @@ def _nesterov(weight: Any, velocity: Any, rate: Any, gradient: Any, momentum: An
     return w, w, v
 
 
+def _keras_momentum(
+    weight: Any, velocity: Any, rate: Any, gradient: Any, momentum: Any, *, use_nesterov: bool = False
+) -> tuple[Any, ...]:
+    share, step = _first(momentum), _first(rate) * gradient
+    v = share * velocity - step
+    w = weight + (share * v - step if use_nesterov else v)
+    return w, v, w, v
+
+
+def _dual_averaging(
+    weight: Any, sums: Any, squares: Any, gradient: Any, rate: Any, l1: Any, l2: Any, step: Any
+) -> tuple[Any, ...]:
+    del weight
+    count, scale = _first(step), _first(rate)
+    total, spread = sums + gradient, squares + gradient**2
+    pull = np.sign(total) * np.maximum(np.abs(total) - _first(l1) * count, 0) if _first(l1) > 0 else total
+    w = -scale * pull / (_first(l2) * count * scale + np.sqrt(spread))
+    return w, w, total, spread
+
+
 def _lars(
     weight: Any,
     gradient: Any,
@@ -134,8 +154,10 @@ def _lars(
 OPTIMIZERS: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "AdamW": _adam_w,
+        "ApplyAdagradDA": _dual_averaging,
         "ApplyAdamW": _apply_adam_w,
         "ApplyFtrl": _ftrl,
+        "ApplyKerasMomentum": _keras_momentum,
         "ApplyNesterovMomentum": _nesterov,
         "LARSUpdateWithOptions": _lars,
         "Lamb": _lamb,

@@ -14,6 +14,7 @@ from drynpu_mindspore.compositions._activations import ACTIVATIONS
 from drynpu_mindspore.compositions._attention import ATTENTION
 from drynpu_mindspore.compositions._attributes import load_attributes
 from drynpu_mindspore.compositions._batch_statistics import BATCH_STATISTICS
+from drynpu_mindspore.compositions._blocks import BLOCKS
 from drynpu_mindspore.compositions._boxes import BOXES
 from drynpu_mindspore.compositions._caches import CACHES
 from drynpu_mindspore.compositions._class_losses import CLASS_LOSSES
@@ -37,6 +38,7 @@ from drynpu_mindspore.compositions._optimizers import OPTIMIZERS
 from drynpu_mindspore.compositions._pooling import POOLING
 from drynpu_mindspore.compositions._quantised import QUANTISED
 from drynpu_mindspore.compositions._random import RANDOM
+from drynpu_mindspore.compositions._recurrent import RECURRENT
 from drynpu_mindspore.compositions._reductions import REDUCTIONS
 from drynpu_mindspore.compositions._second_order import SECOND_ORDER
 from drynpu_mindspore.compositions._sparse_steps import SPARSE_STEPS
@@ -59,6 +61,7 @@ COMPOSITIONS: Final[Mapping[str, Composition]] = MappingProxyType(
         **NORMS,
         **POOLING,
         **RANDOM,
+        **RECURRENT,
         **REDUCTIONS,
         **VIEWS,
         **UNIQUE,
@@ -76,6 +79,7 @@ COMPOSITIONS: Final[Mapping[str, Composition]] = MappingProxyType(
         **CLASS_LOSSES,
         **CACHES,
         **BOXES,
+        **BLOCKS,
         **FAULTS,
         **FEED_FORWARD,
         **BATCH_STATISTICS,

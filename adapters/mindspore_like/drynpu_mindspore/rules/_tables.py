@@ -54,7 +54,7 @@ Hypot Heaviside NextAfter Fmax Fmin Logit Eps IndexFill AffineGrid ChannelShuffl
 BartlettWindow BlackmanWindow LogSpace CumulativeLogsumexp MaxPool3DWithArgmax MaxUnpool2D MultiMarginLoss
 MultilabelMarginLoss TriangularSolve LinalgQr Unique2 UniqueDim Bucketize RandpermExt
 MultinomialExt
-Randperm RNNTLoss TopPRouter GenerateEodMaskV2 InsertGemV2InBackward InnerNonZero InnerUnique
+ComputeAccidentalHits Randperm RNNTLoss TopPRouter GenerateEodMaskV2 InsertGemV2InBackward InnerNonZero InnerUnique
 UniqueConsecutive MaskedSelect TrilIndices TriuIndices FFTFreq RFFTFreq
 Meshgrid Angle BatchNormGradGrad Betainc ConcatOffset GridSampler3D GridSampler3DGrad LayerNormGradGrad LogitGrad
 MaximumGradGrad MinimumGradGrad ResizeBicubic ResizeBicubicGrad SequenceAdd SequenceAddN SequenceAddOffset

@@ -182,6 +182,10 @@ tf | turned_gru (x w_x w_h b_x b_h h) | DynamicGRUV2 DynamicAUGRU
 tf | turned_gru_gradient (x w_x w_h h) | DynamicGRUV2Grad DynamicAUGRUGrad
 
 mindspore | stacked_lstm (x) | LSTM=DynamicRNN
+mindspore | joined_lstm (x weight . . h c) | DynamicRNN
+mindspore | joined_lstm_gradient (x weight . . h c) | DynamicRNNGrad
+mindspore | turned_gru (x w_x w_h b_x b_h . h) | DynamicGRUV2
+mindspore | turned_gru_gradient (x w_x w_h . h) | DynamicGRUV2Grad
 mindspore | stacked_lstm_gradient (x) | LSTMGrad=DynamicRNNGrad
 
 onnx | lstm_directions (x weight batch_first=layout) | LSTM=DynamicRNN

@@ -38,6 +38,7 @@ mindspore | vector (x) | ScatterDiv*1 ScatterMax*1 ScatterMin*1 ScatterMul*1 Sca
     ScatterNdAdd*1 ScatterNdDiv*1 ScatterNdMax*1 ScatterNdMin*1 ScatterNdMul*1 ScatterNdSub*1
     ScatterValue=ScatterElements*1 ScatterAddWithAxis*1 InplaceAdd*1 InplaceSub*1 InplaceUpdate*1
     InplaceUpdateV2=InplaceUpdate*1 InplaceIndexAdd*1 IndexPut=IndexPutV2*1 TensorCopySlices=ViewCopy*1
+mindspore | vector (x) | HistogramFixedWidth=HistogramFixedWidthD*6 ApplyKerasMomentum=ApplyKerasMomentumD*4
 mindspore | vector (x) | ApplyAdagradDA=ApplyAdagradDAD*8 ApplyAdamWithAmsgrad=ApplyAdamWithAmsgradD*12
     ApplyAdamWithAmsgradV2=ApplyAdamWithAmsgradV2*12 ApplyAddSign=ApplyAddSignD*6 ApplyPowerSign=ApplyPowerSignD*6
     ApplyProximalGradientDescent*5 AdamNoUpdateParam=ApplyAdamD*10 FusedCastAdamWeightDecay=ApplyAdamW*12

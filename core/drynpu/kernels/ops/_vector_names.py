@@ -155,6 +155,7 @@ mindspore | grow (x) | RepeatInterleaveInt=RepeatInterleave RepeatInterleaveTens
     ReplicationPad2D=PadV3 ReplicationPad3D=PadV3 DiagExt=Diag Im2ColExt=Im2col
 mindspore | grow (x) | Diag MirrorPad SpaceToBatchND=SpaceToBatchNDD UpsampleNearest2D=UpsampleNearest Ger Cdist IOU=Iou
 mindspore | move (x) | Tril Triu FFTShift IFFTShift ReverseSequence BatchToSpaceND=BatchToSpaceNDD Narrow=Slice
+    BatchToSpace=BatchToSpaceD BatchToSpaceNDV2=BatchToSpaceND
 mindspore | move (x) | Roll TrilExt=Tril ReflectionPad1DGrad=PadV3Grad ReflectionPad2DGrad=PadV3Grad
     ReflectionPad3DGrad=PadV3Grad ReplicationPad1DGrad=PadV3Grad ReplicationPad2DGrad=PadV3Grad
     ReplicationPad3DGrad=PadV3Grad Col2ImExt=Col2im
