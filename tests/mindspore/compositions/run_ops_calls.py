@@ -71,6 +71,12 @@ def trainer(kind: Any, *scale: Any) -> Any:
     return kind(network, nn.SGD(network.trainable_params(), 0.1), *scale)
 
 
+def exported(cell: Any, *batch: Any) -> Any:
+    """Return the graph of a cell, read from the file that it was written into."""
+    ms.export(cell, *batch, file_name="exported", file_format="MINDIR")
+    return ms.load("exported.mindir")
+
+
 def second_order(layer: Any, *batch: Any) -> Any:
     """Return the first parameter of a layer after a step of THOR."""
     network = filled(nn.SequentialCell(layer))
@@ -93,6 +99,7 @@ def main(calls: str, out: str) -> None:
         "filled": filled,
         "after": after,
         "changed": changed,
+        "exported": exported,
         "measured": measured,
         "second_order": second_order,
         "trained": trained,

@@ -49,7 +49,7 @@ LATE = frozenset(
     {"Unique2", "UniqueDim", "InnerUnique", "InnerNonZero", "NonMaxSuppressionV3", "ComputeAccidentalHits"}
 )
 """Primitives whose results have shapes that are known once they are computed."""
-AS_STORED = frozenset({"GenerateEodMaskV2"})
+AS_STORED = frozenset({"GenerateEodMaskV2", "TensorDump"})
 """Primitives that work on the bits of numbers: those of 16 bits are not widened for them."""
 WRONG = frozenset({"ApplyAdagradDA", "ApplyFtrl", "NMSWithMask", "SearchSorted"})
 """

@@ -20,6 +20,7 @@ from drynpu_mindspore.compositions._caches import CACHES
 from drynpu_mindspore.compositions._class_losses import CLASS_LOSSES
 from drynpu_mindspore.compositions._convolutions import CONVOLUTIONS
 from drynpu_mindspore.compositions._deformable import DEFORMABLE
+from drynpu_mindspore.compositions._dumps import DUMPS
 from drynpu_mindspore.compositions._elementwise import ELEMENTWISE
 from drynpu_mindspore.compositions._experts import EXPERTS
 from drynpu_mindspore.compositions._factory import find_factory
@@ -65,6 +66,7 @@ COMPOSITIONS: Final[Mapping[str, Composition]] = MappingProxyType(
         **REDUCTIONS,
         **VIEWS,
         **UNIQUE,
+        **DUMPS,
         **TRANSDUCER,
         **SPARSE_STEPS,
         **SPEED_ATTENTION,

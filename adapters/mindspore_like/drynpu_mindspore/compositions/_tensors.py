@@ -69,9 +69,9 @@ class TensorLibrary:
         pointer = self.pointer(address)
         shape = tuple(np.array(read_vector(self.shape(address)), np.uint64).astype(np.int64).tolist())
         if kind == _TEXT:
-            return ctypes.string_at(pointer or self.value(tensor) or 0, self.size_bytes(address)).decode(
-                errors="replace"
-            )
+            # A graph copies the characters without the 0 behind them, for which there is room.
+            text = ctypes.string_at(self.value(tensor) or pointer or 0, self.size_bytes(address))
+            return text.partition(b"\0")[0].decode(errors="replace")
         if kind not in _TYPES:
             raise TypeError(f"type {kind} of MindSpore has no array")
         dtype = _TYPES[kind]
