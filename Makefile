@@ -87,7 +87,7 @@ $(STAMP): pyproject.toml constraints.txt | $(if $(filter demo native,$(MAKECMDGO
 	$(call new_venv,$(VENV))
 	@echo "Setting up $(VENV) for the tests (once; a few minutes)"
 	@$(BIN)/python $(PIP_INSTALL) hatchling
-	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation -e '.[torch,tf,onnx,dashboard,test]'
+	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation -e '.[torch,tf,onnx,media,dashboard,test]'
 	@touch $@
 
 # The npu of PyTorch in C++, in the user's cache. Without a compiler there is none: the sink serves and the summary says so,

@@ -58,7 +58,7 @@ def test_the_wheel_declares_its_entry_points_and_extras(wheel: Path) -> None:
     assert "drynpu = drynpu.cli:main\n" in points
     assert "[torch.backends]\ndrynpu = drynpu_torch.autoload:load\n" in points
     extras = [line.split(": ")[1] for line in metadata.splitlines() if line.startswith("Provides-Extra")]
-    assert sorted(extras) == ["all", "cluster", "dashboard", "mindspore", "onnx", "test", "tf", "torch"]
+    assert sorted(extras) == ["all", "cluster", "dashboard", "media", "mindspore", "onnx", "test", "tf", "torch"]
     required = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
     assert not [line for line in required if any(name in line for name in ("torch", "tensorflow", "mindspore"))]
 
