@@ -64,8 +64,8 @@ class Coding:
     def decode(self, kind: str) -> Callable[[int, int, int, int, int], int]:
         """Return a function that decodes a file into a picture."""
 
-        def decode_file(channel: int, pointer: int, size: int, target: int, stream: int) -> int:
-            picture = self._units.pictures.handles.get(target)
+        def decode_file(channel: int, pointer: int, size: int, result: int, stream: int) -> int:
+            picture = self._units.pictures.handles.get(result)
             code = self._units.ready(channel, stream)
             if code or picture is None:
                 return code or ReturnCode.INVALID_PARAM
@@ -96,7 +96,7 @@ class Coding:
             return 0, ReturnCode.INVALID_PARAM
         return picture.layout.size(*picture.room(picture.layout)) + _HEAD_BYTES, ReturnCode.SUCCESS
 
-    def encode(self, channel: int, source: int, target: int, size_pointer: int, config: int, stream: int) -> int:
+    def encode(self, channel: int, source: int, result: int, size_pointer: int, config: int, stream: int) -> int:
         """Encode a picture; where the program put the room that there is, it finds the bytes of the file."""
         picture, encoding = self._units.pictures.handles.get(source), self._units.encodings.handles.get(config)
         room = self._units.runtime.view(size_pointer, np.dtype(np.uint32).itemsize)
@@ -111,7 +111,7 @@ class Coding:
         if data is None:
             return code
         there = int(room.view(np.uint32)[0])
-        if len(data) > there or not self._units.runtime.write(target, np.frombuffer(data, np.uint8)):
+        if len(data) > there or not self._units.runtime.write(result, np.frombuffer(data, np.uint8)):
             self._units.runtime.complain(f"dvpp_jpeg_encode_async: the file takes {len(data)} bytes, there are {there}")
             return ReturnCode.INVALID_PARAM
         noted = self._units.runtime.write(size_pointer, np.array([len(data)], np.uint32))

@@ -26,34 +26,34 @@ class Cutting:
     def __init__(self, units: Units) -> None:
         self._units = units
 
-    def resize(self, channel: int, source: int, target: int, config: int, stream: int) -> int:
+    def resize(self, channel: int, source: int, result: int, config: int, stream: int) -> int:
         """Scale a picture to the size of another."""
-        return self._change(channel, source, target, stream, config=config)
+        return self._change(channel, source, result, stream, config=config)
 
-    def crop(self, channel: int, source: int, target: int, area: int, stream: int) -> int:
-        """Cut a rectangle out, and scale it to the size of the target."""
-        return self._change(channel, source, target, stream, crop=area)
+    def crop(self, channel: int, source: int, result: int, area: int, stream: int) -> int:
+        """Cut a rectangle out, and scale it to the size of the result."""
+        return self._change(channel, source, result, stream, crop=area)
 
-    def crop_resize(self, channel: int, source: int, target: int, area: int, config: int, stream: int) -> int:
-        """Cut a rectangle out, and scale it to the size of the target as a configuration says."""
-        return self._change(channel, source, target, stream, crop=area, config=config)
+    def crop_resize(self, channel: int, source: int, result: int, area: int, config: int, stream: int) -> int:
+        """Cut a rectangle out, and scale it to the size of the result as a configuration says."""
+        return self._change(channel, source, result, stream, crop=area, config=config)
 
-    def crop_and_paste(self, channel: int, source: int, target: int, area: int, place: int, stream: int) -> int:
+    def crop_and_paste(self, channel: int, source: int, result: int, area: int, place: int, stream: int) -> int:
         """Cut a rectangle out, scale it to another, and put it there; what is around it stays."""
-        return self._change(channel, source, target, stream, crop=area, paste=place)
+        return self._change(channel, source, result, stream, crop=area, paste=place)
 
     def crop_resize_paste(
-        self, channel: int, source: int, target: int, area: int, place: int, config: int, stream: int
+        self, channel: int, source: int, result: int, area: int, place: int, config: int, stream: int
     ) -> int:
         """Cut, scale as a configuration says, and put a rectangle into another."""
-        return self._change(channel, source, target, stream, crop=area, paste=place, config=config)
+        return self._change(channel, source, result, stream, crop=area, paste=place, config=config)
 
-    def convert_color(self, channel: int, source: int, target: int, stream: int) -> int:
+    def convert_color(self, channel: int, source: int, result: int, stream: int) -> int:
         """Write a picture in the format of another, which has its size."""
-        sizes = [(each.width, each.height) for each in self._units.pictures.all_of([source, target]) or []]
-        return self._change(channel, source, target, stream) if len(set(sizes)) == 1 else ReturnCode.INVALID_PARAM
+        sizes = [(each.width, each.height) for each in self._units.pictures.all_of([source, result]) or []]
+        return self._change(channel, source, result, stream) if len(set(sizes)) == 1 else ReturnCode.INVALID_PARAM
 
-    def make_border(self, channel: int, source: int, target: int, config: int, stream: int) -> int:
+    def make_border(self, channel: int, source: int, result: int, config: int, stream: int) -> int:
         """Put a border around a picture."""
         border = self._units.borders.handles.get(config)
         if border is None or border.border_type not in range(len(_BORDERS)):
@@ -68,7 +68,7 @@ class Cutting:
             ]
             return Pixels(pixels.colour, np.stack(planes, axis=2))
 
-        return self._change(channel, source, target, stream, change=bordered)
+        return self._change(channel, source, result, stream, change=bordered)
 
     def batch(
         self,
@@ -100,9 +100,9 @@ class Cutting:
         if sum(numbers) != len(parts) or len(parts) > len(places):
             return ReturnCode.INVALID_PARAM
         repeated = [source for source, number in zip(origins, numbers, strict=False) for _ in range(number)]
-        for source, target, (area, *place) in zip(repeated, places, parts, strict=False):
+        for source, result, (area, *place) in zip(repeated, places, parts, strict=False):
             paste = place[0] if place else None
-            code = self._change(channel, source, target, stream, crop=area, paste=paste, config=config)
+            code = self._change(channel, source, result, stream, crop=area, paste=paste, config=config)
             if code:
                 return code
         return ReturnCode.SUCCESS
@@ -111,7 +111,7 @@ class Cutting:
         self,
         channel: int,
         source: int,
-        target: int,
+        result: int,
         stream: int,
         *,
         crop: int | None = None,
@@ -121,7 +121,7 @@ class Cutting:
     ) -> int:
         """Read a picture, do what the handles say, and write it into another."""
         code = self._units.ready(channel, stream)
-        pictures = self._units.pictures.all_of([source, target])
+        pictures = self._units.pictures.all_of([source, result])
         areas = [None if area is None else self._units.rectangles.handles.get(area) for area in (crop, paste)]
         scaling = Scaling() if config is None else self._units.scalings.handles.get(config)
         if code or pictures is None or scaling is None or scaling.interpolation not in _METHODS:

@@ -68,11 +68,11 @@ def encode(pixels: Pixels, level: int) -> bytes:
     """Return a JPEG with shared colours; *level* is from 1 to 100, and 0 is as good as 100."""
     image = pillow()
     if pixels.colour is Colour.GREY:
-        made = image.fromarray(np.ascontiguousarray(pixels.values[:, :, 0]), "L")
+        picture = image.fromarray(np.ascontiguousarray(pixels.values[:, :, 0]), "L")
     else:
-        made = image.fromarray(np.ascontiguousarray(pixels.converted(Colour.YUV).values), "YCbCr")
+        picture = image.fromarray(np.ascontiguousarray(pixels.converted(Colour.YUV).values), "YCbCr")
     out = io.BytesIO()
-    made.save(out, JPEG, quality=max(level or MOST_QUALITY, _LEAST_QUALITY), subsampling="4:2:0")
+    picture.save(out, JPEG, quality=max(level or MOST_QUALITY, _LEAST_QUALITY), subsampling="4:2:0")
     return out.getvalue()
 
 
