@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
     from types import FrameType, ModuleType
 
-NAMES = ("acl", "aclruntime", "apex", "hccl", "npu_bridge", "npu_device", "torch_npu")
+NAMES = ("acl", "aclruntime", "ais_bench", "apex", "hccl", "npu_bridge", "npu_device", "torch_npu")
 """The facades of drynpu's adapters."""
 _APEX = "apex"
 # They look for apex to take NVIDIA's kernels from it, and are often run from a checkout.

@@ -16,7 +16,8 @@ def drynpu_facades() -> tuple[Facade, ...]:
     """Return the vendor's modules: ``acl``, and ``aclruntime`` that stands on it."""
     folder = facade_folder(__file__)
     return tuple(
-        Facade(module=module, framework="onnx", extra="onnx", folder=folder) for module in ("acl", "aclruntime")
+        Facade(module=module, framework="onnx", extra="onnx", folder=folder)
+        for module in ("acl", "aclruntime", "ais_bench")
     )
 
 

@@ -206,7 +206,7 @@ def test_batch_image_dims_and_shape_are_chosen(programs: Any, models: Any) -> No
     torch = pytest.importorskip("torch")
     folder = programs.folder()
     for name, model, line in (
-        ("gear", models.mlp(batch="n"), '--input_shape="x:-1,16" --dynamic_batch_size="1,4,8"'),
+        ("gear", models.mlp(batch=-1), '--input_shape="x:-1,16" --dynamic_batch_size="1,4,8"'),
         ("open", models.mlp(batch="n"), ""),
         ("image", models.any_image(), '--input_shape="image:1,3,-1,-1" --dynamic_image_size="16,16;32,24"'),
         ("masked", models.masked(), '--input_shape="x:-1,-1,8;mask:-1,-1,1" --dynamic_dims="1,4,1,4;2,8,2,8"'),

@@ -270,9 +270,10 @@ def parse_model(data: bytes, name: str, folder: Path | None = None, conversion: 
         if folder is not None:
             onnx.load_external_data_for_model(proto, str(folder))
         conversion = conversion or Conversion()
+        _open_negative_dims(proto)
         _set_shapes(proto, {} if conversion.kind else conversion.shapes)
         # In this order: the checker refuses results without a shape, which inference gives them.
-        proto = onnx.shape_inference.infer_shapes(proto)
+        proto = onnx.shape_inference.infer_shapes(proto, data_prop=bool(conversion.shapes))
         onnx.checker.check_model(proto)
         evaluator = build_evaluator(proto)
     except Exception as error:
@@ -375,6 +376,14 @@ def _aipp_nodes(aipp: AippImage | None) -> list[GraphNode]:
     if aipp is None:
         return []
     return [GraphNode(f"{aipp.tensor.name}_aipp", "Aipp", (aipp.raw_name,), (aipp.tensor.name,))]
+
+
+def _open_negative_dims(proto: Any) -> None:
+    """Take away the lengths of dims that are said to be negative: some exporters write -1 where they know none."""
+    for value in (*proto.graph.input, *proto.graph.output, *proto.graph.value_info):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.HasField("dim_value") and dim.dim_value < 0:
+                dim.ClearField("dim_value")
 
 
 def _set_shapes(proto: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:

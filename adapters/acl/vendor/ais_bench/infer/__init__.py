@@ -1,0 +1,1 @@
+"""Sessions, files and the summary of the benchmark."""

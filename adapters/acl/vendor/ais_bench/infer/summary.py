@@ -1,0 +1,9 @@
+"""The summary of the process."""
+
+from __future__ import annotations
+
+from drynpu_acl.bench import Summary
+
+__all__ = ["Summary", "summary"]
+
+summary = Summary()
