@@ -1,4 +1,4 @@
-"""Print as JSON the public names that are documented for Ascend, those that a table calls and those that do not exist."""
+"""Print as JSON the public names that are documented for Ascend, and those of them that a table calls."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import mindspore.mint.linalg
-import mindspore.mint.special
 import mindspore.ops.auto_generate.gen_ops_prim as prim
 from mindspore import mint, nn, ops
 

@@ -97,15 +97,15 @@ def rounded(x: Any) -> Any:
     return x.astype(np.float16).astype(np.float32)
 
 
-def long_memory(x: Any, weight: Any, bias: Any, hidden: Any, memory: Any) -> Any:
-    """Return what an LSTM gives at each step; gates are input, new, forget, output."""
+def long_memory(x: Any, weight: Any, bias: Any, hidden: Any, memory: Any, *, remembers: bool = False) -> Any:
+    """Return what an LSTM gives at each step, and the last memory if it *remembers*; gates are i, j, f and o."""
     results = []
     for part in x:
         enter, new, forget, out = np.split(np.hstack([part, hidden]) @ weight + bias, 4, 1)
         memory = special.expit(forget) * memory + special.expit(enter) * np.tanh(new)
         hidden = special.expit(out) * np.tanh(memory)
         results.append(hidden)
-    return np.stack(results)
+    return (np.stack(results), memory) if remembers else np.stack(results)
 
 
 def gated(x: Any, weights: Any, biases: Any, hidden: Any, order: str = "rzh") -> Any:

@@ -53,13 +53,6 @@ def after_step(step: Any, states: Any, *arguments: Any) -> Any:
     return parameters[0]
 
 
-def measured(metric: Any, *batch: Any) -> Any:
-    """Return what a metric says after one batch."""
-    metric.clear()
-    metric.update(*batch)
-    return metric.eval()
-
-
 def hooked(x: Any) -> Any:
     """Return a sum of squares whose gradient a hook triples."""
     return (ops.HookBackward(lambda gradients: 3 * gradients[0])(x) ** 2).sum()

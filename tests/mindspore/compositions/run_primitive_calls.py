@@ -25,7 +25,8 @@ from inputs import inputs
 GRAPH_STEP = 6
 """Of so many calls one is compiled as well: compiling takes longer than all the rest."""
 PYNATIVE = re.compile(
-    r"ops\.(jet|derivative|linearize|CombinedNonMaxSuppression|HyperMap|MultitypeFuncGraph)\(|after_step|hooked|set_train"
+    r"ops\.(jet|derivative|linearize|CombinedNonMaxSuppression|HyperMap|MultitypeFuncGraph)\(|after_step|hooked|"
+    r"set_train"
 )
 """What is not compiled: what PyNative compiles, what makes parameters, hooks, what has constants that fail."""
 

@@ -1,4 +1,4 @@
-"""Every public name of ops, mint and nn that is documented for Ascend stands in a table of calls or has a reason not to."""
+"""Every public name of ops, mint and nn for Ascend stands in a table of calls, or has a reason not to."""
 
 from __future__ import annotations
 
