@@ -14,10 +14,10 @@ def _proximal_adagrad(
 ) -> tuple[Any, ...]:
     w, s = np.array(weight), np.array(squares)
     s[rows] += gradient**2
-    # MindSpore's text has the plain rate in l1 and l2; CANN's kernels, and that of the CPU for the dense step, have this.
-    own = rate / np.sqrt(s[rows])
-    moved = w[rows] - own * gradient
-    w[rows] = np.sign(moved) / (1 + own * l2) * np.maximum(np.abs(moved) - own * l1, 0)
+    # MindSpore's text has the plain rate beside l1 and l2. CANN's kernels have this one, and so has the dense step.
+    scale = rate / np.sqrt(s[rows])
+    moved = w[rows] - scale * gradient
+    w[rows] = np.sign(moved) / (1 + scale * l2) * np.maximum(np.abs(moved) - scale * l1, 0)
     return w, s, w, s
 
 
