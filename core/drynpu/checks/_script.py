@@ -59,8 +59,8 @@ def _failure(exit_code: int, said: str, place: Place | None) -> Mistake:
             level=Severity.ERROR,
             title="TensorFlow 2 has no tf.contrib",
             evidence=said,
-            fix="Take tf_slim for slim and layers, tf.nn.rnn_cell for rnn, tensorflow_addons for seq2seq. With"
-            " import tensorflow as tf, drynpu run --tf1 says where each part went.",
+            fix="With import tensorflow as tf, drynpu run --tf1 serves most of it, and says for the rest what to take."
+            " Elsewhere take tf_slim for slim and layers, tf.nn.rnn_cell for rnn, tensorflow_addons for seq2seq.",
             place=place,
         )
     alone = any(name in said for name in _RANK_VARIABLES)

@@ -63,7 +63,11 @@ print("same=" + json.dumps([name for name, value in same.items() if not value]))
 print("errors=" + json.dumps([error_of(line) for line in lines]))
 star = {}
 exec("from tensorflow.contrib.layers import *", star)
-print("star=" + json.dumps([name in star for name in ("conv2d", "batch_norm", "l2_regularizer")]))
+print("star=" + json.dumps([name in star for name in ("conv2d", "batch_norm", "l2_regularizer", "tf", "layers")]))
+star = {}
+exec("from tensorflow.contrib.rnn import *", star)
+names = ("LayerRNNCell", "LSTMCell", "NASCell", "static_rnn", "dynamic_rnn", "tf", "Any")
+print("cells=" + json.dumps([name for name in names if name in star]))
 for name in [name for name in sys.modules if name.startswith(("tf_slim", "tensorflow.contrib"))]:
     del sys.modules[name]
 del tf.contrib
@@ -117,7 +121,9 @@ RUN = (sys.executable, "-W", "ignore", "-m", "drynpu", "run", "--quiet")
 def test_names_stand_where_they_stood(scripts: Any) -> None:
     run = scripts(SCRIPT, program=RUN)
     assert run.printed("same") == []
-    assert run.printed("star") == [True] * 3
+    assert run.printed("star") == [True, True, True, False, False]
+    # A name that contrib did not have would take the place of the script's.
+    assert run.printed("cells") == ["LayerRNNCell", "LSTMCell", "NASCell", "static_rnn"]
     cloud, quantize, nothing, mobilenet = run.printed("errors")
     assert cloud[0] == "AttributeError"
     assert "TensorFlow 2 has no tf.contrib.cloud.BigtableClient" in cloud[1]

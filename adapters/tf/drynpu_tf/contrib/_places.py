@@ -87,9 +87,7 @@ opt                                         @optimizers
 predictor                                   @predictor
 recurrent                                   @networks
 resampler                                   @tensors
-rnn                                         @cells @networks tensorflow.python.ops.rnn
-                                            tensorflow.compat.v1.nn.rnn_cell
-                                            tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl
+rnn                                         @cells @networks tensorflow.compat.v1.nn.rnn_cell
 rnn.ops.gen_lstm_ops                        tensorflow.python.ops.gen_rnn_ops
 rnn.python.ops.core_rnn_cell                @cells tensorflow.compat.v1.nn.rnn_cell
 rnn.python.ops.gen_lstm_ops                 tensorflow.python.ops.gen_rnn_ops

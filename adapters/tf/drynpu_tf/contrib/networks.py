@@ -6,6 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
+from tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl import LayerRNNCell
+from tensorflow.python.ops.rnn import _best_effort_input_batch_size as best_effort_input_batch_size
+from tensorflow.python.ops.rnn import _transpose_batch_time as transpose_batch_time
+from tensorflow.python.ops.rnn import static_bidirectional_rnn, static_rnn, static_state_saving_rnn
+
+__all__ = [
+    "LayerRNNCell",
+    "best_effort_input_batch_size",
+    "bidirectional_functional_rnn",
+    "functional_rnn",
+    "stack_bidirectional_dynamic_rnn",
+    "stack_bidirectional_rnn",
+    "static_bidirectional_rnn",
+    "static_rnn",
+    "static_state_saving_rnn",
+    "transpose_batch_time",
+]
 
 
 def stack_bidirectional_dynamic_rnn(

@@ -17,6 +17,8 @@ from typing import Any
 from drynpu_tf.contrib import PACKAGE, PLACES, SLIM
 from drynpu_tf.face._absence import absence, without_slim
 
+_STANDARD = ("__future__", "collections.abc", "typing")
+
 
 class ContribFinder(MetaPathFinder, Loader):
     """Finds ``tensorflow.contrib`` and the modules below it."""
@@ -82,11 +84,28 @@ def _place(module: str) -> str:
 
 
 def _public_names(place: str) -> Iterator[str]:
+    """Yield the names that a module had in public: modules of ``tensorflow.python`` hold more than those."""
     start = f"{place}." if place else ""
     yield from (path.removeprefix(start).partition(".")[0] for path in PLACES if path and path.startswith(start))
     for source in PLACES[place]:
-        module = _module(source)
-        yield from getattr(module, "__all__", None) or (name for name in dir(module) if not name.startswith("_"))
+        if not source.startswith("tensorflow.python."):
+            yield from _names_of(_module(source))
+
+
+def _names_of(module: ModuleType | None) -> Iterator[str]:
+    """Yield what a module lists, or what it holds itself: no modules, and nothing of the standard library."""
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        yield from listed
+        return
+    from drynpu_tf.quiet import without_deprecations
+
+    for name in dir(module) if module is not None else ():
+        with without_deprecations():
+            value = getattr(module, name)
+        foreign = isinstance(value, ModuleType) or getattr(value, "__module__", "") in _STANDARD
+        if not name.startswith("_") and not foreign:
+            yield name
 
 
 def _module(source: str) -> ModuleType | None:
