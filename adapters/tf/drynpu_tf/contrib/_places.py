@@ -95,6 +95,13 @@ rnn.python.ops.lstm_ops                     @cells
 rnn.python.ops.rnn                          @networks tensorflow.python.ops.rnn
 rnn.python.ops.rnn_cell                     @cells tensorflow.compat.v1.nn.rnn_cell
 saved_model                                 tensorflow.compat.v1.saved_model
+seq2seq                                     @decoding @attention @beams @helpers
+seq2seq.python.ops.attention_wrapper        @attention
+seq2seq.python.ops.basic_decoder            @decoding
+seq2seq.python.ops.beam_search_ops          @beams
+seq2seq.python.ops.decoder                  @decoding
+seq2seq.python.ops.helper                   @helpers
+seq2seq.python.ops.loss                     @beams
 signal                                      tensorflow.compat.v1.signal
 slim                                        @tensors tf_slim
 slim.data                                   tf_slim.data

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 Loss = Callable[..., Any]
-_SMALLEST = 1e-12
+SMALLEST = 1e-12
 """Keeps the division by weights that are all 0 from being one by 0."""
 
 
@@ -55,7 +55,7 @@ def sequence_loss_by_example(
             for logit, label, weight in zip(logits, targets, weights, strict=True)
         ]
         total = tf.add_n(losses)
-        return total / (tf.add_n(list(weights)) + _SMALLEST) if average_across_timesteps else total
+        return total / (tf.add_n(list(weights)) + SMALLEST) if average_across_timesteps else total
 
 
 def sequence_loss(
