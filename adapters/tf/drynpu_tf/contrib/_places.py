@@ -41,7 +41,10 @@ distribute                                  @estimators tensorflow.compat.v1.dis
                                             tensorflow.compat.v1.distribute.experimental
 distributions                               tensorflow.compat.v1.distributions
 eager                                       tensorflow.python.eager.context
-estimator                                   tensorflow.compat.v1.estimator.experimental tensorflow.compat.v1.estimator
+estimator                                   @estimators tensorflow.compat.v1.estimator.experimental
+                                            tensorflow.compat.v1.estimator
+                                            tensorflow_estimator.python.estimator.canned.saved_model_estimator
+                                            tensorflow_estimator.python.estimator.export.export
 feature_column                              tensorflow.compat.v1.feature_column
 framework                                   @tensors tf_slim.ops.arg_scope tf_slim.ops.variables
                                             tf_slim.ops.framework_ops tensorflow.python.framework.smart_cond
@@ -56,6 +59,7 @@ framework.python.ops                        tf_slim.ops.arg_scope tf_slim.ops.va
 framework.python.ops.arg_scope              tf_slim.ops.arg_scope
 framework.python.ops.audio_ops              tensorflow.python.ops.gen_audio_ops
 framework.python.ops.variables              tf_slim.ops.variables
+graph_editor                                @graph_walks
 image                                       @image
 image.python.ops.distort_image_ops          @image
 image.python.ops.image_ops                  @image
@@ -83,7 +87,7 @@ metrics                                     tf_slim.metrics
 metrics.python.ops.metric_ops               tf_slim.metrics.metric_ops
 mixed_precision                             @estimators drynpu_tf.bridge.loss_scale
 nn                                          tensorflow.compat.v1.nn
-opt                                         @optimizers
+opt                                         @optimizers @external
 predictor                                   @predictor
 recurrent                                   @networks
 resampler                                   @tensors

@@ -40,6 +40,20 @@ def estimator_model_fn(target_model_fn: Callable[..., Any] | None = None) -> Any
     return target_model_fn if target_model_fn is not None else lambda function: function
 
 
+def export_all_saved_models(
+    estimator: Any,
+    export_dir_base: str,
+    input_receiver_fn_map: Any,
+    assets_extra: Any = None,
+    as_text: bool = False,
+    checkpoint_path: str | None = None,
+) -> Any:
+    """Return the folder into which the estimator writes one saved model for all modes of the map."""
+    return estimator.experimental_export_all_saved_models(
+        export_dir_base, input_receiver_fn_map, assets_extra, as_text, checkpoint_path
+    )
+
+
 class LossScaleOptimizer(NPULossScaleOptimizer):
     """
     An optimizer whose loss is scaled, and that leaves out steps whose gradients overflow.
