@@ -38,7 +38,7 @@ SHOWN = {
 }
 THERE = ("done", "recorded", "accepted", "taken")
 NO_EFFECT = "taken and checked, has no effect yet"
-RUNS = re.compile(r"\b(scripts|torchrun|subprocess)\b")
+RUNS = re.compile(r"\b(scripts|programs|without_mindspore|torchrun|subprocess)\b")
 """What a test of these needs to run a script in a process of its own."""
 
 
@@ -75,9 +75,11 @@ PAGES = {
             "The names of `mindspore.profiler` 2.7.2, of older releases' profilers, and of `mindspore_like`. *done*:",
             "does what the vendor's does. *recorded*: checked and kept as in the vendor's package, without its",
             "effect. *by design not*: missing; the note says why. A test checks that drynpu has exactly the names",
-            "that this page says it has.",
+            "that this page says it has. The last column names a test below `tests/mindspore` that runs a script as a",
+            "user would and fails where the name stops doing what its row says; what is only kept, it reads back.",
         ),
         sources=("core/drynpu", "adapters/mindspore_like"),
+        tests="tests/mindspore",
     ),
     "tensorflow": Page(
         title="Coverage of npu_bridge and npu_device",
@@ -96,9 +98,11 @@ PAGES = {
             "The names of pyACL (module `acl`) for profiling, and of the runtime that such programs use. *done*: does",
             "what the vendor's does, or its equivalent on a CPU (see the note). *recorded*: exists and is empty.",
             "*later*: missing. *by design not*: missing; the note says why. A test checks that drynpu has exactly the",
-            "names that this page says it has.",
+            "names that this page says it has. The last column names a test below `tests/acl` that runs a program as a",
+            "user would and fails where the name stops doing what its row says.",
         ),
         sources=("core/drynpu", "adapters/acl"),
+        tests="tests/acl",
     ),
 }
 
@@ -123,7 +127,7 @@ class Section:
     where: str
     names: tuple[Name, ...]
     shown_by: Mapping[str, tuple[str, ...]]
-    """Tests, as ``file::function`` below tests/torch, and the names that each shows."""
+    """Tests, as ``file::function`` below the page's folder of tests, and the names that each shows."""
     arguments: Mapping[str, object] = field(factory=dict)
 
     def tests_of(self, name: str) -> list[str]:
@@ -264,13 +268,20 @@ def unshown(section: Section, tests: Path) -> Iterator[str]:
 
 
 def functions(path: Path) -> set[str]:
-    """Return the functions at the top level of a file."""
-    return {node.name for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)}
+    """Return the functions at the top level of a file, and the methods of its classes as ``Class::method``."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}::{each.name}" for each in node.body if isinstance(each, ast.FunctionDef)}
+    return found
 
 
 def beside(path: Path) -> list[str]:
-    """Return the texts of the scripts in the same folder that a test names."""
-    named = re.findall(r'"(\w+\.py)"', path.read_text(encoding="utf-8"))
+    """Return the texts of the scripts in the same folder that a test, or the fixtures of its folder, name."""
+    tests = [file for file in (path, path.with_name("conftest.py")) if file.is_file()]
+    named = [name for file in tests for name in re.findall(r'"(\w+\.py)"', file.read_text(encoding="utf-8"))]
     return [file.read_text(encoding="utf-8") for name in named if (file := path.with_name(name)).is_file()]
 
 

@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
+import attrs
 import pytest
 import yaml
 
@@ -88,6 +90,34 @@ def test_a_test_that_cannot_show_a_name_is_found(tmp_path: Path) -> None:
         "Names: device/test_mstx.py does not use profile",
         "Names: device/test_mstx.py::test_both_spellings_mark_an_instant is to show schedule, which is not listed",
     ]
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_coverage", DOCS / "generate_coverage.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", ["torch", "mindspore", "pyacl"])
+def test_every_name_that_is_there_needs_its_test(page: str, generator: ModuleType) -> None:
+    folder = DOCS.parent / generator.PAGES[page].tests
+    sections = generator.read(DOCS / f"coverage-{page}.yaml")
+    shown = {section.title: list(generator.unshown(section, folder)) for section in sections}
+    assert shown == {section.title: [] for section in sections}
+    for section in sections:
+        there = [name.name for name in section.names if name.status in generator.THERE]
+        without = list(generator.unshown(attrs.evolve(section, shown_by={}), folder))
+        assert without == [f"{section.title}: no test shows {name}" for name in there]
+        for test, names in section.shown_by.items():
+            others = {other: shown for other, shown in section.shown_by.items() if other != test}
+            alone = [name for name in names if not any(name in shown for shown in others.values())]
+            left = set(generator.unshown(attrs.evolve(section, shown_by=others), folder))
+            assert left == {f"{section.title}: no test shows {name}" for name in alone if name in there}, test
 
 
 def test_an_old_table_is_found(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import evolve, fields_dict, frozen
 
+from drynpu import say_once
 from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler._schedule import DEFAULT_SCHEDULE_TEXT, Schedule
 from drynpu_mindspore.profiler._values import (
@@ -90,6 +91,12 @@ _DEPRECATED_WHEN_TRUE: Mapping[str, str] = {
         "The parameter 'hbm_ddr' will be deprecated in future versions. Please use 'profile_memory' in instead."
     ),
 }
+
+
+_NOT_TRACED = (
+    "host_sys=HostSystem.OSRT: drynpu does not record calls of the operating system, which needs perf and ltrace; "
+    "the timeline will not have them. CPU, MEM, DISK and NETWORK are measured."
+)
 
 
 def normalise(keywords: Mapping[str, Any], user_log: UserLog, default_schedule: Callable[[], Schedule]) -> Parameters:
@@ -190,6 +197,8 @@ def _host_systems(value: Any, user_log: UserLog) -> tuple[HostSystem, ...]:
     if not value:
         return ()
     if isinstance(value, list) and all(isinstance(each, HostSystem) for each in value):
+        if HostSystem.OSRT in value:
+            say_once(_NOT_TRACED)
         return tuple(dict.fromkeys(value))
     user_log.warning("For Profiler, 'host_sys' value is Invalid, reset to [].")
     return ()
