@@ -58,7 +58,7 @@ _REASONS = (
         r"""
         ApplyCamePart\d KvScaleCache MlaPreprocess SilentCheckV\d GmmV2\w*""",
     ),
-    ("writes a file of the vendor's dump tool", "DumpGradient"),
+    ("hands its tensor on without a kernel; TensorDump writes the gradient", "DumpGradient"),
 )
 """Why primitives are absent, and patterns of their names; the first that fits counts."""
 

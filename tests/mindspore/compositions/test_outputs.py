@@ -23,6 +23,7 @@ class Net(nn.Cell):
         super().__init__()
         self.show, self.dump, self.dump_input = ops.Print(), ops.TensorDump(), ops.TensorDump("in")
         self.scalar, self.tensor = ops.ScalarSummary(), ops.TensorSummary()
+        self.histogram, self.image = ops.HistogramSummary(), ops.ImageSummary()
 
     def construct(self, x):
         self.show("shown", x)
@@ -32,13 +33,26 @@ class Net(nn.Cell):
         ops.tensordump("short", x.bfloat16())
         self.scalar("total", x.sum())
         self.tensor("numbers", x)
+        self.histogram("spread", x)
+        self.image("picture", x.reshape(1, 1, 2, 3))
         return x + 1
 
 
-network = Net()
+class Loss(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.gradient = ops.DumpGradient()
+
+    def construct(self, x):
+        y = self.gradient("gradient", 2 * x, "out")
+        return (y * y).sum()
+
+
+network, x = Net(), ms.Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
 with ms.SummaryRecord("summary", network=network) as record:
-    print("RESULT", network(ms.Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))).sum())
+    print("RESULT", network(x).sum())
     record.record(1)
+print("GRADIENT", ms.grad(Loss())(x).sum())
 ms.runtime.synchronize()
 """
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -50,6 +64,7 @@ def test_what_operators_print_and_write(mode: str, scripts: Any, tmp_path: Path)
     done = scripts.simulated(SCRIPT, mode, folder=tmp_path)
 
     assert "RESULT 21.0" in done.stdout
+    assert "GRADIENT 120.0" in done.stdout
     shown, function = done.stdout.split("shown")[1].split("function")
     assert [float(each) for each in _numbers(shown)] == list(range(6))
     assert [float(each) for each in _numbers(function)[:6]] == list(range(0, 12, 2))
@@ -58,14 +73,14 @@ def test_what_operators_print_and_write(mode: str, scripts: Any, tmp_path: Path)
     }
     # PyNative mode is MindSpore's own, which does not name the side that is dumped.
     whole = "folder/numbers_int32" if mode == "PYNATIVE" else "folder/numbers_in_int32"
-    assert sorted(files) == sorted(["whole_float32", whole, "short_bfloat16"])
+    assert sorted(files) == sorted(["whole_float32", whole, "short_bfloat16", "gradient_float32"])
     np.testing.assert_array_equal(files["whole_float32"], X)
     np.testing.assert_array_equal(files[whole], 3 * X.astype(np.int32))
     np.testing.assert_array_equal(files["short_bfloat16"], X)
+    np.testing.assert_array_equal(files["gradient_float32"], 4 * X)
     (events,) = (tmp_path / "summary").iterdir()
     text = events.read_bytes()
-    assert b"total" in text
-    assert b"numbers" in text
+    assert all(name in text for name in (b"total", b"numbers", b"spread", b"picture"))
 
 
 def _numbers(text: str) -> list[str]:

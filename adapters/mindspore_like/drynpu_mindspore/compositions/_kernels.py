@@ -51,10 +51,12 @@ LATE = frozenset(
 """Primitives whose results have shapes that are known once they are computed."""
 AS_STORED = frozenset({"GenerateEodMaskV2", "TensorDump"})
 """Primitives that work on the bits of numbers: those of 16 bits are not widened for them."""
-WRONG = frozenset({"ApplyAdagradDA", "ApplyFtrl", "NMSWithMask", "SearchSorted"})
+WRONG = frozenset({"ApplyAdagradDA", "ApplyFtrl", "NMSWithMask", "RGBToHSV", "SearchSorted"})
 """
-Primitives whose kernel of the CPU computes another thing than their documentation says of Ascend: the first two with
-``l1``, the third one puts the boxes in another order, the last one has neither int32 nor an order of the sequence.
+Primitives whose kernel of the CPU computes another thing than their documentation says of Ascend.
+
+The first two of them with ``l1``; NMSWithMask puts the boxes in another order; RGBToHSV has infinite saturations in
+float16; SearchSorted has neither int32 nor an order of the sequence.
 """
 NUMBERS, FLAG = "Numbers", "Flag"
 _PATTERN = "RaggedTensorToSparse"

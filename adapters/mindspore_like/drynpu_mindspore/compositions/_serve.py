@@ -18,6 +18,7 @@ from drynpu_mindspore.compositions._blocks import BLOCKS
 from drynpu_mindspore.compositions._boxes import BOXES
 from drynpu_mindspore.compositions._caches import CACHES
 from drynpu_mindspore.compositions._class_losses import CLASS_LOSSES
+from drynpu_mindspore.compositions._colours import COLOURS
 from drynpu_mindspore.compositions._convolutions import CONVOLUTIONS
 from drynpu_mindspore.compositions._deformable import DEFORMABLE
 from drynpu_mindspore.compositions._dumps import DUMPS
@@ -67,6 +68,7 @@ COMPOSITIONS: Final[Mapping[str, Composition]] = MappingProxyType(
         **VIEWS,
         **UNIQUE,
         **DUMPS,
+        **COLOURS,
         **TRANSDUCER,
         **SPARSE_STEPS,
         **SPEED_ATTENTION,
