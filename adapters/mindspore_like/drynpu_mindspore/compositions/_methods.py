@@ -34,6 +34,7 @@ from mindspore.ops.function import array_func, math_func, nn_func, random_func
 from mindspore.ops.function.grad import grad_func
 
 from drynpu_mindspore.compositions import _functions
+from drynpu_mindspore.compositions._common_types import join_types
 from drynpu_mindspore.compositions._einsum import einsum
 from drynpu_mindspore.compositions._second_order_steps import replace_second_order
 from drynpu_mindspore.compositions._steps import replace_steps
@@ -174,6 +175,7 @@ def _kept(genuine: Any) -> Any:
 def replace_methods() -> None:
     """Put the functions where MindSpore looks for them."""
     _replace_everywhere()
+    join_types()
     replace_steps()
     replace_second_order()
     nn.MultilabelMarginLoss.__init__ = _functions.keep_reduction
