@@ -50,7 +50,7 @@ framework                                   @tensors tf_slim.ops.arg_scope tf_sl
                                             tf_slim.ops.framework_ops tensorflow.python.framework.smart_cond
                                             tensorflow.python.framework.tensor_util tensorflow.python.ops.check_ops
                                             tensorflow.python.training.checkpoint_utils
-                                            tensorflow.python.util.deprecation tensorflow.python.ops.init_ops
+                                            tensorflow.python.util.deprecation tensorflow.python.ops.init_ops @framework
 framework.nest                              tensorflow.python.util.nest
 framework.python.framework.checkpoint_utils tensorflow.python.training.checkpoint_utils
 framework.python.framework.tensor_util      @tensors tensorflow.python.framework.tensor_util
@@ -64,7 +64,7 @@ image                                       @image
 image.python.ops.distort_image_ops          @image
 image.python.ops.image_ops                  @image
 keras                                       tensorflow.compat.v1.keras
-layers                                      @tensors tf_slim.layers
+layers                                      @tensors tf_slim.layers tensorflow.python.ops.embedding_ops
 layers.python.layers                        @tensors tf_slim.layers
 layers.python.layers.initializers           tf_slim.layers.initializers
 layers.python.layers.layers                 tf_slim.layers.layers
@@ -143,7 +143,7 @@ tpu.python.tpu.tpu_function                 tensorflow.python.tpu.tpu_function
 tpu.python.tpu.tpu_optimizer                tensorflow.python.tpu.tpu_optimizer
 tpu.python.tpu.training_loop                tensorflow.python.tpu.training_loop
 tpu.python.tpu.util                         tensorflow_estimator.python.estimator.tpu.util
-training                                    @hyperparameters tf_slim.training.evaluation
+training                                    @hyperparameters tf_slim.training.evaluation tf_slim.training.training
                                             tensorflow.python.training.checkpoint_utils
                                             tensorflow.compat.v1.train
 training.python.training.evaluation         tf_slim.training.evaluation
