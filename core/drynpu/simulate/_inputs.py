@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from attrs import frozen
 
 from drynpu.deliverables.marks.facts import MarkKind
 from drynpu.device import DispatchKind
+from drynpu.kernels import NO_DATA, TensorDesc
 
 DEFAULT_STREAM = 2
 """Stream of work that names none, as in real profiles."""
@@ -50,6 +52,31 @@ class FusionOp:
     output_bytes: int = 0
     weight_bytes: int = 0
     workspace_bytes: int = 0
+
+    @classmethod
+    def from_tensors(
+        cls,
+        name: str,
+        original_ops: tuple[str, ...],
+        inputs: Sequence[TensorDesc | tuple[TensorDesc, ...] | None],
+        outputs: Iterable[TensorDesc],
+        weights: Collection[int] = (),
+    ) -> FusionOp:
+        """Return it with the sizes of its tensors; the *inputs* at the places *weights* are known to the compiler."""
+        sizes = [_bytes_of(tensor) for tensor in inputs]
+        weight_bytes = sum(size for place, size in enumerate(sizes) if place in weights)
+        return cls(
+            name=name,
+            original_ops=original_ops,
+            input_bytes=sum(sizes) - weight_bytes,
+            output_bytes=sum(map(_bytes_of, outputs)),
+            weight_bytes=weight_bytes,
+        )
+
+
+def _bytes_of(tensor: TensorDesc | tuple[TensorDesc, ...] | None) -> int:
+    """Return the size of one tensor that holds numbers, 0 for anything else."""
+    return tensor.size_bytes if isinstance(tensor, TensorDesc) and tensor.dtype != NO_DATA else 0
 
 
 @frozen(kw_only=True)

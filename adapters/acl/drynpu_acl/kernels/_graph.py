@@ -18,13 +18,16 @@ from typing import Final
 from attrs import frozen
 
 from drynpu.kernels import Signature, TensorDesc, node_signature
-from drynpu.kernels.ops import FormatChanges, Fusion, GraphOperator, Place, fuse
+from drynpu.kernels.ops import FormatChanges, FusedTypes, Fusion, GraphOperator, Place, fuse
 from drynpu_acl.kernels._layout import OnnxFormats
 from drynpu_acl.kernels._nodes import CONVOLUTIONS, FREE, SHAPE_READERS, GraphNode
 
-_PRODUCTS: Final = frozenset({"Gemm", "MatMul"})
-_AFTER_CONVOLUTION: Final = frozenset({"Relu", "LeakyRelu"})
-_AFTER_PRODUCT: Final = frozenset({"Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh", "Selu", "Softplus", "Softsign"})
+_TYPES: Final = FusedTypes(
+    convolutions=CONVOLUTIONS,
+    products=frozenset({"Gemm", "MatMul"}),
+    after_convolution=frozenset({"Relu", "LeakyRelu"}),
+    after_product=frozenset({"Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh", "Selu", "Softplus", "Softsign"}),
+)
 _RANDOM: Final = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"})
 
 
@@ -146,19 +149,12 @@ def _fusions(known: frozenset[str], *, split: bool, times: int) -> list[Fusion]:
     def takes_bias(first: GraphOperator, second: GraphOperator) -> bool:
         return first.op_type == "MatMul" and second.op_type == "Add" and _is_bias(first, second, known)
 
-    def activated_convolution(first: GraphOperator, second: GraphOperator) -> bool:
-        return first.op_type in CONVOLUTIONS and second.op_type in _AFTER_CONVOLUTION and not first.call.fused
-
-    def activated_product(first: GraphOperator, second: GraphOperator) -> bool:
-        products = first.op_type in _PRODUCTS and second.op_type in _AFTER_PRODUCT
-        return not split and products and set(first.call.fused) <= {"Add"}
-
-    return [
+    found = [
         Fusion(folds, folds=True, times=times),
         Fusion(takes_bias, renames=False),
-        Fusion(activated_convolution),
-        Fusion(activated_product),
+        Fusion(_TYPES.activates_convolution),
     ]
+    return found if split else [*found, Fusion(_TYPES.activates_product)]
 
 
 def _is_bias(first: GraphOperator, second: GraphOperator, known: frozenset[str]) -> bool:

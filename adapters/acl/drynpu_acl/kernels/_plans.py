@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve
 
-from drynpu.kernels import UNMAPPED_SUFFIX, KernelPlan, NodeCall, Signature, TensorDesc
+from drynpu.kernels import UNMAPPED_SUFFIX, KernelPlan, NodeCall, Signature
 from drynpu.simulate import FusionOp, Planner, StaticMemory
 
 
@@ -46,14 +46,9 @@ def fusions(signatures: Iterable[Signature]) -> tuple[FusionOp, ...]:
 
 def _fusion(signature: Signature) -> FusionOp:
     call = NodeCall(signature)
-    weights = frozenset(call.integers("_weights"))
-    sizes = [tensor.size_bytes if isinstance(tensor, TensorDesc) else 0 for tensor in signature.inputs]
-    return FusionOp(
-        name=call.node + call.text("_tail"),
-        original_ops=call.texts("_members"),
-        input_bytes=sum(size for number, size in enumerate(sizes) if number not in weights),
-        output_bytes=sum(tensor.size_bytes for tensor in call.outputs),
-        weight_bytes=sum(size for number, size in enumerate(sizes) if number in weights),
+    name = call.node + call.text("_tail")
+    return FusionOp.from_tensors(
+        name, call.texts("_members"), signature.inputs, call.outputs, call.integers("_weights")
     )
 
 

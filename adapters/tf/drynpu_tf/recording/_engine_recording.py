@@ -12,12 +12,13 @@ from attrs import define, evolve, field
 
 from drynpu import say, without_collections
 from drynpu.kernels import Operators, usual_calibration
+from drynpu.kernels.ops import without_constants
 from drynpu.options import ProfilingRequest
 from drynpu.recorder import SAVE_INTERVAL_NS, Planner, Recorder, framework_plan
 from drynpu.simulate import Recording
 from drynpu_tf.ranks import RANKS, rank_count, rank_number
 from drynpu_tf.recording._timeline import GraphExecution, Part, Progress, Timeline, join, node_plans
-from drynpu_tf.rules import FALLBACKS, without_constants
+from drynpu_tf.rules import FALLBACKS
 
 _FRAMEWORK = "tensorflow"
 

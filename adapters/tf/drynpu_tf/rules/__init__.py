@@ -14,7 +14,6 @@ from typing import Final
 
 from drynpu.kernels import Rule, bind, framed, join_rules, ops
 from drynpu_tf.rules._call import TfCall, unary_chain
-from drynpu_tf.rules._constants import without_constants
 from drynpu_tf.rules._graph import GraphNode, compile_graph
 from drynpu_tf.rules._parts import PART, RESULTS, Part, result_text
 from drynpu_tf.rules._placement import is_call, pattern_rule, placement_rules
@@ -38,7 +37,6 @@ __all__ = [
     "read_precision",
     "result_text",
     "tensor_desc",
-    "without_constants",
 ]
 
 

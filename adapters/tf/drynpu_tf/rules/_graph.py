@@ -12,12 +12,11 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels import NO_DATA, NodeCall, Placement, Signature, TensorDesc
-from drynpu.kernels.ops import GraphOperator, Place
+from drynpu.kernels import NodeCall, Placement, Signature
+from drynpu.kernels.ops import GraphOperator, Place, fuse_gelus, fuse_graph
 from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.rules._formats import lay_out
-from drynpu_tf.rules._fusion import fuse_graph
-from drynpu_tf.rules._gelu import fuse_gelus
+from drynpu_tf.rules._fusion import TF_TYPES
 from drynpu_tf.rules._layer_norm import fuse_layer_norms
 from drynpu_tf.rules._parts import PART, join_parts
 from drynpu_tf.rules._placement import folded
@@ -108,7 +107,7 @@ def compile_graph(
             for number in op.members:
                 shown[number] = op.call.node
     norms = fuse_layer_norms(whole, known, split=split)
-    joined = fuse_graph(fuse_gelus(norms, known), split=split)
+    joined = fuse_graph(fuse_gelus(norms, known), TF_TYPES, split=split)
     constants = frozenset(n.name for n in nodes if n.signature.name == "Const")
     fused = {op.name: tuple(dict.fromkeys(shown[number] for number in op.members)) for op in joined}
     records = tuple(_record(op, fused[op.name], constants) for op in joined if len(fused[op.name]) > 1)
@@ -140,21 +139,9 @@ def _silent(signature: Signature) -> Signature:
 
 def _record(op: GraphOperator, fused: tuple[str, ...], constants: frozenset[str]) -> FusionOp:
     """Return the row of ``fusion_op`` for an operator that is *fused*; constants it takes count as its weights."""
-    inputs = weights = 0
-    for (producer, _), tensor in zip(op.inputs, op.signature.inputs, strict=False):
-        size = _size(tensor)
-        weights += size if producer in constants else 0
-        inputs += 0 if producer in constants else size
     # A batch norm whose sums went into the convolution before it keeps its second half.
     suffix = "_Update" if op.op_type.startswith("FusedBatchNorm") else ""
-    return FusionOp(
-        name=op.call.kernel_name(op.call.signature.name, suffix=suffix),
-        original_ops=fused,
-        input_bytes=inputs,
-        output_bytes=sum(_size(t) for t in op.call.outputs),
-        weight_bytes=weights,
-    )
-
-
-def _size(tensor: TensorDesc | tuple[TensorDesc, ...] | None) -> int:
-    return tensor.size_bytes if isinstance(tensor, TensorDesc) and tensor.dtype != NO_DATA else 0
+    weights = [place for place, (producer, _) in enumerate(op.inputs) if producer in constants]
+    name = op.call.kernel_name(op.call.signature.name, suffix=suffix)
+    inputs = op.signature.inputs[: len(op.inputs)]
+    return FusionOp.from_tensors(name, fused, inputs, op.call.outputs, weights)

@@ -27,20 +27,25 @@ from drynpu.kernels.ops.attention import (
     attention_work,
     fused_attention,
 )
+from drynpu.kernels.ops.constants import with_constants, without_constants
 from drynpu.kernels.ops.conv import Convolution, convolution_of
 from drynpu.kernels.ops.creation import clear_kernel, drop_mask, fill_kernel, make_on_cpu
 from drynpu.kernels.ops.elementwise import cast_kernel
 from drynpu.kernels.ops.engines import engine_of
+from drynpu.kernels.ops.gelu import fuse_gelus
 from drynpu.kernels.ops.graphs import FormatChanges, FormatPass, Fusion, GraphOperator, Place, fuse, takers_of
 from drynpu.kernels.ops.layouts import blocked_image, channels_block, fractal_weight, is_image, plain_image
 from drynpu.kernels.ops.matmul import Sides, matrix_sides, product_kernel
 from drynpu.kernels.ops.movement import gather_kernel
+from drynpu.kernels.ops.passes import FusedTypes, fuse_graph
+from drynpu.kernels.ops.pool import pooling_mask
 
 __all__ = [
     "FLOATING",
     "Convolution",
     "FormatChanges",
     "FormatPass",
+    "FusedTypes",
     "Fusion",
     "GraphOperator",
     "Place",
@@ -61,6 +66,8 @@ __all__ = [
     "fill_kernel",
     "fractal_weight",
     "fuse",
+    "fuse_gelus",
+    "fuse_graph",
     "fused_attention",
     "gather_kernel",
     "ge_dtype",
@@ -70,6 +77,7 @@ __all__ = [
     "matrix_sides",
     "padded",
     "plain_image",
+    "pooling_mask",
     "product_kernel",
     "reduced",
     "replaced",
@@ -77,4 +85,6 @@ __all__ = [
     "stacked",
     "takers_of",
     "tiled",
+    "with_constants",
+    "without_constants",
 ]

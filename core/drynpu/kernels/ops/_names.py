@@ -94,8 +94,9 @@ tf | resample (x) | ResizeBilinear=ResizeBilinearV2D*8 ResizeNearestNeighbor=Res
 tf | resample_gradient (dy x) | ResizeBilinearGrad=ResizeBilinearV2Grad*8
 tf | resample_gradient (dy) | ResizeNearestNeighborGrad=ResizeNearestNeighborV2GradD*1
 
-mindspore | pool (x window=kernel_size) | MaxPool AvgPool MaxPool3D AvgPool3D
+mindspore | pool (x window=kernel_size) | MaxPool MaxPoolWithArgmax AvgPool MaxPool3D AvgPool3D
 mindspore | max_pool_gradient (x y dy window=kernel_size) | MaxPoolGrad
+mindspore | argmax_pool_gradient (x dy places) | MaxPoolGradWithArgmax
 mindspore | average_pool_gradient (x y dy window=kernel_size) | AvgPoolGrad
 mindspore | resample (x) | UpsampleBilinear2D=UpsampleBilinear2d*8 UpsampleBicubic2D=UpsampleBicubic2d*20
     UpsampleLinear1D=UpsampleLinear1d*4

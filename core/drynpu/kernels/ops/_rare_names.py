@@ -30,7 +30,7 @@ mindspore | vector (x) | MatrixDiag*1 MatrixDiagPart*1 MatrixSetDiag*1 LARSUpdat
     LARSUpdateWithOptions=LarsV2Update*6 ThorIm2ColWithOptions=Im2col*1
 mindspore | vector (x) | AdaptiveAvgPool3DGrad=AdaptiveAvgPool3dGrad*2 AdaptiveMaxPool3DGrad=AdaptiveMaxPool3dGrad*2
     AvgPool3DGrad*2 MaxPool3DGrad*2 MaxPool3DGradGrad*2 MaxPoolGradGrad*2 MaxPoolGradGradWithArgmax*2
-    MaxPoolGradWithArgmax*2 MaxPoolWithArgmax*9 MaxPool3DGradWithArgmax*2 Dilation2D*9
+    MaxPool3DGradWithArgmax*2 Dilation2D*9
     Dilation2DBackpropFilter*9 Dilation2DBackpropInput*9 DeformableOffsets*8 DeformableOffsetsGrad*16
 mindspore | vector (x) | BoundingBoxDecode*12 BoundingBoxEncode*12 CheckValid*6 NMSWithMask*20
     SparseSoftmaxCrossEntropyWithLogitsV2=SparseSoftmaxCrossEntropyWithLogits*8 CTCLossV2*40 CTCLossV2Grad*40

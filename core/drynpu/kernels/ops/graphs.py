@@ -68,6 +68,7 @@ class GraphOperator:
             self.call.outputs if outputs is None else tuple(outputs),
             self.call.node,
             tuple(sorted({**self.call.attrs, **notes}.items())),
+            *self.signature.attributes[3:],
         )
         given = self.signature.inputs if inputs is None else tuple(inputs)
         return Signature(self.op_type, given, values, self.signature.placement)

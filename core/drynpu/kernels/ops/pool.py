@@ -85,7 +85,7 @@ def masked_max_pool(call: OperatorCall) -> KernelPlan | None:
         return None
     out = call.tensor_of((*x.shape[:2], *space), x.dtype)
     inside, outside = _masked(x), _masked(out)
-    outputs = [outside, _mask(x, space, window)]
+    outputs = [outside, pooling_mask(x, space, window)]
     cost = math.prod(window)
     main = call.kernel("MaxPoolWithArgmaxV1", [inside], outputs, cost=cost, over=outside.elements)
     return call.plan(call.format_change(0, x, inside), main, call.format_change(1, outside, out))
@@ -109,7 +109,7 @@ def masked_max_pool_gradient(call: OperatorCall) -> KernelPlan | None:
 
 def _mask_of_gradient(x: TensorDesc, space: tuple[int, ...], window: tuple[int, ...]) -> TensorDesc:
     """Return the mask as the gradient lists it: all channels, and the places of the window twice (measured)."""
-    mask = _mask(x, space, window)
+    mask = pooling_mask(x, space, window)
     batch, _, places, *rest = mask.shape
     return TensorDesc((batch, x.shape[1], places, places, *rest), mask.dtype, mask.format)
 
@@ -230,7 +230,8 @@ def _masked(image: TensorDesc) -> TensorDesc:
     return blocked_image(image, c0=_MASKED_C0)
 
 
-def _mask(x: TensorDesc, space: tuple[int, ...], window: tuple[int, ...]) -> TensorDesc:
+def pooling_mask(x: TensorDesc, space: tuple[int, ...], window: tuple[int, ...]) -> TensorDesc:
+    """Return the mask that says where in each window of [N, C, H, W] the maximum stands; *space* is the result's."""
     n, c = x.shape[:2]
     columns = ceil_div(math.prod(space), 16) + 1
     return TensorDesc((n, ceil_div(c, _MASKED_C0), math.prod(window), columns, 16), "UINT16", "NC1HWC0")

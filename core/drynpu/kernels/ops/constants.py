@@ -10,12 +10,12 @@ SplitD and SplitVD as its counterparts, and so have optimizers (ApplyAdamD), who
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, KernelSpec, Signature
+from drynpu.kernels._types import KernelPlan, KernelSpec, Signature
 
 _TEXT: Final = """
 AvgPool3DGradD AvgPoolGradD BatchToSpaceD BatchToSpaceNDD BroadcastToD Conv2DBackpropFilterD Conv2DBackpropInputD
@@ -28,20 +28,31 @@ StridedSliceGradD TileD TransposeD UnsortedSegmentMaxD UnsortedSegmentMinD Unsor
 _RENAMED: Final = {"ArgMaxD": "ArgMaxV2", "ArgMinD": "ArgMinV2", "TopKD": "TopKV2"}
 _OPEN: Final = {name: name.removesuffix("D") for name in _TEXT.split()} | _RENAMED
 """Types of the kernels that take them as tensors, by those of the kernels that have them compiled in."""
+_COMPILED: Final = {name: compiled for compiled, name in _OPEN.items()}
+
+Plans: TypeAlias = "Callable[[Signature], KernelPlan]"
 
 
-def without_constants(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature], KernelPlan]:
+def without_constants(plan: Plans) -> Plans:
     """Return *plan* for an operator library that has no kernels with constants compiled in."""
+    return _renamed(plan, _OPEN)
 
+
+def with_constants(plan: Plans) -> Plans:
+    """Return *plan* for an operator library that has such kernels, in a graph whose axes and sizes are constants."""
+    return _renamed(plan, _COMPILED)
+
+
+def _renamed(plan: Plans, types: Mapping[str, str]) -> Plans:
     def planned(signature: Signature) -> KernelPlan:
         found = plan(signature)
-        if _OPEN.keys().isdisjoint(kernel.op_type for kernel in found.kernels):
+        if types.keys().isdisjoint(kernel.op_type for kernel in found.kernels):
             return found
-        return evolve(found, kernels=tuple(map(_opened, found.kernels)))
+        return evolve(found, kernels=tuple(_named(kernel, types) for kernel in found.kernels))
 
     return planned
 
 
-def _opened(kernel: KernelSpec) -> KernelSpec:
-    op_type = _OPEN.get(kernel.op_type, kernel.op_type)
+def _named(kernel: KernelSpec, types: Mapping[str, str]) -> KernelSpec:
+    op_type = types.get(kernel.op_type, kernel.op_type)
     return evolve(kernel, op_type=op_type, name=op_type if kernel.name == kernel.op_type else kernel.name)

@@ -1,5 +1,5 @@
 """
-GELUs that scripts write out with tanh, as BERT does: one kernel.
+GELUs that scripts write out with tanh, as BERT does: one kernel, whichever framework has the graph.
 
 The pattern is Pow, Mul, Add, Mul, Tanh, Add, Mul and a Mul with x, each with a constant or x; the half may scale x
 instead. The engine's pass (GeluFusionPass of its list of fusions) wants each result, the last one as well, to be taken
@@ -14,14 +14,16 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels import node_signature
-from drynpu.kernels.ops import GraphOperator, Place, takers_of
+from drynpu.kernels._nodes import node_signature
+from drynpu.kernels.ops.graphs import GraphOperator, Place, takers_of
 
 _ADDITIONS: Final = ("Add", "AddV2")
-_KIND: Final = "Gelu"
+_KERNEL: Final = "Gelu"
 
 
-def fuse_gelus(operators: Sequence[GraphOperator], known: Collection[str]) -> list[GraphOperator]:
+def fuse_gelus(
+    operators: Sequence[GraphOperator], known: Collection[str], *, kind: str = _KERNEL
+) -> list[GraphOperator]:
     """
     Return the operators with one for each GELU, where the last of its operators stood.
 
@@ -31,22 +33,24 @@ def fuse_gelus(operators: Sequence[GraphOperator], known: Collection[str]) -> li
         With those outside of the engine, since what they take is not fused away.
     known:
         Operators whose results are constants.
+    kind:
+        The framework's type of an operator that is a whole GELU.
     """
     graph = _Graph({place: op for op in operators for place in op.outputs}, takers_of(operators), known)
     found = {id(op): parts for op in operators if (parts := graph.find(op)) is not None}
     gone = {id(part) for parts in found.values() for part in parts}
     kept = (op for op in operators if id(op) in found or id(op) not in gone)
-    return [_joined(found[id(op)]) if id(op) in found else op for op in kept]
+    return [_joined(found[id(op)], kind) if id(op) in found else op for op in kept]
 
 
-def _joined(parts: Sequence[GraphOperator]) -> GraphOperator:
+def _joined(parts: Sequence[GraphOperator], kind: str) -> GraphOperator:
     """Return one operator that does the work of all *parts*, the Pow first and the last product last."""
     cube, last = parts[0], parts[-1]
     x, result = cube.call.tensor(0), last.call.output()
     return GraphOperator(
         cube.inputs[:1],
         last.outputs,
-        node_signature(_KIND, [x], [result], {}, node=f"{cube.name}/{_KIND}"),
+        node_signature(kind, [x], [result], {}, node=f"{cube.call.node}/{_KERNEL}"),
         tuple(sorted(number for part in parts for number in part.members)),
     )
 
