@@ -13,9 +13,9 @@ from typing import Final
 from attrs import frozen
 
 from drynpu.kernels import NodeCall, Placement, Signature
-from drynpu.kernels.ops import GraphOperator, Place, fuse_gelus, fuse_graph
+from drynpu.kernels.ops import GraphOperator, ImageFormats, Place, fuse_gelus, fuse_graph
 from drynpu.simulate import FusionOp, GraphPoints
-from drynpu_tf.rules._formats import lay_out
+from drynpu_tf.rules._formats import TF_IMAGES
 from drynpu_tf.rules._fusion import TF_TYPES
 from drynpu_tf.rules._layer_norm import fuse_layer_norms
 from drynpu_tf.rules._parts import PART, join_parts
@@ -115,7 +115,7 @@ def compile_graph(
     consumers = find_consumers(joined, known)
     if precision is not None:
         reduce_precision(joined, known, precision)
-    lay_out(joined, known)
+    ImageFormats(types=TF_IMAGES, known=known).write(joined)
     standing = {op.name: op.signature for op in joined}
     signatures = {n.name: _silent(n.signature) for n in nodes if n.name not in standing} | standing
     return CompiledGraph(signatures, records, points, consumers)

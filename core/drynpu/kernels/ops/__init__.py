@@ -32,8 +32,9 @@ from drynpu.kernels.ops.conv import Convolution, convolution_of
 from drynpu.kernels.ops.creation import clear_kernel, drop_mask, fill_kernel, make_on_cpu
 from drynpu.kernels.ops.elementwise import cast_kernel
 from drynpu.kernels.ops.engines import engine_of
+from drynpu.kernels.ops.formats import FormatChanges, FormatPass, ImageFormats, ImageTypes
 from drynpu.kernels.ops.gelu import fuse_gelus
-from drynpu.kernels.ops.graphs import FormatChanges, FormatPass, Fusion, GraphOperator, Place, fuse, takers_of
+from drynpu.kernels.ops.graphs import Fusion, GraphOperator, Place, fuse, takers_of
 from drynpu.kernels.ops.layouts import blocked_image, channels_block, fractal_weight, is_image, plain_image
 from drynpu.kernels.ops.matmul import Sides, matrix_sides, product_kernel
 from drynpu.kernels.ops.movement import gather_kernel
@@ -48,6 +49,8 @@ __all__ = [
     "FusedTypes",
     "Fusion",
     "GraphOperator",
+    "ImageFormats",
+    "ImageTypes",
     "Place",
     "Sides",
     "attention_gradient",
