@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from drynpu.kernels import TaskType, build_rule_book
+from drynpu_mindspore.graph_engine import WholeGraphs
 from drynpu_mindspore.rules import RULES
 
 MODES = ("graph", "pynative")
@@ -93,6 +96,22 @@ def test_the_work_of_the_cube_unit_is_what_a_hand_counts(workloads, mode, networ
     assert sum(kernel.cube_flops for kernel in kernels) == STEPS * BY_HAND[network]
     assert {kernel.op_type for kernel in kernels if kernel.task_type is TaskType.AI_CORE} <= CUBE
     assert all(kernel.mapped and kernel.known for kernel in kernels if kernel.op_type in CUBE)
+
+
+@pytest.mark.parametrize("split", [True, False])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_compiled_graph_has_the_cube_work_that_a_hand_counts(workloads, network, split):
+    _, captured, _ = workloads("graph")[network]
+    sunk = WholeGraphs(split=split).sink(captured.memory.graphs, captured.operators)
+    assert sunk.notes == ()
+    kernels = launched(sunk.operators)
+    assert sum(kernel.cube_flops for kernel in kernels) == STEPS * BY_HAND[network]
+    assert all(kernel.mapped and kernel.known for kernel in kernels)
+    alone = [kernel.op_type for kernel in launched(captured.operators)]
+    assert len(kernels) < len(alone)
+    products = Counter(kernel.op_type for kernel in kernels if kernel.op_type in CUBE)
+    assert products == Counter(name for name in alone if name in CUBE)
+    assert not {"Default", "Gradients"}.isdisjoint(kernel.name.split("/")[0] for kernel in kernels)
 
 
 @pytest.mark.parametrize("network", NETWORKS)

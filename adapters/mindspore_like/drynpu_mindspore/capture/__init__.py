@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from drynpu_mindspore.capture._capture import Capture
 from drynpu_mindspore.capture._captured import CapturedMindSpore, CapturedPart, CaptureOptions, Capturing
-from drynpu_mindspore.capture._describe import input_texts, is_backward, primitive_of
+from drynpu_mindspore.capture._describe import input_texts, is_backward, node_signature, primitive_of
 from drynpu_mindspore.capture._graphs import GraphStore
+from drynpu_mindspore.capture._ir import GraphNode
 from drynpu_mindspore.capture._memory import GraphMemory, MemoryModel, MemoryProgress
 from drynpu_mindspore.capture._pipeline import write_pipeline
+from drynpu_mindspore.capture._runs import find_runs
+from drynpu_mindspore.capture._wiring import KernelGraph, read_kernel_graphs
 
 __all__ = [
     "Capture",
@@ -16,11 +19,16 @@ __all__ = [
     "CapturedPart",
     "Capturing",
     "GraphMemory",
+    "GraphNode",
     "GraphStore",
+    "KernelGraph",
     "MemoryModel",
     "MemoryProgress",
+    "find_runs",
     "input_texts",
     "is_backward",
+    "node_signature",
     "primitive_of",
+    "read_kernel_graphs",
     "write_pipeline",
 ]

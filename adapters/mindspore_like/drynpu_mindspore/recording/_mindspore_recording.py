@@ -25,16 +25,18 @@ from drynpu.recorder import (
     framework_plan,
     load_chosen_chip,
 )
-from drynpu.simulate import FrameworkEvents, GraphRun, Iteration, Mark, Recording
+from drynpu.simulate import FrameworkEvents, FusionOp, GraphRun, Iteration, Mark, Recording
 from drynpu.tables import STEP_PREFIX
 from drynpu_mindspore.capture import (
     CapturedMindSpore,
     CapturedPart,
     CaptureOptions,
     Capturing,
+    GraphMemory,
     MemoryProgress,
     write_pipeline,
 )
+from drynpu_mindspore.graph_engine import SunkLaunches, WholeGraphs
 from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._collectives import find_collectives
 from drynpu_mindspore.recording._directory import (
@@ -47,7 +49,7 @@ from drynpu_mindspore.recording._directory import (
 )
 from drynpu_mindspore.recording._marks import ScriptMarks
 from drynpu_mindspore.recording._memory import MODELLED, model_memory
-from drynpu_mindspore.recording._plans import launching_plans
+from drynpu_mindspore.recording._plans import launching_plans, sunk_plans
 from drynpu_mindspore.recording._ranks import JobRanks
 from drynpu_mindspore.recording._request import profiling_request
 from drynpu_mindspore.recording._saved import SavedProgress
@@ -75,6 +77,7 @@ class MindSporeRecording:
     _recorder: Recorder
     _capture: Capturing
     _ranks: JobRanks
+    _whole: WholeGraphs
     _running: bool = False
     _parts: list[CapturedPart] = field(factory=list)
     """What was cut off since the start, and is to be read at the stop if the journal has not done so."""
@@ -107,6 +110,7 @@ class MindSporeRecording:
             recorder=Recorder(framework=_FRAMEWORK, request=profiling_request(run, chip), settings=settings, chip=chip),
             capture=capture,
             ranks=ranks,
+            whole=WholeGraphs(split=chip.split),
         )
 
     @property
@@ -236,8 +240,9 @@ class MindSporeRecording:
         begin_ns, end_ns = recorder.begin_ns, cut_ns or recorder.end_ns(int(operators.end_ns.max(initial=0)))
         found = find_collectives(operators, self._rank_id, self._ranks.groups)
         memory = model_memory(self.run, [part.memory for part in parts], operators, progress)
+        sunk = self._sunk(operators, [part.memory for part in parts])
         recording = Recording(
-            operators=operators,
+            operators=sunk.operators,
             collectives=found.collectives,
             allocations=memory.allocations,
             live_before_bytes=memory.live_before_bytes,
@@ -246,11 +251,17 @@ class MindSporeRecording:
             modelled=(MODELLED,) if len(memory.allocations) else (),
             begin_ns=min(begin_ns, int(operators.start_ns.min(initial=begin_ns))),
             end_ns=end_ns,
-            graphs=self._graphs(calls, begin_ns, end_ns),
+            graphs=self._graphs(calls, begin_ns, end_ns, sunk.fusions),
             framework_events=FrameworkEvents.join([part.host_events for part in parts]),
             marks=tuple(mark for mark in marks if mark.start_ns >= begin_ns),
         )
-        return recording, (*memory.notes, *found.notes)
+        return recording, (*memory.notes, *found.notes, *sunk.notes)
+
+    def _sunk(self, operators: Operators, known: Sequence[GraphMemory | None]) -> SunkLaunches:
+        """Return the launches of a recording as the graph engine runs them, or as they are below jit level O2."""
+        # Graphs that were known at one part are known at the next.
+        graphs = next((part.graphs for part in reversed(known) if part is not None), ())
+        return self._whole.sink(graphs, operators) if self._graph_engine else SunkLaunches(operators)
 
     @property
     def _graph_engine(self) -> bool:
@@ -266,7 +277,7 @@ class MindSporeRecording:
 
     def _planner(self) -> Planner:
         plan = framework_plan(_FRAMEWORK, [unknown_without_tensors])
-        return launching_plans(plan, whole_graph=self._graph_engine)
+        return sunk_plans(plan, self._recorder.chip.platform) if self._graph_engine else launching_plans(plan)
 
     def _destination(self) -> dict[str, Any]:
         """Return further fields of `Destination`."""
@@ -277,7 +288,9 @@ class MindSporeRecording:
             "device_data": run.device_target == ASCEND and Activity.DEVICE in activities,
         }
 
-    def _graphs(self, calls: Sequence[Call], begin_ns: int, end_ns: int) -> tuple[GraphRun, ...]:
+    def _graphs(
+        self, calls: Sequence[Call], begin_ns: int, end_ns: int, fusions: tuple[FusionOp, ...]
+    ) -> tuple[GraphRun, ...]:
         """Return the graph whose iterations are the steps, where there is one or the iteration trace is requested."""
         if not self._graph_engine and not self._recorder.request.switches.training_trace:
             return ()
@@ -286,4 +299,5 @@ class MindSporeRecording:
             Iteration(index=number, start_ns=start, end_ns=end)
             for number, (start, end) in enumerate(steps or [(begin_ns, end_ns)], 1)
         )
-        return (GraphRun(model_id=1, graph_id=1, model_name="kernel_graph_1", iterations=iterations),)
+        graph = GraphRun(model_id=1, graph_id=1, model_name="kernel_graph_1", iterations=iterations, fusions=fusions)
+        return (graph,)

@@ -5,25 +5,39 @@ from __future__ import annotations
 from attrs import evolve
 
 from drynpu.kernels import KernelPlan, Signature
+from drynpu.kernels.ops import for_unified_cores, with_constants, without_constants
+from drynpu.platforms import Platform
 from drynpu.recorder import Planner
 from drynpu_mindspore.rules import api_of
 
 
-def launching_plans(plan: Planner, *, whole_graph: bool) -> Planner:
+def launching_plans(plan: Planner) -> Planner:
     """
-    Return *plan* as MindSpore launches it.
+    Return *plan* as MindSpore launches it: each operator by a call of its own.
 
-    With *whole_graph* (jit level O2) the graph engine launches node by node, without a call for each. Else each
-    operator is a call of its own; where the rule names none, it is the aclnn operator that `api_of` has,
-    for the single-op path of ACL, which compiles at every call, is none that MindSpore goes.
+    Where the rule names none, it is the aclnn operator that `api_of` has, for the single-op path of ACL, which compiles
+    at every call, is none that MindSpore goes.
     """
 
     def planned(signature: Signature) -> KernelPlan:
         found = plan(signature)
-        if not found.kernels:
-            return found
-        if whole_graph:
-            return evolve(found, in_graph=True, synchronizes=False)
-        return found if found.api else evolve(found, api=api_of(signature.name))
+        return found if found.api or not found.kernels else evolve(found, api=api_of(signature.name))
+
+    return planned
+
+
+def sunk_plans(plan: Planner, platform: Platform) -> Planner:
+    """
+    Return *plan* as the graph engine launches it (jit level O2): the host calls nothing for a node.
+
+    Axes and sizes are constants of the graph, for which the first generation's operator library has kernels of their
+    own; it lacks those that came with cores apart.
+    """
+    typed = with_constants(plan) if platform.compiles_constants else without_constants(plan)
+    typed = typed if platform.split else for_unified_cores(typed)
+
+    def planned(signature: Signature) -> KernelPlan:
+        found = typed(signature)
+        return evolve(found, in_graph=True, synchronizes=False) if found.kernels else found
 
     return planned

@@ -13,14 +13,26 @@ from typing import Final
 
 from drynpu.kernels import Rule, join_rules, ops
 from drynpu_mindspore.rules._launch import LaunchCall, signature, unknown_without_tensors
+from drynpu_mindspore.rules._node import KERNEL_TYPES, compiled_rules, either, graph_signature
 from drynpu_mindspore.rules._tables import NOTHING, api_of, placement_rules
 
-__all__ = ["NOTHING", "RULES", "LaunchCall", "Rule", "api_of", "build_rules", "signature", "unknown_without_tensors"]
+__all__ = [
+    "KERNEL_TYPES",
+    "NOTHING",
+    "RULES",
+    "LaunchCall",
+    "Rule",
+    "api_of",
+    "build_rules",
+    "graph_signature",
+    "signature",
+    "unknown_without_tensors",
+]
 
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by primitive, as MindSpore names it."""
-    return join_rules([ops.rules_of("mindspore", LaunchCall), placement_rules()])
+    return either(join_rules([ops.rules_of("mindspore", LaunchCall), placement_rules()]), compiled_rules())
 
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())

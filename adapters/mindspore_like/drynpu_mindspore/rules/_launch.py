@@ -72,11 +72,16 @@ class LaunchCall(OperatorCall):
         A launch of which shapes or types are not known is shown under its kernel's type and on its kind of core,
         without tensors, work or time: nothing is guessed. The recording's metadata counts it.
         """
-        known = all(t.dtype != NO_DATA for t in (*self.signature.tensors(), *self.outputs))
-        found = operator(self) if known else None
-        if found is not None:
-            return found
-        return unknown_plan(self.binding.kernel or self.signature.name, engine_of(operator))
+        return answer_known(self, operator)
+
+
+def answer_known(call: OperatorCall, operator: Operator) -> KernelPlan:
+    """Return what *operator* makes of a call whose shapes and types are known, else a kernel of which nothing is."""
+    known = all(t.dtype != NO_DATA for t in (*call.signature.tensors(), *call.outputs))
+    found = operator(call) if known else None
+    if found is not None:
+        return found
+    return unknown_plan(call.binding.kernel or call.signature.name, engine_of(operator))
 
 
 def unknown_plan(op_type: str, engine: TaskType = TaskType.AI_VECTOR_CORE) -> KernelPlan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import Rule, bind, launches_nothing, ops
+from drynpu.kernels import OperatorCall, Rule, bind, launches_nothing, ops
 from drynpu_mindspore.rules._launch import LaunchCall
 
 # Changes of shape are views on a device, though the CPU copies for some of them.
@@ -89,10 +89,10 @@ UpdateCache UpperBound
 # register are assumed to run there as their kin does.
 
 
-def placement_rules() -> dict[str, Rule]:
-    """Return the rules by primitive."""
+def placement_rules(call_type: type[OperatorCall] = LaunchCall) -> dict[str, Rule]:
+    """Return the rules by primitive, for calls that *call_type* reads."""
     rules: dict[str, Rule] = dict.fromkeys(sorted(NOTHING), launches_nothing)
-    return rules | {name: bind(ops.make_on_cpu, f"{name}()", LaunchCall) for name in _AI_CPU.split()}
+    return rules | {name: bind(ops.make_on_cpu, f"{name}()", call_type) for name in _AI_CPU.split()}
 
 
 _PREFIX: Final = "aclnn"

@@ -27,7 +27,7 @@ from drynpu.kernels.ops.attention import (
     attention_work,
     fused_attention,
 )
-from drynpu.kernels.ops.constants import with_constants, without_constants
+from drynpu.kernels.ops.constants import for_unified_cores, with_constants, without_constants
 from drynpu.kernels.ops.conv import Convolution, convolution_of
 from drynpu.kernels.ops.creation import clear_kernel, drop_mask, fill_kernel, make_on_cpu
 from drynpu.kernels.ops.elementwise import cast_kernel
@@ -67,6 +67,7 @@ __all__ = [
     "drop_mask",
     "engine_of",
     "fill_kernel",
+    "for_unified_cores",
     "fractal_weight",
     "fuse",
     "fuse_gelus",

@@ -30,6 +30,9 @@ _OPEN: Final = {name: name.removesuffix("D") for name in _TEXT.split()} | _RENAM
 """Types of the kernels that take them as tensors, by those of the kernels that have them compiled in."""
 _COMPILED: Final = {name: compiled for compiled, name in _OPEN.items()}
 
+_UNIFIED: Final = {"MatMulV3": "MatMulV2", "LayerNormV3": "LayerNorm"}
+"""What the engine takes on unified cores in place of kernels that came with cores apart (4.1, 4.2)."""
+
 Plans: TypeAlias = "Callable[[Signature], KernelPlan]"
 
 
@@ -41,6 +44,11 @@ def without_constants(plan: Plans) -> Plans:
 def with_constants(plan: Plans) -> Plans:
     """Return *plan* for an operator library that has such kernels, in a graph whose axes and sizes are constants."""
     return _renamed(plan, _COMPILED)
+
+
+def for_unified_cores(plan: Plans) -> Plans:
+    """Return *plan* for chips whose cube and vector cores are one: their library has the earlier kernels alone."""
+    return _renamed(plan, _UNIFIED)
 
 
 def _renamed(plan: Plans, types: Mapping[str, str]) -> Plans:

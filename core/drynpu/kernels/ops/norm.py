@@ -8,6 +8,8 @@ BNTrainingReduceGrad; that of inference is BNInfer (4.3). The graph engine names
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from drynpu.kernels._call import OperatorCall
 from drynpu.kernels._specs import tensor_like
 from drynpu.kernels._types import KernelPlan, KernelSpec, TensorDesc
@@ -100,13 +102,31 @@ def layer_norm_gradient(call: OperatorCall) -> KernelPlan | None:
 
 
 def affine_gradient(call: OperatorCall) -> KernelPlan | None:
-    """``x`` and four more inputs in the kernel's order: the gradient of a layer or group norm with scale and offset."""
+    """
+    ``x`` and four more inputs in the kernel's order: the gradient of a layer or group norm with scale and offset.
+
+    With the note ``_in_two`` the graph engine computes it by two kernels, as on unified cores.
+    """
     x, scale, inputs = call.tensor("x"), call.tensor("scale"), call.tensors()[:5]
     if x is None or scale is None or len(inputs) < 5:
         return None
     outputs = list(call.outputs) or [x, scale, scale]
+    if call.flag("_in_two"):
+        return _gradient_in_two(call, x, inputs, outputs)
     cost = _GRADIENT_OPS + _AFFINE_OPS
     return call.plan(call.kernel(call.binding.kernel, inputs, outputs, cost=cost, over=x.elements))
+
+
+def _gradient_in_two(
+    call: OperatorCall, x: TensorDesc, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc]
+) -> KernelPlan:
+    """Return the gradient of a layer norm as one kernel for *x* and one for scale and offset (4.2)."""
+    first, second = "LayerNormXBackpropV2", "LayerNormBetaGammaBackpropV2"
+    products, dy = tensor_like(x, dtype="FLOAT"), call.tensor("dy") or inputs[0]
+    return call.plan(
+        call.kernel(first, inputs, [*outputs[:1], products], suffix=f"/{first}", cost=_GRADIENT_OPS, over=x.elements),
+        call.kernel(second, [dy, products], outputs[1:], suffix=f"/{second}", cost=_AFFINE_OPS, over=x.elements),
+    )
 
 
 def group_norm(call: OperatorCall) -> KernelPlan | None:
