@@ -10,6 +10,7 @@ import apex
 import torch
 import torch_npu
 from apex import amp
+from apex.contrib.combine_tensors import combine_npu
 from apex.optimizers import npu_fused_bert_adam
 from torch import nn
 
@@ -75,6 +76,47 @@ def without_amp(kind: Any, options: dict[str, Any]) -> list[float]:
     return weights(model)
 
 
+class Standing(torch.optim.Optimizer):
+    """An optimizer of a model's own, as ModelZoo has many: it asks amp for the buffers of each group."""
+
+    def __init__(self, params: Any, lr: float) -> None:
+        self.is_npu_fused_optimizer = True
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        stash = self._amp_stash
+        self._check_already_combined_params_and_grads()
+        self._combine_params_and_grads_by_group()
+        if not stash.param_states_are_combined_by_group:
+            velocities = [[torch.zeros_like(p) for p in part] for part in stash.params_lists_indexed_by_group[0]]
+            stash.combined_param_states_indexed_by_group = [combine_npu(part) for part in velocities]
+            stash.param_states_are_combined_by_group = True
+        for index, group in enumerate(self.param_groups):
+            rows = zip(
+                stash.combined_params_indexed_by_group[index], stash.combined_grads_indexed_by_group[index], strict=True
+            )
+            for values, gradients in rows:
+                values.add_(gradients, alpha=-group["lr"])
+
+
+class Deriving(apex.optimizers.NpuFusedAdam):
+    """An optimizer of the vendor's with the step of a group replaced."""
+
+    def _group_step(self, group_index: int) -> None:
+        stash = self._amp_stash
+        rows = zip(
+            stash.combined_params_indexed_by_group[group_index],
+            stash.combined_grads_indexed_by_group[group_index],
+            stash.combined_param_states_indexed_by_group[group_index],
+            strict=True,
+        )
+        for values, gradients, state in rows:
+            state["step"] += 1
+            state["exp_avg"].copy_(gradients)
+            values.sub_(state["exp_avg"] * self.param_groups[group_index]["lr"])
+
+
 if __name__ == "__main__":
     plain = {name: getattr(torch_npu.optim, name, None) for name in OPTIONS}
     found: dict[str, Any] = {"start": weights(network())}
@@ -124,4 +166,5 @@ if __name__ == "__main__":
             optimizer.get_optimizer_combined_params()[0], list(optimizer._amp_stash.all_fp32_from_fp16_params)
         ),
     ]
+    found["own"] = [through_amp(kind, {}, "O2", True) for kind in (Standing, Deriving, torch.optim.SGD)]
     json.dump(found, sys.stdout)

@@ -57,6 +57,14 @@ def test_buffers_hold_each_type(found: dict[str, Any]) -> None:
     assert is_whole
 
 
+def test_optimizers_of_a_models_own_find_the_buffers(found: dict[str, Any]) -> None:
+    """Both are plain gradient descent."""
+    standing, deriving, plain = found["own"]
+    np.testing.assert_allclose(standing, plain, atol=1e-6)
+    np.testing.assert_allclose(deriving, plain, atol=1e-6)
+    assert np.abs(np.array(plain) - found["start"]).max() > 1e-3
+
+
 def test_what_needs_amp_or_nvidias_kernels_says_so(found: dict[str, Any]) -> None:
     assert found["said"] == [
         "RuntimeError: apex.optimizers.NpuFusedSGD should be used with AMP.",

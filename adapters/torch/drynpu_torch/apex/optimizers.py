@@ -30,19 +30,42 @@ class AmpFused(fused.NpuFusedOptimizerBase):
         """
         if not hasattr(self, "_amp_stash"):
             raise RuntimeError(f"apex.optimizers.{type(self).__name__} should be used with AMP.")
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
         self._amp_stash.check_combined()
-        return super().step(closure)
+        with torch.no_grad():
+            self._begin_step([part for slices in self._combined() for part in slices])
+            for index in range(len(self.param_groups)):
+                self._group_step(index)
+        return loss
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients; ``amp.initialize`` replaces this."""
         Optimizer.zero_grad(self, set_to_none)
 
-    def forget_buffers(self) -> None:
-        """Take the buffers anew in the next step."""
-        self._slices = None
+    def _group_step(self, group_index: int) -> None:
+        """Update the parameters of a group; classes of the user's own replace this, and read the buffers' lists."""
+        for part in self._combined()[group_index]:
+            for parameter in part.parameters:
+                self.state[parameter]["step"] += 1
+            self._update(self.param_groups[group_index], part, self.state[part.parameters[0]]["step"])
+
+    def _combined(self) -> list[list[Slice]]:
+        if not self._amp_stash.param_states_are_combined_by_group:
+            self._slices = None
+        return super()._combined()
 
     def _combine(self) -> list[list[Slice]]:
-        return self._with_state(self._amp_stash.slices())
+        stash = self._amp_stash
+        stash.combine_by_group()
+        slices = self._with_state(stash.slices())
+        stash.combined_param_states_indexed_by_group = [
+            [{"step": self.state[part.parameters[0]]["step"], **part.state} for part in group] for group in slices
+        ]
+        stash.param_states_are_combined_by_group = True
+        return slices
 
 
 class NpuFusedAdam(AmpFused, fused.NpuFusedAdam):

@@ -40,6 +40,12 @@ class AmpStash:
         self.half = Kind(has_masters=self.master_weights)
         self.full = Kind()
         self.exchange: Exchange | None = None
+        self.params_grads_are_combined_by_group = False
+        self.param_states_are_combined_by_group = False
+        self.params_lists_indexed_by_group: list[list[list[torch.Tensor]]] = []
+        self.combined_params_indexed_by_group: list[list[torch.Tensor]] = []
+        self.combined_grads_indexed_by_group: list[list[torch.Tensor]] = []
+        self.combined_param_states_indexed_by_group: list[list[dict[str, Any]]] = []
 
     @property
     def kinds(self) -> tuple[Kind, Kind]:
@@ -144,8 +150,8 @@ class AmpStash:
         else:
             return
         self.already_combined = False
-        if self.optimizer.is_npu_fused_optimizer:
-            self.optimizer.forget_buffers()
+        self.params_grads_are_combined_by_group = False
+        self.param_states_are_combined_by_group = False
 
     def slices(self) -> list[list[Slice]]:
         """Return the parts of the buffers that belong to each group of the optimizer, without state."""
@@ -153,6 +159,17 @@ class AmpStash:
         groups = [group["params"] for group in self.optimizer.param_groups]
         rows = [(kind.masters, kind.values, kind.master_gradients) for kind in reversed(self.kinds)]
         return slices_of_groups(groups, rows)
+
+    def combine_by_group(self) -> None:
+        """List the parts of the buffers by group, once, as optimizers of the user's own read them."""
+        if self.params_grads_are_combined_by_group:
+            return
+        slices = self.slices()
+        self.params_lists_indexed_by_group = [[part.parameters for part in group] for group in slices]
+        self.combined_params_indexed_by_group = [[part.values for part in group] for group in slices]
+        self.combined_grads_indexed_by_group = [[part.gradients for part in group] for group in slices]
+        print_at(f"group num: {len(slices)}")
+        self.params_grads_are_combined_by_group = True
 
     def drop_master_gradients(self) -> None:
         """Clear the gradients of masters."""
@@ -292,10 +309,22 @@ def process_optimizer(optimizer: Any, properties: Properties) -> Any:
     optimizer._amp_lazy_init = stash.lazy_init
     optimizer._prepare_amp_backward = stash.prepare_backward
     optimizer._post_amp_backward = stash.post_backward
+    optimizer._amp_combined_init = stash.combine
+    optimizer._check_already_combined_params_and_grads = stash.check_combined
     access = CombinedAccess(stash)
     for name in (name for name in dir(CombinedAccess) if not name.startswith("_")):
         setattr(optimizer, name, getattr(access, name))
     _replace_methods(optimizer, stash)
+    if optimizer.is_npu_fused_optimizer:
+        optimizer._combine_params_and_grads_by_group = stash.combine_by_group
+        load_state_dict = optimizer.load_state_dict
+
+        def load_and_combine_anew(self: Any, state_dict: dict[str, Any]) -> None:
+            del self
+            load_state_dict(state_dict)
+            stash.param_states_are_combined_by_group = False
+
+        optimizer.load_state_dict = types.MethodType(load_and_combine_anew, optimizer)
     return optimizer
 
 
