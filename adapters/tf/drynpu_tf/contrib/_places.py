@@ -76,6 +76,10 @@ layers.python.layers.summaries              tf_slim.layers.summaries
 layers.python.layers.utils                  tf_slim.layers.utils
 learn                                       @estimators
 learn.monitors                              @estimators
+learn.preprocessing                         @vocabulary
+learn.preprocessing.categorical_vocabulary  @vocabulary
+learn.preprocessing.text                    @vocabulary
+learn.python.learn.preprocessing            @vocabulary
 legacy_seq2seq                              @legacy_seq2seq
 lookup                                      tensorflow.python.ops.lookup_ops
 losses                                      tf_slim.losses
