@@ -124,6 +124,7 @@ def scores(kind: str, output: Any, keys: Any, w: dict[str, Any]) -> Any:
 
 def test_decoders_and_attention(scripts: Any) -> None:
     run = scripts(SCRIPT, program=RUN)
+    assert not [line for line in run.stderr.splitlines() if "drynpu_tf" in line and "deprecated" in line]
 
     def found(name: str) -> tuple[Any, dict[str, Any]]:
         values, variables = run.printed(name)

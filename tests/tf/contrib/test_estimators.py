@@ -77,7 +77,9 @@ RUN = (sys.executable, "-W", "ignore", "-m", "drynpu", "run", "--quiet")
 
 
 def test_training_around_estimator(scripts: Any) -> None:
-    found = scripts(SCRIPT, program=RUN).printed("found")
+    run = scripts(SCRIPT, program=RUN)
+    assert not [line for line in run.stderr.splitlines() if "drynpu_tf" in line and "deprecated" in line]
+    found = run.printed("found")
     # The slope at 0 is -(1 * 2 + 2 * 4) = -10; after a step of 0.1 the weight is 1, and then 1.5.
     assert found["weight"] == pytest.approx(1.5)
     # A step that overflows changes nothing. Two good ones in a row would double the scale.

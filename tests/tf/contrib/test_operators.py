@@ -197,6 +197,7 @@ def over(step: Any, x: np.ndarray, state: Any, lengths: Any) -> np.ndarray:
 
 def test_values_are_those_of_the_definitions(scripts: Any) -> None:
     run = scripts(SCRIPT, program=RUN)
+    assert not [line for line in run.stderr.splitlines() if "drynpu_tf" in line and "deprecated" in line]
 
     def found(name: str) -> tuple[Any, dict[str, Any]]:
         values, variables = run.printed(name)

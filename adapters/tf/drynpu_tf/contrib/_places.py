@@ -124,7 +124,9 @@ tensorrt                                    tensorflow.python.compiler.tensorrt.
 tensorrt.python.trt_convert                 tensorflow.python.compiler.tensorrt.trt_convert
 tfprof                                      @model_analyzer
 tfprof.model_analyzer                       @model_analyzer
-tpu                                         tensorflow.compat.v1.estimator.tpu tensorflow.compat.v1.tpu
+tpu                                         tensorflow_estimator.python.estimator.tpu.tpu_config
+                                            tensorflow_estimator.python.estimator.tpu.tpu_estimator
+                                            tensorflow.compat.v1.tpu
                                             tensorflow.compat.v1.tpu.experimental tensorflow.python.tpu.tpu
                                             tensorflow.python.tpu.tpu_feed tensorflow.python.tpu.training_loop
                                             tensorflow.python.tpu.async_checkpoint tensorflow.python.tpu.datasets

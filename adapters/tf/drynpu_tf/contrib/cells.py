@@ -129,7 +129,7 @@ class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
         enter, new, forget, leave = parts
         new = self._activation(new)
         if not isinstance(self._keep_prob, float) or self._keep_prob < 1:
-            new = tf.nn.dropout(new, keep_prob=self._keep_prob, seed=self._seed)
+            new = tf.nn.dropout(new, rate=1 - self._keep_prob, seed=self._seed)
         cell = cell * tf.sigmoid(forget + self._forget_bias) + tf.sigmoid(enter) * new
         if self._layer_norm:
             cell = self._norm(cell, "state")

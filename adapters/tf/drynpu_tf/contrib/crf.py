@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.quiet import without_deprecations
+
 
 def crf_sequence_score(inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Any:
     """Return the score of each sequence of tags, ``(count,)``; 0 for a sequence of no length."""
@@ -67,13 +69,14 @@ def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> 
     """Return the logarithm of the sum over all sequences of tags of the exponentials of their scores, ``(count,)``."""
     lengths = tf.cast(sequence_lengths, tf.int32)
     cell = CrfForwardRnnCell(tf.convert_to_tensor(transition_params))
-    _, last = tf.nn.dynamic_rnn(
-        cell,
-        inputs[:, 1:],
-        sequence_length=tf.maximum(lengths - 1, 0),
-        initial_state=inputs[:, 0],
-        dtype=inputs.dtype,
-    )
+    with without_deprecations():
+        _, last = tf.nn.dynamic_rnn(
+            cell,
+            inputs[:, 1:],
+            sequence_length=tf.maximum(lengths - 1, 0),
+            initial_state=inputs[:, 0],
+            dtype=inputs.dtype,
+        )
     norm = tf.reduce_logsumexp(last, [1])
     return tf.where(lengths <= 0, tf.zeros_like(norm), norm)
 
@@ -148,7 +151,7 @@ def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) ->
     transition_params = tf.convert_to_tensor(transition_params)
     tags = int(potentials.shape[2])
     lengths = tf.maximum(tf.cast(sequence_length, tf.int32) - 1, 0)
-    with tf.variable_scope("crf_decode"):
+    with without_deprecations(), tf.variable_scope("crf_decode"):
         before, last = tf.nn.dynamic_rnn(
             _DecodeForward(transition_params),
             potentials[:, 1:],

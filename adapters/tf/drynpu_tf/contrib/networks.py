@@ -11,6 +11,8 @@ from tensorflow.python.ops.rnn import _best_effort_input_batch_size as best_effo
 from tensorflow.python.ops.rnn import _transpose_batch_time as transpose_batch_time
 from tensorflow.python.ops.rnn import static_bidirectional_rnn, static_rnn, static_state_saving_rnn
 
+from drynpu_tf.quiet import without_deprecations
+
 __all__ = [
     "LayerRNNCell",
     "best_effort_input_batch_size",
@@ -64,7 +66,7 @@ def stack_bidirectional_dynamic_rnn(
     """
     _check(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
     forward_states, backward_states = [], []
-    with tf.variable_scope(scope or "stack_bidirectional_rnn"):
+    with without_deprecations(), tf.variable_scope(scope or "stack_bidirectional_rnn"):
         for index, (forward, backward) in enumerate(zip(cells_fw, cells_bw, strict=True)):
             with tf.variable_scope(f"cell_{index}"):
                 outputs, (forward_state, backward_state) = tf.nn.bidirectional_dynamic_rnn(
@@ -98,7 +100,7 @@ def stack_bidirectional_rnn(
     """Do the same without a loop in the graph: *inputs* is a list of ``(count, size)``, and so are the outputs."""
     _check(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
     forward_states, backward_states = [], []
-    with tf.variable_scope(scope or "stack_bidirectional_rnn"):
+    with without_deprecations(), tf.variable_scope(scope or "stack_bidirectional_rnn"):
         for index, (forward, backward) in enumerate(zip(cells_fw, cells_bw, strict=True)):
             with tf.variable_scope(f"cell_{index}") as inner:
                 inputs, forward_state, backward_state = tf.nn.static_bidirectional_rnn(
@@ -146,15 +148,16 @@ def functional_rnn(
             return tf.reverse(values, [axes["seq_axis"]])
         return tf.reverse_sequence(values, sequence_length, **axes)
 
-    outputs, state = tf.nn.dynamic_rnn(
-        cell,
-        turned(inputs),
-        sequence_length=sequence_length,
-        initial_state=initial_state,
-        dtype=dtype,
-        time_major=time_major,
-        scope=scope,
-    )
+    with without_deprecations():
+        outputs, state = tf.nn.dynamic_rnn(
+            cell,
+            turned(inputs),
+            sequence_length=sequence_length,
+            initial_state=initial_state,
+            dtype=dtype,
+            time_major=time_major,
+            scope=scope,
+        )
     return turned(outputs), state
 
 

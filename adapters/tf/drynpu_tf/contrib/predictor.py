@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.quiet import without_deprecations
+
 
 class SavedModelPredictor:
     """A saved model in a session of its own: a call takes a dictionary of arrays and returns one."""
@@ -26,7 +28,8 @@ class SavedModelPredictor:
         with self.graph.as_default():
             self.session = tf.Session(config=config)
             wanted = tags.split(",") if tags else [tf.saved_model.tag_constants.SERVING]
-            meta = tf.saved_model.loader.load(self.session, wanted, export_dir)
+            with without_deprecations():
+                meta = tf.saved_model.loader.load(self.session, wanted, export_dir)
         key = signature_def_key or tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
         if input_names is None or output_names is None:
             if signature_def is None and key not in meta.signature_def:
