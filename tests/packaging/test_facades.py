@@ -61,6 +61,22 @@ def test_an_installed_package_does_not_see_the_facade_but_the_script_does(
     assert environment.run("-m", "drynpu", "run", "--quiet", str(script)).stdout == "True\n"
 
 
+def test_a_genuine_benchmark_stands_on_the_facade_of_aclruntime(
+    make_environment: Make, wheel: Path, dependencies: Path
+) -> None:
+    environment = make_environment()
+    environment.link_dependencies(dependencies)
+    environment.install(wheel)
+    assert environment.run("-m", "ais_bench", "-h").stdout.startswith("usage: python -m ais_bench")
+    genuine = environment.site / "ais_bench"
+    genuine.mkdir()
+    (genuine / "__init__.py").write_text("import aclruntime\nGENUINE = True\n")
+    found, file = environment.say("import ais_bench as a; print(a.GENUINE, a.aclruntime.__file__)").split()
+    assert (found, file) == ("True", f"{environment.site}/drynpu/_vendor/aclruntime/__init__.py")
+    release = "import ais_bench, importlib.metadata as m; print(m.version('aclruntime'))"
+    assert environment.say(release) == "0.0.2", "the genuine package compares it"
+
+
 def test_what_pip_builds_does_not_see_the_facade(make_environment: Make, install_ours: Ours, tmp_path: Path) -> None:
     """DeepSpeed's setup.py looks for an NPU; pip unpacks it into a temporary folder."""
     environment = make_environment()

@@ -51,6 +51,17 @@ def test_profile_inference(tmp_path):
     assert starts[-1] - starts[0] < 200
 
 
+def test_infer_session(tmp_path):
+    said = run(tmp_path, "infer_session.py", "--runs", "3", "--profiler")
+    assert "3 runs, scores add up to 1.000" in said
+    (path,) = tmp_path.glob("infer_out/PROF_*/mindstudio_profiler_output/op_summary_*.csv")
+    with path.open(newline="", encoding="utf-8") as file:
+        kernels_ms = sum(float(row["Task Duration(us)"]) for row in csv.DictReader(file)) / 1000
+    (line,) = [line for line in said.splitlines() if line.startswith("NPU_compute_time")]
+    # The host's launch and its wait come on top of the kernels.
+    assert kernels_ms / 3 < float(line.split()[1]) < kernels_ms / 3 + 0.1
+
+
 def test_subscribe_operators(tmp_path):
     lines = run(tmp_path, "subscribe_operators.py", "--runs", "3").splitlines()
     assert [line.split()[:3] for line in lines] == [
