@@ -34,14 +34,6 @@ SliceExtView SumExt ToDevice ToDtype ToOther View InnerInplaceIndexPut
 """
 _REASONS = (
     ("made of other primitives on a CPU, by MindSpore or by drynpu's functions: calls of functions work", _OTHERS),
-    (
-        "mint.distributed calls it; MindSpore's CPU build moves its data without a kernel, or drynpu gathers it",
-        r"DistComm\w+",
-    ),
-    (
-        "mindspore.communication.comm_func calls it, where drynpu gathers and reduces; isend and irecv are refused",
-        r"InnerComm\w+",
-    ),
     ("on a device the flag of overflow; loss scales look into the gradients instead", r"NPU\w+FloatStatusV2"),
     (
         "products fused with collectives: a kernel of one process does not reach the others",
@@ -80,6 +72,7 @@ def page() -> str:
     from mindspore.ops.auto_generate import gen_ops_prim
     from mindspore.ops.primitive import Primitive
 
+    from drynpu_mindspore.communication import IN_PLACE, PRIMITIVES
     from drynpu_mindspore.compositions import COMPOSITIONS
     from drynpu_mindspore.compositions._factory import find_factory
 
@@ -99,10 +92,12 @@ def page() -> str:
     tested = {str(case[key]) for case in cases for key in ("kernel", "gradient") if key in case}
     tested |= {name for case in cases for name in re.findall(r"\bprim\.(\w+)\(", case["call"])}
     added = [name for name in declared if name in COMPOSITIONS and name not in own]
-    absent = [name for name in declared if name not in own and name not in COMPOSITIONS]
+    between_ranks = [name for name in declared if name in {*IN_PLACE, *PRIMITIVES}]
+    absent = [name for name in declared if name not in own and name not in {*COMPOSITIONS, *between_ranks}]
     groups = {
         "Added by drynpu, with a call in mindspore-calls.yaml": [name for name in added if name in tested],
         "Added by drynpu, without a call there": [name for name in added if name not in tested],
+        "Added by drynpu, between ranks (tests/mindspore/communication)": between_ranks,
         **_by_reason(absent),
         "Computed by the CPU build": [name for name in declared if name in own],
     }
@@ -110,7 +105,7 @@ def page() -> str:
         version=mindspore.__version__,
         count=len(declared),
         own=len(groups["Computed by the CPU build"]),
-        added=len(added),
+        added=len(added) + len(between_ranks),
     )
     return head + "\n".join(
         f"## {title}: {len(names)}\n\n{', '.join(f'`{name}`' for name in names)}\n" for title, names in groups.items()

@@ -141,11 +141,13 @@ class RankLink:
         content: object = None,
         reduction: str = "",
         dtype: str = "",
+        seconds: float | None = None,
     ) -> tuple[list[bytes], list[Any]]:
         """
         Return what *ranks* bring to their next collective *name*, in their order, and the *content* each names.
 
-        With a *reduction* (of `REDUCTIONS`, on arrays of *dtype*) there is one part, the same on all ranks.
+        With a *reduction* (of `REDUCTIONS`, on arrays of *dtype*) there is one part, the same on all ranks. *seconds*
+        is how long it waits for the others, where that is not *answer_s* of :meth:`join`.
 
         Raises
         ------
@@ -153,7 +155,8 @@ class RankLink:
             A rank has not come, or has ended.
         """
         key = f"{name}/{self._next(name)}"
-        request = {"key": key, "ranks": list(ranks), "seconds": self._answer_s, "content": content}
+        patience = self._answer_s if seconds is None else seconds
+        request = {"key": key, "ranks": list(ranks), "seconds": patience, "content": content}
         header, result = self._ask({"what": "gather", "reduction": reduction, "dtype": dtype, **request}, part)
         return ([result] if reduction else _split(result, header["lengths"])), header["contents"]
 
@@ -161,10 +164,17 @@ class RankLink:
         """Send bytes to the rank that receives under the same *name*; the n-th are received by the n-th call."""
         self._ask({"what": "set", "key": f"{name}/{self._next(f'{name}>')}"}, part)
 
-    def receive(self, name: str) -> bytes:
-        """Return what was sent under *name*. Raises ``TimeoutError`` if nothing comes."""
-        keys = [f"{name}/{self._next(f'{name}<')}"]
-        return self._ask({"what": "get", "keys": keys, "seconds": self._answer_s, "take": True})[1]
+    def receive(self, name: str, *, seconds: float | None = None) -> bytes:
+        """
+        Return what was sent under *name*.
+
+        Raises
+        ------
+        TimeoutError
+            Nothing comes in *seconds*, by default *answer_s* of :meth:`join`.
+        """
+        keys, patience = [f"{name}/{self._next(f'{name}<')}"], self._answer_s if seconds is None else seconds
+        return self._ask({"what": "get", "keys": keys, "seconds": patience, "take": True})[1]
 
     def close(self) -> None:
         """Leave the others; the first rank waits for them, `LINGER_S` at most. A forked process leaves nothing."""

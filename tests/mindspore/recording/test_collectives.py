@@ -49,6 +49,36 @@ def test_what_is_not_known_is_counted_and_said() -> None:
     )
 
 
+def test_what_was_noted_says_what_a_launch_moves_and_lasts_as_long_as_it() -> None:
+    operators = launched(("Send", (X,), {}), ("AllReduce", (X,), {}), ("Send", (X,), {}))
+    data = {
+        "kind": "send",
+        "group": "pair",
+        "ranks": (0, 2),
+        "peer": 2,
+        "size_bytes": 8,
+        "dtype": "FLOAT16",
+        "count": 4,
+        "messages": ((0, 2, 7),),
+        "launch": True,
+    }
+    inside = Call(signature("Send", [], [], data), start_ns=210, end_ns=240, thread=5)
+    alone = Call(signature("Send", [], [], data | {"launch": False}), start_ns=260, end_ns=270, thread=5)
+    found = find_collectives(operators, 0, GROUPS, [inside, alone])
+    assert [(each.kind, each.start_ns, each.end_ns, each.thread, each.peer) for each in found.collectives] == [
+        ("allReduce", 100, 150, 1, None),
+        ("send", 200, 250, 1, 2),
+        ("send", 260, 270, 5, 2),
+    ]
+    assert [(each.group, each.messages) for each in found.calls] == [
+        (WORLD_GROUP, ()),
+        ("pair", ((0, 2, 7),)),
+        ("pair", ((0, 2, 7),)),
+    ]
+    assert found.collectives[1].size_bytes == 8
+    assert found.notes == ()
+
+
 def test_one_rank_has_no_communication() -> None:
     operators = launched(("AllReduce", (X,), {}))
     assert find_collectives(operators, 0, {WORLD_GROUP: (0,)}).collectives == ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import re
 from typing import Any, Final
 
 from attrs import field, frozen
@@ -16,6 +17,7 @@ from drynpu_mindspore._native import WORD_BYTES, find_symbol, function, new_text
 
 _PRIMITIVE_AT: Final = 2 * WORD_BYTES
 """Where a kernel keeps its primitive: behind its table of functions and its name (kernel_base/kernel.h of 2.7.2)."""
+_WORDS: Final = re.compile(r"[(\[]([\w, ]*)[)\]]")
 _TO_TEXT: Final = "8ToStringEv"
 _TEXT_TYPE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -76,13 +78,18 @@ class Attributes:
 
 
 def read_value(text: str) -> Any:
-    """Return what a text of MindSpore's says: ``(1, 2)``, ``[3]``, ``true``; anything else is the text itself."""
+    """
+    Return what a text of MindSpore's says: ``(1, 2)``, ``[3]``, ``true``, ``(isend, irecv)``.
+
+    Anything else is the text itself.
+    """
     if text in ("true", "false"):
         return text == "true"
     try:
         found = ast.literal_eval(text)
     except (SyntaxError, ValueError):
-        return text
+        words = _WORDS.fullmatch(text)
+        return text if words is None else tuple(word.strip() for word in words[1].split(",") if word.strip())
     return tuple(found) if isinstance(found, list) else found
 
 

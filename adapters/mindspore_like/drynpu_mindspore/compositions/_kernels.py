@@ -31,7 +31,7 @@ from drynpu_mindspore._native import (
     read_word,
     write_word,
 )
-from drynpu_mindspore.compositions._attributes import AttributeLibrary
+from drynpu_mindspore.compositions._attributes import AttributeLibrary, Attributes
 from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS, narrow, widen
 from drynpu_mindspore.compositions._factory import KernelFactory
 from drynpu_mindspore.compositions._tensors import TensorLibrary
@@ -43,6 +43,13 @@ Takes the arguments of a primitive by position as arrays; returns its results, o
 A parameter that is annotated as ``Numbers`` gets a tuple of numbers as one array. GRAPH mode may pass each number of it
 on its own; parameters annotated as ``Flag`` help to find out which belong together. A parameter that only has a name
 gets the attribute of the primitive that is called so.
+"""
+
+Collective = Callable[[Attributes, Sequence[Any], Sequence[Any]], None]
+"""
+Takes the attributes of a primitive that communicates, its arguments and its results as arrays; writes the results.
+
+Numbers of 16 bits are as MindSpore stores them.
 """
 
 LATE = frozenset(
@@ -112,6 +119,8 @@ class CompositionKernels:
     resize: int
     """As :func:`find_resize` returns it."""
     attributes: AttributeLibrary
+    collectives: Mapping[str, Collective] = field(factory=dict)
+    """What computes primitives that communicate, in place of MindSpore's kernels as well."""
     _compositions: dict[str, Composition] = field(factory=dict)
     _table: int = 0
     _late_table: int = 0
@@ -130,9 +139,11 @@ class CompositionKernels:
         if not self._prepare(known):
             return ()
         new = [name for name in compositions if name not in known or name in WRONG]
+        new += self.collectives
         create, create_late = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in self._callbacks[:2])
         for name in new:
-            self._compositions[name] = compositions[name]
+            if name in compositions:
+                self._compositions[name] = compositions[name]
             if name in known:
                 self.factory.replace(known[name], self._pattern, create)
             else:
@@ -218,6 +229,9 @@ class CompositionKernels:
         try:
             arguments = [self.tensors.read(tensor) for tensor in read_vector(inputs)]
             results = [self.tensors.read(tensor) for tensor in read_vector(outputs)]
+            if name in self.collectives:
+                self.collectives[name](self.attributes.of_kernel(kernel), arguments, results)
+                return True
             # A primitive that works in place returns an argument, which may be another piece of memory here.
             places = _CHANGED.get(name, (0,) if name.startswith(_IN_PLACE) else ())
             changed = [arguments[place] for place in places]

@@ -32,7 +32,7 @@ from drynpu_mindspore.compositions._grouped import GROUPED
 from drynpu_mindspore.compositions._indexing import INDEXING
 from drynpu_mindspore.compositions._inference_attention import INFERENCE_ATTENTION
 from drynpu_mindspore.compositions._interpolation import INTERPOLATION
-from drynpu_mindspore.compositions._kernels import Composition, CompositionKernels, find_resize
+from drynpu_mindspore.compositions._kernels import Collective, Composition, CompositionKernels, find_resize
 from drynpu_mindspore.compositions._losses import LOSSES
 from drynpu_mindspore.compositions._matrices import MATRICES
 from drynpu_mindspore.compositions._norms import NORMS
@@ -110,9 +110,15 @@ class Served:
             self.wide.add()
 
 
-def serve_compositions(package: Path, compositions: Mapping[str, Any] = COMPOSITIONS) -> Served:
+def serve_compositions(
+    package: Path,
+    compositions: Mapping[str, Any] = COMPOSITIONS,
+    collectives: Mapping[str, Collective] = MappingProxyType({}),
+) -> Served:
     """
     Add *compositions* to the MindSpore in the folder *package*, except where it has a kernel of its own.
+
+    *collectives* are added as well, and stand in the place of its own.
 
     Nothing is added to a MindSpore whose libraries are not those of 2.7 for Linux.
     """
@@ -125,7 +131,7 @@ def serve_compositions(package: Path, compositions: Mapping[str, Any] = COMPOSIT
         return Served()
     if factory is None:
         return Served()
-    kernels = CompositionKernels(factory, tensors, resize, attributes)
+    kernels = CompositionKernels(factory, tensors, resize, attributes, collectives)
     names = kernels.add(compositions)
     if not names:
         return Served()

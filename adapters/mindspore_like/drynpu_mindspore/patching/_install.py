@@ -15,9 +15,10 @@ from drynpu.options import Settings
 from drynpu.recorder import CHECK_VARIABLE, load_chosen_chip
 from drynpu_mindspore import profiler as room
 from drynpu_mindspore.capture import Capture
+from drynpu_mindspore.communication import build_collectives
 from drynpu_mindspore.compositions import serve_compositions
 from drynpu_mindspore.patching._device import SimulatedDevice, answers, chosen_device_id
-from drynpu_mindspore.patching._distributed import note_distributed
+from drynpu_mindspore.patching._distributed import build_exchange, replace_collectives
 from drynpu_mindspore.patching._host import MindSporeHost
 from drynpu_mindspore.patching._narrow_types import follow_narrow_types
 from drynpu_mindspore.patching._overflow import check_overflow_by_gradients
@@ -61,12 +62,10 @@ def install(package: ModuleType) -> Surface:
     check_overflow_by_gradients(package, device)
     speak_of_ascend(device)
     replace_init(device, backend.ranks)
-    note_distributed(backend)
-    from drynpu_mindspore.patching._collectives import replace_collectives
-
-    replace_collectives()
+    exchange = build_exchange(backend)
+    replace_collectives(exchange)
     _follow_training(surface)
-    served = serve_compositions(Path(next(iter(package.__path__))))
+    served = serve_compositions(Path(next(iter(package.__path__))), collectives=build_collectives(exchange))
     setattr(package, _COMPOSITIONS, served)
     follow_narrow_types(package, served.widen)
 

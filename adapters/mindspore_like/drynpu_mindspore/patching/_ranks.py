@@ -16,7 +16,7 @@ from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
 from drynpu_mindspore.patching._device import SimulatedDevice
-from drynpu_mindspore.recording import JobRanks
+from drynpu_mindspore.recording import WORLD_GROUP, JobRanks
 
 HCCL, MCCL = "hccl", "mccl"
 _ROLE, _WORKER, _SCHEDULER = "MS_ROLE", "MS_WORKER", "MS_SCHED"
@@ -68,6 +68,7 @@ def init_for_ascend(genuine: Callable[..., None], device: SimulatedDevice, ranks
             subprocess.Popen([sys.executable, "-c", _RUN_SCHEDULER], env=scheduler, stdout=quiet, stderr=quiet)
         genuine(MCCL)
         rank, size = find_rank(os.environ)
+        _name_world(size)
         ranks.join(rank, size, os.environ.get(_HOST, _LOCAL_HOST), int(os.environ.get(_PORT, _SHARED_PORT)))
         if not chosen:
             device.device_id = rank
@@ -75,11 +76,27 @@ def init_for_ascend(genuine: Callable[..., None], device: SimulatedDevice, ranks
     return init
 
 
+def _name_world(size: int) -> None:
+    """Give the group of all ranks its name on Ascend as well: scripts say it, and defaults of MindSpore's functions."""
+    from mindspore._c_expression import CollectiveManager, GroupOptions
+
+    CollectiveManager.get_instance().create_group(WORLD_GROUP, list(range(size)), GroupOptions())
+
+
 def note_groups(genuine: Callable[..., None], ranks: JobRanks) -> Callable[..., None]:
-    """Return ``communication.create_group`` for scripts: it also notes the ranks of the group."""
+    """
+    Return ``communication.create_group`` for scripts: it also notes the ranks of the group.
+
+    A rank that is not in the group is refused at once: MindSpore ends the process later.
+    """
 
     @functools.wraps(genuine)
     def create_group(group: Any, rank_ids: Any, *arguments: Any, **keywords: Any) -> None:
+        rank, _ = find_rank(os.environ)
+        if isinstance(rank_ids, list) and rank not in rank_ids:
+            raise RuntimeError(
+                f"rank {rank} is not among the ranks {rank_ids} of group {group!r}; create a group on its ranks alone"
+            )
         genuine(group, rank_ids, *arguments, **keywords)
         ranks.name_group(str(group), rank_ids)
 

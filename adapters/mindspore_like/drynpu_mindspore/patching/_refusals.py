@@ -23,8 +23,8 @@ _LISTED = "docs/mindspore-calls.yaml of drynpu lists calls that are computed"
 _INSTEAD: Final = (
     (r"NPU\w*FloatStatus", "nn.TrainOneStepWithLossScaleCell and amp.all_finite look for overflow in the gradients"),
     (
-        r"DistComm|InnerComm|AllGather|AllReduce|AllTo|ReduceScatter|Broadcast$",
-        "ops.AllReduce, AllGather and Broadcast are computed",
+        r"AllGatherMatmul|MatmulReduceScatter|MatmulAllReduce|MoeDistribute",
+        "call the collective (mint.distributed) and the product (mint.matmul) one after the other",
     ),
     (r"Moe|Gmm|Group|TopKRouter", "mint.index_select, mint.bmm and mint.index_add of each expert compute the same"),
     (r"Attention|^Mla|KVCache|KvScale|ReshapeAndCache", "ops.flash_attention_score computes it over whole sequences"),

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from drynpu_mindspore.recording._backend import RecordingBackend
 from drynpu_mindspore.recording._checking import CheckedBackend, NotingLog, follow_steps, start_check
-from drynpu_mindspore.recording._collectives import UNMODELLED
-from drynpu_mindspore.recording._ranks import JobRanks
+from drynpu_mindspore.recording._ranks import WORLD_GROUP, WORLD_NAMES, JobRanks
 
-__all__ = ["UNMODELLED", "CheckedBackend", "JobRanks", "NotingLog", "RecordingBackend", "follow_steps", "start_check"]
+__all__ = [
+    "WORLD_GROUP",
+    "WORLD_NAMES",
+    "CheckedBackend",
+    "JobRanks",
+    "NotingLog",
+    "RecordingBackend",
+    "follow_steps",
+    "start_check",
+]

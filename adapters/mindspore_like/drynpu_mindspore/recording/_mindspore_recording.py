@@ -21,6 +21,7 @@ from drynpu.recorder import (
     METADATA_FILE,
     Outcome,
     Planner,
+    RankCall,
     Recorder,
     framework_plan,
     load_chosen_chip,
@@ -38,7 +39,7 @@ from drynpu_mindspore.capture import (
 )
 from drynpu_mindspore.graph_engine import SunkLaunches, WholeGraphs
 from drynpu_mindspore.profiler import RunRequest
-from drynpu_mindspore.recording._collectives import find_collectives
+from drynpu_mindspore.recording._collectives import find_collectives, part_calls
 from drynpu_mindspore.recording._directory import (
     FRAMEWORK,
     clear_raw,
@@ -207,8 +208,8 @@ class MindSporeRecording:
     def _write(self) -> None:
         recorder = self._recorder
         clear_raw(self.path)
-        recording, more = self._recording(self._captured, self.marks.calls, self.marks.tx)
-        with self._ranks.end_recording(recording.collectives) as others:
+        recording, more, rank_calls = self._recording(self._captured, self.marks.calls, self.marks.tx)
+        with self._ranks.end_recording(rank_calls) as others:
             recording = evolve(recording, host_samples=recorder.host_samples, rendezvous=others)
             outcome = recorder.write({self._device_id: recording}, self._planner(), self.path, **self._destination())
         notes = [note for captured in self._captured for note in captured.notes]
@@ -227,18 +228,18 @@ class MindSporeRecording:
         marks: Sequence[Mark],
         cut_ns: int = 0,
         progress: MemoryProgress | None = None,
-    ) -> tuple[Recording, tuple[str, ...]]:
+    ) -> tuple[Recording, tuple[str, ...], tuple[RankCall, ...]]:
         """
-        Return a recording of *parts* with the steps and marks of the script, and notes on it.
+        Return a recording of *parts* with the script's steps and marks, notes on it, and what it tells other ranks.
 
         It ends now; a part of one at *cut_ns*, and *progress* is what the parts before left of memory.
         """
         recorder, graph_engine = self._recorder, self._graph_engine
         # A step that was open before the first start is no part of the recording.
-        calls = [call for call in calls if call.start_ns >= recorder.begin_ns]
+        noted, calls = part_calls(call for call in calls if call.start_ns >= recorder.begin_ns)
         operators = merge_equal(concatenate([*(part.operators for part in parts), Operators.from_calls(calls)]))
         begin_ns, end_ns = recorder.begin_ns, cut_ns or recorder.end_ns(int(operators.end_ns.max(initial=0)))
-        found = find_collectives(operators, self._rank_id, self._ranks.groups)
+        found = find_collectives(operators, self._rank_id, self._ranks.groups, noted)
         memory = model_memory(self.run, [part.memory for part in parts], operators, progress)
         sunk = self._sunk(operators, [part.memory for part in parts])
         recording = Recording(
@@ -255,7 +256,7 @@ class MindSporeRecording:
             framework_events=FrameworkEvents.join([part.host_events for part in parts]),
             marks=tuple(mark for mark in marks if mark.start_ns >= begin_ns),
         )
-        return recording, (*memory.notes, *found.notes, *sunk.notes)
+        return recording, (*memory.notes, *found.notes, *sunk.notes), found.calls
 
     def _sunk(self, operators: Operators, known: Sequence[GraphMemory | None]) -> SunkLaunches:
         """Return the launches of a recording as the graph engine runs them, or as they are below jit level O2."""

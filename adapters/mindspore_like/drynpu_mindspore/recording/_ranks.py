@@ -10,7 +10,6 @@ from attrs import define, field
 
 from drynpu import CommandError
 from drynpu.recorder import RankCall, RankLink, RankRendezvous, announce
-from drynpu.simulate import Collective
 
 WORLD_GROUP: Final = "hccl_world_group"
 WORLD_NAMES: Final = frozenset({"", WORLD_GROUP, "mccl_world_group", "nccl_world_group"})
@@ -30,7 +29,7 @@ class JobRanks:
     """
     The ranks as this process knows them; :meth:`join` connects to them.
 
-    MindSpore moves the data itself. This connection carries times alone, when recordings are written.
+    This connection carries the data of collectives, and when recordings are written their times.
     """
 
     _link: RankLink | None = None
@@ -56,6 +55,19 @@ class JobRanks:
         except CommandError as error:
             self._problem = f"collectives wait for no rank: {error}"
 
+    def link(self) -> RankLink:
+        """
+        Return the connection to the other ranks.
+
+        Raises
+        ------
+        CommandError
+            There is none: the script has not called ``init``, or the ranks did not find each other.
+        """
+        if self._link is None:
+            raise CommandError(self._problem or "the ranks are not joined: call mindspore.communication.init() first")
+        return self._link
+
     def close(self) -> None:
         """Leave the other ranks."""
         link, self._link = self._link, None
@@ -75,12 +87,14 @@ class JobRanks:
         """Tell the other ranks of a recording."""
         self._number = None if self._link is None else announce(self._link, self._link.rank)
 
-    def end_recording(self, collectives: Sequence[Collective]) -> RankRendezvous:
-        """Return the rendezvous with the recordings of the others; of groups the n-th collective is the n-th of all."""
-        link, notes = self._link, [self._problem] if self._problem and collectives else []
+    def end_recording(self, calls: Sequence[RankCall]) -> RankRendezvous:
+        """
+        Return the rendezvous with the recordings of the others; *calls* are the collectives in order of their start.
+
+        Of groups the n-th collective is the n-th of all; messages have their own numbers.
+        """
+        link, notes = self._link, [self._problem] if self._problem and calls else []
         if link is None:
             return RankRendezvous(notes=notes)
         number, self._number = self._number, None
-        ordered = sorted(collectives, key=lambda collective: collective.start_ns)
-        calls = [RankCall(group=each.group, ranks=each.ranks, kind=each.kind) for each in ordered]
         return RankRendezvous(calls, number, link.rank, link)

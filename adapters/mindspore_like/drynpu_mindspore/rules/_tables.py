@@ -35,10 +35,10 @@ sequence_len shape_mul tuple_equal tuple_greater_equal tuple_greater_than tuple_
 """
 # The recording makes rows of communication of them, which are no kernels of a core.
 _COMMUNICATION: Final = """
-AllGather AllReduce Broadcast ReduceScatter DistCommAllGather DistCommAllGatherIntoTensor DistCommAllReduce
-DistCommBroadcast DistCommReduce DistCommReduceScatterTensor DistCommAllGatherIntoTensorUneven DistCommAllToAllV
-DistCommAllToAllVSingle DistCommBarrier DistCommBatchIsendIrecv DistCommGather DistCommGatherIntoTensor DistCommIrecv
-DistCommIsend DistCommReduceScatter DistCommReduceScatterTensorUneven DistCommScatter DistCommScatterTensor
+AllGather AllGatherV AllReduce AlltoAll AlltoAllV AlltoAllVC Barrier BatchISendIRecv Broadcast CollectiveGather
+InnerCommAllGather InnerCommAllReduce InnerCommAllToAllV InnerCommIrecv InnerCommIsend InnerCommReduceScatter
+CollectiveScatter NeighborExchange NeighborExchangeV2 NeighborExchangeV2Grad Receive Reduce ReduceScatter ReduceScatterV
+Send
 """
 NOTHING: Final = frozenset(f"{_SHAPES} {_VIEWS} {_GRAPH} {_HOST} {_COMMUNICATION}".split())
 _AI_CPU: Final = """
