@@ -34,6 +34,7 @@ from mindspore.ops.function import array_func, math_func, nn_func, random_func
 from mindspore.ops.function.grad import grad_func
 
 from drynpu_mindspore.compositions import _functions
+from drynpu_mindspore.compositions._batch_products import replace_products
 from drynpu_mindspore.compositions._common_types import join_types
 from drynpu_mindspore.compositions._einsum import einsum
 from drynpu_mindspore.compositions._second_order_steps import replace_second_order
@@ -177,6 +178,7 @@ def replace_methods() -> None:
     _replace_everywhere()
     join_types()
     replace_steps()
+    replace_products()
     replace_second_order()
     nn.MultilabelMarginLoss.__init__ = _functions.keep_reduction
     nn.MultilabelMarginLoss.construct = _functions.margin_of_cell
