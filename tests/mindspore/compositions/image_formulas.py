@@ -19,6 +19,15 @@ def highest(x: Any, sizes: Any, steps: Any) -> Any:
     return np.take_along_axis(places.reshape(*shape, -1), best, -1)[..., 0]
 
 
+def pulled(x: Any, sizes: Any, steps: Any) -> Any:
+    """Return the gradient of the sum of the squares of the largest numbers of windows of the last dims."""
+    places = highest(x, sizes, steps)
+    flat = np.zeros((int(np.prod(x.shape[: x.ndim - len(sizes)])), int(np.prod(x.shape[-len(sizes) :]))))
+    for row, found in enumerate(places.reshape(len(flat), -1)):
+        np.add.at(flat[row], found, 2 * x.reshape(len(flat), -1)[row, found])
+    return flat.reshape(x.shape)
+
+
 def alone(x: Any, sizes: Any) -> Any:
     """Return *x* with 0 in place of what is not the largest number of its tile of the last dims."""
     result = np.zeros_like(x)

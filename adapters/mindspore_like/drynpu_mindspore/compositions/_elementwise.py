@@ -108,11 +108,6 @@ def _lerp(x: Any, end: Any, weight: Any) -> Any:
     return x + weight * (end - x)
 
 
-def _type_as(x: Any, other: Any) -> Any:
-    """Return *x*, which becomes of the type of the result; of a complex number only the real part stays."""
-    return x if np.iscomplexobj(other) else np.real(x)
-
-
 ELEMENTWISE: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "AccumulateNV2": _sum,
@@ -153,7 +148,6 @@ ELEMENTWISE: Final[Mapping[str, Any]] = MappingProxyType(
         "XLogYScalarOther": _xlogy,
         "XLogYScalarSelf": _xlogy,
         "AddcdivExt": _addcdiv,
-        "TypeAs": _type_as,
         "AddcmulExt": _addcmul,
         "Clone": _copy,
         "FullLike": _full_like,

@@ -101,6 +101,11 @@ def non_zero_ext(input: Any) -> Any:
     return mint.unbind(non_zero_op(input), 1)
 
 
+def type_as(input: Any, other: Any) -> Any:
+    """Cast to the type of another tensor; the primitive has no gradient in PyNative mode of a CPU."""
+    return ops.cast(input, other.dtype)
+
+
 def rounded(self: Any, decimals: Any = 0) -> Any:
     """Round as :func:`round_to`, as a method."""
     return round_to(self, decimals=decimals)

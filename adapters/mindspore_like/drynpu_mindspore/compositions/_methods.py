@@ -141,6 +141,8 @@ _REPLACED = (
     (array_func, "non_zero_ext_", _functions.non_zero_ext),
     (grad_func, "stop_gradient_", _functions.stop_gradient_),
     (array_func, "unique_ext", _functions.unique),
+    (array_func, "type_as_", _functions.type_as),
+    (array_func, "type_as", _functions.type_as),
 )
 """Where a function of MindSpore is found, its name, and what stands in its place."""
 

@@ -84,7 +84,7 @@ mindspore | comparison (x y) | IsClose
 mindspore | elementwise (condition x y) | SelectV2
 mindspore | elementwise (x y) | Outer=Mul
 mindspore | accumulation (x) | AddN AccumulateNV2
-mindspore | cast (x) | Cast TypeAs=Cast
+mindspore | cast (x) | Cast
 
 onnx | elementwise () | Abs Neg Sign Sqrt Reciprocal Exp Log Sin Cos Tan Sinh Cosh Asin Acos Atan Asinh Acosh Atanh
     Erf Tanh Sigmoid HardSigmoid HardSwish Mish Softplus=SoftplusV2 Softsign Relu LeakyRelu PRelu ThresholdedRelu Elu
