@@ -42,6 +42,7 @@ from drynpu_mindspore.compositions._quantised import QUANTISED
 from drynpu_mindspore.compositions._random import RANDOM
 from drynpu_mindspore.compositions._recurrent import RECURRENT
 from drynpu_mindspore.compositions._reductions import REDUCTIONS
+from drynpu_mindspore.compositions._repairs import RepairedKernels
 from drynpu_mindspore.compositions._second_order import SECOND_ORDER
 from drynpu_mindspore.compositions._sparse_steps import SPARSE_STEPS
 from drynpu_mindspore.compositions._speed_attention import SPEED_ATTENTION
@@ -103,6 +104,7 @@ class Served:
     names: tuple[str, ...] = ()
     kernels: CompositionKernels | None = field(default=None, repr=False)
     wide: WideKernels | None = field(default=None, repr=False)
+    repaired: RepairedKernels | None = field(default=None, repr=False)
 
     def widen(self) -> None:
         """Add types of 16 bits to MindSpore's own kernels, now that a script uses one or compiles a graph."""
@@ -135,9 +137,11 @@ def serve_compositions(
     names = kernels.add(compositions)
     if not names:
         return Served()
+    repaired = RepairedKernels(factory, tensors, attributes)
+    repaired.add()
     wide = WideKernels(factory, tensors, wide_library)
     keep_inputs(ctypes.CDLL(str(package / _PYNATIVE)))
     from drynpu_mindspore.compositions._methods import replace_methods
 
     replace_methods()
-    return Served(names, kernels, wide)
+    return Served(names, kernels, wide, repaired)
