@@ -23,6 +23,8 @@ _HEADER = 2
 _PARENT, _LEFT, _RIGHT, _NAME, _FUNCTION, _NODE = 1, 2, 3, 4, 5, 9
 _COUNT = 4
 _MANAGER, CALL = 2, 3
+CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+"""Type of the function that creates a kernel: see :meth:`KernelFactory.add`."""
 _TEXT_HEAD = 3
 
 

@@ -33,7 +33,7 @@ from drynpu_mindspore._native import (
 )
 from drynpu_mindspore.compositions._attributes import AttributeLibrary, Attributes
 from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS, narrow, widen
-from drynpu_mindspore.compositions._factory import KernelFactory
+from drynpu_mindspore.compositions._factory import CREATE, KernelFactory
 from drynpu_mindspore.compositions._tensors import TensorLibrary
 
 Composition = Callable[..., Any]
@@ -94,7 +94,6 @@ _NEEDS_UPDATE, _UPDATE = 7, 8
 _UPDATE_TYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
 _NAME_AT = WORD_BYTES
 """Where a kernel keeps the name of its primitive."""
-_CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def find_resize(hardware: ctypes.CDLL) -> int:
@@ -162,7 +161,7 @@ class CompositionKernels:
         plain = [find_symbol(function) for function in functions[_FIRST_PLAIN : _LAST_PLAIN + 1]]
         if len(functions) != _FUNCTIONS or not all("KernelMod" in name for name in plain):
             return False
-        create = _CREATE(self._create), _CREATE(self._create_late)
+        create = CREATE(self._create), CREATE(self._create_late)
         calls = LAUNCH(self._launch), LAUNCH(self._launch_late), _UPDATE_TYPE(self._update)
         self._callbacks = (*create, *calls)
         launch, launch_late, update = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in calls)
@@ -176,13 +175,13 @@ class CompositionKernels:
 
     def _create_pattern(self) -> int:
         shared = (ctypes.c_void_p * 2)()
-        _CREATE(read_word(self._pattern + 3 * WORD_BYTES))(ctypes.addressof(shared), self._pattern)
+        CREATE(read_word(self._pattern + 3 * WORD_BYTES))(ctypes.addressof(shared), self._pattern)
         return shared[0] or 0
 
     def _create(self, result: int, function: int) -> int:
         """Create a kernel into the shared pointer at *result*."""
         del function
-        _CREATE(read_word(self._pattern + 3 * WORD_BYTES))(result, self._pattern)
+        CREATE(read_word(self._pattern + 3 * WORD_BYTES))(result, self._pattern)
         write_word(read_word(result), self._table)
         return result
 

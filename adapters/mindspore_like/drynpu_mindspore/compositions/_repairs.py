@@ -28,7 +28,7 @@ from drynpu_mindspore._native import (
 )
 from drynpu_mindspore.compositions._attributes import AttributeLibrary
 from drynpu_mindspore.compositions._bfloat import widen
-from drynpu_mindspore.compositions._factory import CALL, KernelFactory
+from drynpu_mindspore.compositions._factory import CALL, CREATE, KernelFactory
 from drynpu_mindspore.compositions._tensors import TensorLibrary
 
 Repair = Callable[[Callable[[], bool], list[Any], list[Any], Callable[[str], Any]], bool]
@@ -37,7 +37,6 @@ Takes what runs the kernel's own code, the arrays of inputs and outputs and what
 whether the launch was computed.
 """
 _LAUNCH_AT = 5
-_CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def _return_weights(
@@ -84,12 +83,12 @@ class RepairedKernels:
 
     def add(self, repairs: Mapping[str, Repair] = REPAIRS) -> None:
         """Put *repairs* around the kernels that MindSpore has."""
-        self._callbacks = (_CREATE(self._create), LAUNCH(self._launch))
+        self._callbacks = (CREATE(self._create), LAUNCH(self._launch))
         known = self.factory.names()
         for name in repairs:
             if name in known:
                 place = known[name] + CALL * WORD_BYTES
-                self._creators[known[name]] = _CREATE(read_word(place))
+                self._creators[known[name]] = CREATE(read_word(place))
                 write_word(place, ctypes.cast(self._callbacks[0], ctypes.c_void_p).value or 0)
 
     def _create(self, result: int, entry: int) -> int:
