@@ -7,14 +7,14 @@ from typing import Any, TypeAlias
 
 import torch
 
-from drynpu_torch.device import known_device
+from drynpu_torch.device import known_device, state
 
 Convert: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
 
 
 def is_on_device(tensor: torch.Tensor) -> bool:
-    """Return whether *tensor* lies on an npu."""
-    return known_device(tensor) is not None
+    """Return whether *tensor* lies on an npu, as any may where the sink serves: results of operators do not say."""
+    return state().library is None or known_device(tensor) is not None
 
 
 def to_half(tensor: torch.Tensor) -> torch.Tensor:
