@@ -23,6 +23,7 @@ gradient () | threshold_backward=ThresholdBackward:ReluGrad/ReluGrad gelu_backwa
     leaky_relu_backward=LeakyReluBackward:LeakyReluGrad hardtanh_backward=HardtanhBackward:HardtanhGrad
     hardswish_backward=HardswishBackward:HardSwishGrad hardsigmoid_backward=HardsigmoidBackward:HardSigmoidGrad
     softplus_backward=SoftplusBackward:SoftplusV2Grad log_sigmoid_backward=LogSigmoidBackward:LogSigmoidGrad
+    _prelu_kernel_backward=PreluBackward:PReluGrad*4
 glu (x! axis) | glu=Glu:GLU
 membership (x! values unique invert) | isin=IsInTensorScalar:Equal
 resize (x! size) | upsample_nearest1d=UpsampleNearest1d:ResizeNearestNeighborV2
