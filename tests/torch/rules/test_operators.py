@@ -98,6 +98,9 @@ CALLS: dict[str, Callable[[], torch.Tensor]] = {
     **{name: (lambda name=name: getattr(torch, name)(X)) for name in UNARY},
     **{f"F.{name}": (lambda name=name: getattr(functional, name)(X)) for name in ACTIVATIONS},
     "exp of integers": lambda: torch.exp(WHOLE),
+    "gradient of nearest": lambda: torch.ops.aten.upsample_nearest2d_backward(
+        torch.ones(1, 2, 4, 6), [4, 6], [1, 2, 2, 3]
+    ),
     "gradient of prelu": lambda: torch.ops.aten._prelu_kernel_backward(X, X, torch.ones(1, 1))[0],
     "bfloat16 exp": lambda: torch.exp(HALF),
     "add": lambda: X + Y,

@@ -28,6 +28,9 @@ glu (x! axis) | glu=Glu:GLU
 membership (x! values unique invert) | isin=IsInTensorScalar:Equal
 resize (x! size) | upsample_nearest1d=UpsampleNearest1d:ResizeNearestNeighborV2
     upsample_nearest2d=UpsampleNearest2d:ResizeNearestNeighborV2
+resize_gradient (dy! output_size size) |
+    upsample_nearest1d_backward=UpsampleNearest1dBackward:ResizeNearestNeighborV2Grad
+    upsample_nearest2d_backward=UpsampleNearest2dBackward:ResizeNearestNeighborV2Grad
 """
 
 
@@ -132,6 +135,15 @@ def resize(call: AtenCall) -> KernelPlan | None:
         return None
     out = call.tensor_of((*x.shape[: -len(size)], *size), x.dtype)
     return call.plan(call.main_kernel([x, TensorDesc((len(size),), "INT32")], [out]))
+
+
+def resize_gradient(call: AtenCall) -> KernelPlan | None:
+    """Return the plan of adding up the gradients of repeated elements; the result has the given sizes."""
+    (dy,), size = call.tensors("dy"), call.dims("size")
+    if size is None or len(size) != len(dy.shape):
+        return None
+    sizes = TensorDesc((len(size) - 2,), "INT32")
+    return call.plan(call.main_kernel([dy, sizes], [call.tensor_of(tuple(size), dy.dtype)]))
 
 
 def _bound(call: AtenCall, key: Key, x: TensorDesc) -> TensorDesc | None:
