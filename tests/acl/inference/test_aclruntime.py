@@ -325,7 +325,7 @@ def test_results_become_inputs_and_files_run_in_a_pipeline(programs: Any, models
 
 
 RECORDED = """
-made = session("conv.onnx", acl_json_path="acl.json")
+made = session("conv.onnx", acl_json_path="acl.json", log_level=1)
 x = values((1, 3, 16, 16))
 for _ in range(3):
     results(made.run(["scores"], [base(x)]))
@@ -358,6 +358,7 @@ def test_a_recording_sees_the_kernels_and_the_times_of_the_summary(programs: Any
     assert np.mean(summed_us) == pytest.approx(recorded_us, rel=0.1)
     copied_us = [1000 * each for side in ran.printed("copies") for each in side]
     assert int(calls["aclrtMemcpy"]["Count"]) == len(copied_us) == 6
+    assert ran.stdout.count("[DEBUG] model aclExec cost : 0.0") == 3
     assert "dump is not simulated: no tensors of operators are written" in ran.stderr
 
 

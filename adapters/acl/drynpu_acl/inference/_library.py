@@ -211,6 +211,8 @@ class Library:
             # Without what Python does around the call, which a program in C does not have.
             call = call._replace(start_ns=run.start_ns - 1, end_ns=run.end_ns + 1)
             self.times.add_run(owner, execution, call, sink)
+            if self.console.level <= DEBUG:
+                self.times.settle()
         return code
 
     def _timed(self, name: str, function: Callable[[], int]) -> tuple[ApiCall, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from drynpu_acl.inference._console import DEBUG
 from drynpu_acl.inference._options import RunSummary
 from drynpu_acl.inference.process import LIBRARY
 
@@ -20,6 +21,7 @@ class RunTimes:
 
     def add(self, start_ns: int, end_ns: int) -> None:
         """Take over one run (Unix ns)."""
+        LIBRARY.console.say(DEBUG, f"model aclExec cost : {(end_ns - start_ns) / _NS_PER_MS:.6f}")
         self._pairs.append(((start_ns - self._zero_ns) / _NS_PER_MS, (end_ns - self._zero_ns) / _NS_PER_MS))
 
     def summary(self) -> RunSummary:
