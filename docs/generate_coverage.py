@@ -88,9 +88,12 @@ PAGES = {
             "`hccl` as far as their scripts import it. *done*: does what the vendor's does, or its equivalent in one",
             "process on a CPU (see the note). *recorded*: kept where the vendor keeps it, without use on a simulated",
             "device. *later*: missing, or without the vendor's effect. *by design not*: missing; the note says why. A",
-            "test checks that drynpu has exactly the names that this page says it has.",
+            "test checks that drynpu has exactly the names that this page says it has. The last column names a test",
+            "below `tests/tf` that runs a script as a user would and fails where the name stops doing what its row",
+            "says; what is only kept, it reads back.",
         ),
         sources=("core/drynpu", "adapters/tf"),
+        tests="tests/tf",
     ),
     "pyacl": Page(
         title="Coverage of pyACL",

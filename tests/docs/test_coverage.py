@@ -103,7 +103,7 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["torch", "mindspore", "pyacl"])
+@pytest.mark.parametrize("page", ["torch", "tensorflow", "mindspore", "pyacl"])
 def test_every_name_that_is_there_needs_its_test(page: str, generator: ModuleType) -> None:
     folder = DOCS.parent / generator.PAGES[page].tests
     sections = generator.read(DOCS / f"coverage-{page}.yaml")
@@ -130,15 +130,18 @@ def test_an_old_table_is_found(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_only_kept_is_not_shown_as_missing(tmp_path: Path) -> None:
-    section = {"title": "Names", "owner": "os", "names": {"getcwd": "recorded", "no_such_name": "recorded"}}
+    shown_by = {"bridge/test_kept.py::test_values_and_loops_of_the_process": "environ"}
+    names = {"environ": "recorded", "no_such_name": "recorded"}
+    section = {"title": "Names", "owner": "os", "names": names, "shown_by": shown_by}
     listed, table = tmp_path / "list.yaml", tmp_path / "table.md"
     listed.write_text(yaml.safe_dump([section]))
     done = generate("--page", "tensorflow", "--list", listed, "--table", table)
-    assert done.stderr == "Names: no_such_name is marked recorded, but it is not there\n"
-    section["names"] = {"getcwd": "recorded"}
+    missing = "Names: no_such_name is marked recorded, but it is not there\nNames: no test shows no_such_name\n"
+    assert done.stderr == missing
+    del names["no_such_name"]
     listed.write_text(yaml.safe_dump([section]))
     assert generate("--page", "tensorflow", "--list", listed, "--table", table).returncode == 0
-    assert "| `getcwd` | recorded |  |" in table.read_text()
+    assert "| `environ` | recorded |  | `bridge/test_kept.py" in table.read_text()
 
 
 @pytest.fixture(scope="module")
