@@ -30,7 +30,6 @@ plain = tf.train.MomentumOptimizer(0.05, 0.9)
 if kind == "wrapper":
     train = npu_distributed_optimizer_wrapper(plain).minimize(loss)  # noqa: F405
 elif kind == "optimizer":
-    set_split_strategy_by_idx([0])  # noqa: F405 - the first gradient by itself, then the others
     train = NPUDistributedOptimizer(plain).minimize(loss)  # noqa: F405
 else:
     # As scripts do that call hccl_ops themselves: operators that do not depend on each other.
