@@ -60,6 +60,7 @@ def init_for_ascend(genuine: Callable[..., None], device: SimulatedDevice, ranks
     def init(backend_name: Any = None) -> None:
         if not device.is_ascend or backend_name not in (None, HCCL):
             genuine(backend_name)
+            _join(ranks)
             return
         chosen = "DEVICE_ID" in os.environ or device.device_id
         scheduler = join_ranks(os.environ)
@@ -67,13 +68,19 @@ def init_for_ascend(genuine: Callable[..., None], device: SimulatedDevice, ranks
             quiet = subprocess.DEVNULL
             subprocess.Popen([sys.executable, "-c", _RUN_SCHEDULER], env=scheduler, stdout=quiet, stderr=quiet)
         genuine(MCCL)
-        rank, size = find_rank(os.environ)
+        rank, size = _join(ranks)
         _name_world(size)
-        ranks.join(rank, size, os.environ.get(_HOST, _LOCAL_HOST), int(os.environ.get(_PORT, _SHARED_PORT)))
         if not chosen:
             device.device_id = rank
 
     return init
+
+
+def _join(ranks: JobRanks) -> tuple[int, int]:
+    """Connect to the other ranks, for the data of collectives on any device; return the rank and how many there are."""
+    rank, size = find_rank(os.environ)
+    ranks.join(rank, size, os.environ.get(_HOST, _LOCAL_HOST), int(os.environ.get(_PORT, _SHARED_PORT)))
+    return rank, size
 
 
 def _name_world(size: int) -> None:
