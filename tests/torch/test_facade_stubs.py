@@ -36,7 +36,7 @@ def environment() -> dict[str, str]:
 def test_every_facade_says_that_it_has_types() -> None:
     packages = [path.parent for folder in VENDOR for path in Path(folder).glob("*/__init__.py")]
     packages += [path.parent for path in (ROOT / "adapters").glob("*/drynpu_*/__init__.py")]
-    assert len(packages) == 11
+    assert len(packages) == 12
     assert [path for path in packages if not (path / "py.typed").exists()] == []
 
 
