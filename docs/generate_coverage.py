@@ -132,8 +132,6 @@ class Section:
     shown_by: Mapping[str, tuple[str, ...]]
     """Tests, as ``file::function`` below the page's folder of tests, and the names that each shows."""
     arguments: Mapping[str, object] = field(factory=dict)
-    unnamed: str = ""
-    """Why no tests are named yet, which is shown in their place; empty where every name needs one."""
 
     def tests_of(self, name: str) -> list[str]:
         """Return the tests that show a name."""
@@ -161,7 +159,6 @@ def read(path: Path) -> list[Section]:
                 names=names,
                 shown_by=shown_by,
                 arguments=entry.get("arguments", {}),
-                unnamed=entry.get("tests_not_named", ""),
             )
         )
     return sections
@@ -255,7 +252,7 @@ def unshown(section: Section, tests: Path) -> Iterator[str]:
     """Yield one line per name that no test shows, and per test that cannot show what it is said to."""
     listed = {name.name for name in section.names}
     for name in section.names:
-        if name.status in THERE and not section.unnamed and not section.tests_of(name.name):
+        if name.status in THERE and not section.tests_of(name.name):
             yield f"{section.title}: no test shows {name.name}"
     for test, names in section.shown_by.items():
         file, _, function = test.partition("::")
@@ -313,7 +310,7 @@ def render(sections: Sequence[Section], name: str) -> str:
 
 def _cells(entry: Name, section: Section) -> list[str]:
     note = entry.note or (NO_EFFECT if entry.status == "accepted" else "")
-    tests = ", ".join(f"`{test}`" for test in section.tests_of(entry.name)) or section.unnamed
+    tests = ", ".join(f"`{test}`" for test in section.tests_of(entry.name))
     return [f"`{entry.name}`", SHOWN[entry.status], note, tests]
 
 

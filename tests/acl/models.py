@@ -1,7 +1,8 @@
-"""Small ONNX models: a perceptron, a convolutional net, and models that fail."""
+"""Small ONNX models: a perceptron, a convolutional net, copies of any type, and models that fail."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-__all__ = ["any_image", "conv_net", "failing", "masked", "mlp", "save", "step"]
+__all__ = ["any_image", "conv_net", "copies", "failing", "masked", "mlp", "save", "step"]
 
 _OPSET, _IR = 17, 8
 
@@ -91,6 +92,16 @@ def step() -> onnx.ModelProto:
     ]
     inputs = [_value("x", [2, 4]), _value("state", [2, 4])]
     return _model(nodes, inputs, [_value("y", [2, 4])], [_weight("w", 4, 4)])
+
+
+def copies(**inputs: tuple[str, Sequence[int | str]]) -> onnx.ModelProto:
+    """Return ``<name> -> Identity -> <name>_copy`` for each input, given as the name of its NumPy type and its dims."""
+    nodes, ends = [], []
+    for name, (dtype, dims) in inputs.items():
+        nodes.append(helper.make_node("Identity", [name], [f"{name}_copy"], f"copy_{name}"))
+        kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        ends.append([helper.make_tensor_value_info(each, kind, dims) for each in (name, f"{name}_copy")])
+    return _model(nodes, [each[0] for each in ends], [each[1] for each in ends], [])
 
 
 def failing() -> onnx.ModelProto:
