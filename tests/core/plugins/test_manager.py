@@ -278,5 +278,5 @@ def test_the_installed_torch_adapter_is_listed_without_importing_torch() -> None
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == (
-        "('torch',) ['torch_npu'] drynpu.adapters: torch = drynpu_torch.plugin (drynpu) False"
+        "('torch',) ['torch_npu', 'apex'] drynpu.adapters: torch = drynpu_torch.plugin (drynpu) False"
     )

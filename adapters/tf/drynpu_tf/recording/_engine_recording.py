@@ -11,6 +11,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from drynpu import say, without_collections
+from drynpu.device import LaunchMode
 from drynpu.kernels import Operators, usual_calibration
 from drynpu.kernels.ops import without_constants
 from drynpu.options import ProfilingRequest
@@ -143,6 +144,8 @@ class EngineRecording:
             graphs=timeline.graphs,
             dataset=timeline.dataset,
             collectives=tuple(each.collective for each in timeline.issued),
+            # npu_device has no task queue: the thread that calls an operator outside of graphs launches it.
+            launch_mode=LaunchMode.CALLER,
         )
 
     def before_close(self, source: Callable[[], None]) -> None:
