@@ -192,6 +192,7 @@ class Aliases {
         "CAUTION: The operator is not currently supported on the NPU backend: its result has layout ", tensor->layout(),
         ".", tag(OPS_NOT_SUPPORTED));
     auto& storage = tensor->*Access::storage_place();
+    if (C10_UNLIKELY(storage.use_count() == 1 && is_turned(*tensor))) return device_result(in_order(result));
     // What nobody else has is the twin of no storage yet.
     if (C10_LIKELY(storage.use_count() == 1))
       storage = c10::Storage(device_storage(StoragePointer::reclaim(storage.unsafeReleaseStorageImpl()), device));
@@ -200,6 +201,18 @@ class Aliases {
     tensor->*Access::keys() = device_keys(tensor->key_set());
     tensor->*Access::device() = c10::Device(TYPE, device);
     return result;
+  }
+
+  // Whether a new result lies in memory as the CPU was given its operands, where a device leaves it in the order of its
+  // dims: scripts written for one call view() on it. Floating point stays, because sums are rounded in memory's order.
+  static bool is_turned(const c10::TensorImpl& tensor) {
+    if (tensor.is_contiguous() || !c10::isIntegralType(c10::typeMetaToScalarType(tensor.dtype()), true)) return false;
+    return !tensor.is_strides_like_channels_last() && !tensor.is_strides_like_channels_last_3d();
+  }
+
+  static at::Tensor in_order(const at::Tensor& result) {
+    at::DisableRecordFunctionGuard hidden;  // the device has no such kernel
+    return result.contiguous();
   }
 
   bool empty() const { return tensors_.empty() && composed_.empty(); }

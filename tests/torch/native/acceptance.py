@@ -114,6 +114,18 @@ check("copy_ between", torch.zeros(2, 3, device=second).copy_(x).tolist(), host.
 check("copy_ broadcasts", torch.zeros(2, 3, device="npu").copy_(torch.tensor([1.0, 2, 3])).tolist(), [[1, 2, 3]] * 2)
 check("module to cpu", str(nn.Linear(1, 1).npu().cpu().weight.device), "cpu")
 check("channels last", x.view(1, 1, 2, 3).to(memory_format=torch.channels_last).is_contiguous(), True)
+# How training scripts count hits: on a device a comparison of turned operands lies in the order of its dims.
+places = torch.tensor([[0, 2, 1], [1, 0, 2], [2, 1, 0], [2, 0, 1]], device="npu").t()
+hits = places.eq(torch.tensor([0, 1, 1, 2], device="npu").view(1, -1).expand_as(places))
+check("hits", [hits[:k].view(-1).float().sum().item() for k in (1, 2)], [3.0, 4.0])
+check(
+    "turned views",
+    (places.is_contiguous(), (places + 1).is_contiguous(), places.float().stride()),
+    (False, True, (1, 3)),
+)
+bytes_of_image = torch.arange(24, device="npu", dtype=torch.uint8).view(1, 2, 3, 4)
+turned_image = bytes_of_image.contiguous(memory_format=torch.channels_last) + 1
+check("channels last of bytes", turned_image.is_contiguous(memory_format=torch.channels_last), True)
 check("strides", torch.empty_strided((2, 3), (1, 2), device="npu").stride(), (1, 2))
 check("strides of a copy", x.t().cpu().stride(), (1, 3))
 
