@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 KNOWN = {
-    "argwhere",  # its rows lie one after another on a device, the CPU's columns do
     "linalg.lstsq",  # the CPU itself differs from call to call in the last bits
     "tensor_split",  # refuses sections on a device, as on any device
 }

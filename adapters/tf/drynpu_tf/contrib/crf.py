@@ -41,8 +41,8 @@ def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params:
     return tf.reduce_sum(scores * tf.sequence_mask(lengths, tf.shape(flat)[1], scores.dtype), 1)
 
 
-class CrfForwardRnnCell(tf.nn.rnn_cell.RNNCell):
-    """The step that adds to the logarithms of summed scores by tag, ``(count, tags)``, those of the next tag."""
+class _ForwardCell(tf.nn.rnn_cell.RNNCell):
+    """A step from a number for each tag, ``(count, tags)``, to one for each next tag."""
 
     def __init__(self, transition_params: Any) -> None:
         super().__init__()
@@ -58,6 +58,10 @@ class CrfForwardRnnCell(tf.nn.rnn_cell.RNNCell):
     def output_size(self) -> int:
         """Number of tags."""
         return self._num_tags
+
+
+class CrfForwardRnnCell(_ForwardCell):
+    """The step that adds to the logarithms of summed scores by tag, ``(count, tags)``, those of the next tag."""
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Return the logarithms after one step, twice."""
@@ -97,23 +101,8 @@ def crf_log_likelihood(
     return score - crf_log_norm(inputs, sequence_lengths, transition_params), transition_params
 
 
-class _DecodeForward(tf.nn.rnn_cell.RNNCell):
+class _DecodeForward(_ForwardCell):
     """The step that keeps the best score by tag, and puts out which tag before it gave that score."""
-
-    def __init__(self, transition_params: Any) -> None:
-        super().__init__()
-        self._transition_params = tf.expand_dims(transition_params, 0)
-        self._num_tags = int(transition_params.shape[0])
-
-    @property
-    def state_size(self) -> int:
-        """Number of tags."""
-        return self._num_tags
-
-    @property
-    def output_size(self) -> int:
-        """Number of tags."""
-        return self._num_tags
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Return the tags before, int32, and the best scores."""
