@@ -202,12 +202,12 @@ def refusal(call, *arguments):
         return str(error)
 
 if __name__ == "__main__":
-    made = InferSession(0, "mlp.om")
+    mlp = InferSession(0, "mlp.om")
     x = values((4, 16))
-    tensor = made.create_tensor_from_arrays_to_device(x)
-    show("static", [made.infer(each)[0].tolist() for each in ([x], [torch.tensor(x)], [tensor], [x.T.copy().T])])
-    show("piped", [row[0].tolist() for row in made.infer_pipeline([[values((4, 16), seed)] for seed in range(3)])])
-    summary.npu_compute_time_list = made.summary().exec_time_list
+    tensor = mlp.create_tensor_from_arrays_to_device(x)
+    show("static", [mlp.infer(each)[0].tolist() for each in ([x], [torch.tensor(x)], [tensor], [x.T.copy().T])])
+    show("piped", [row[0].tolist() for row in mlp.infer_pipeline([[values((4, 16), seed)] for seed in range(3)])])
+    summary.npu_compute_time_list = mlp.summary().exec_time_list
     summary.h2d_latency_list = MemorySummary.get_H2D_time_list()
     summary.report(4, output_prefix=None, display_all_summary=True)
     free = InferSession(0, "free.om")
@@ -218,14 +218,14 @@ if __name__ == "__main__":
     pair = [values((2, 4)), np.zeros((2, 4), np.float32)]
     show("iterated", step.infer_iteration(pair, [-1, 0], 4)[0].tolist())
     show("refused", [
-        refusal(made.infer, [x], "dymbatch"), refusal(made.infer, [x], "dymhw"), refusal(made.infer, [x], "any"),
-        refusal(made.infer, ["x"]), refusal(made.infer, [x, x], "dymdims"),
+        refusal(mlp.infer, [x], "dymbatch"), refusal(mlp.infer, [x], "dymhw"), refusal(mlp.infer, [x], "any"),
+        refusal(mlp.infer, ["x"]), refusal(mlp.infer, [x, x], "dymdims"),
         refusal(free.infer, pair, "dymshape", "10"), refusal(step.infer_iteration, pair, [0], 2),
     ])
     several = MultiDeviceSession("mlp.om")
     outputs = several.infer({0: [[x]], 1: [[x], [values((4, 16), 1)]]})
     show("several", [outputs[1][1][0].tolist(), len(outputs[0]), sorted(map(len, several.summary.values()))])
-    made.free_resource()
+    mlp.free_resource()
     InferSession.finalize()
 """
 

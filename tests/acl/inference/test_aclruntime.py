@@ -25,10 +25,10 @@ def refusal(call, *arguments):
         return f"{type(error).__name__}: {error}"
 
 def session(path, **options):
-    made = aclruntime.session_options()
+    settings = aclruntime.session_options()
     for name, value in options.items():
-        setattr(made, name, value)
-    return aclruntime.InferenceSession(path, 0, made)
+        setattr(settings, name, value)
+    return aclruntime.InferenceSession(path, 0, settings)
 
 def values(shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
@@ -62,8 +62,8 @@ def perceptron(model: Any, x: np.ndarray) -> np.ndarray:
 
 
 STATIC = """
-made = session("mlp.om")
-inputs, outputs = made.get_inputs(), made.get_outputs()
+mlp = session("mlp.om")
+inputs, outputs = mlp.get_inputs(), mlp.get_outputs()
 show("described", [[d.name, d.datatype.name, d.format, d.shape, d.size, d.realsize] for d in inputs + outputs])
 x = values((4, 16))
 tensor = aclruntime.Tensor(x)
@@ -72,30 +72,30 @@ tensor.to_device(0)
 show("device", [tensor.type is aclruntime.memory_device, tensor.device])
 show("on_device", refusal(np.array, tensor))
 show("ran", [
-    results(made.run(["y"], [tensor])),
-    results(made.run(["y"], {"x": tensor})),
-    results(made.run(["y"], [base(x)])),
-    results(made.run(["y"], [aclruntime.Tensor(x)])),
+    results(mlp.run(["y"], [tensor])),
+    results(mlp.run(["y"], {"x": tensor})),
+    results(mlp.run(["y"], [base(x)])),
+    results(mlp.run(["y"], [aclruntime.Tensor(x)])),
 ])
-show("runs", made.sumary().exec_time_list)
-made.reset_sumaryinfo()
-made.options().loop = 3
-made.run(["y"], [base(x)])
-show("looped", len(made.sumary().exec_time_list))
+show("runs", mlp.sumary().exec_time_list)
+mlp.reset_sumaryinfo()
+mlp.options().loop = 3
+mlp.run(["y"], [base(x)])
+show("looped", len(mlp.sumary().exec_time_list))
 copies = aclruntime.MemorySummary()
 show("copies", [copies.H2D_time_list, copies.D2H_time_list])
 copies.reset()
 show("forgotten", [copies.H2D_time_list, aclruntime.MemorySummary().D2H_time_list])
 show("refused", [
-    refusal(made.run, ["y"], []), refusal(made.run, ["z"], [base(x)]), refusal(made.run, ["y"], [base(x[:2])]),
-    refusal(made.run, ["y"], {"z": tensor}), refusal(made.run, ["y"], [x]),
+    refusal(mlp.run, ["y"], []), refusal(mlp.run, ["z"], [base(x)]), refusal(mlp.run, ["y"], [base(x[:2])]),
+    refusal(mlp.run, ["y"], {"z": tensor}), refusal(mlp.run, ["y"], [x]),
     refusal(aclruntime.InferenceSession, "mlp.om", 99, aclruntime.session_options()),
     refusal(session, "none.om"), refusal(tensor.to_device, 99), refusal(aclruntime.Tensor, np.array(["text"])),
-    refusal(made.set_dynamic_batchsize, 2), refusal(made.inner_run, [-1], ["y"], True, True),
+    refusal(mlp.set_dynamic_batchsize, 2), refusal(mlp.inner_run, [-1], ["y"], True, True),
 ])
-print(made)
-made.free_resource()
-show("freed", refusal(made.run, ["y"], [base(x)]))
+print(mlp)
+mlp.free_resource()
+show("freed", refusal(mlp.run, ["y"], [base(x)]))
 aclruntime.InferenceSession.finalize()
 again = aclruntime.model("mlp.om")
 show("again", results(again.run(["y"], [base(x)])))
@@ -250,17 +250,17 @@ def test_batch_image_dims_and_shape_are_chosen(programs: Any, models: Any) -> No
 
 ITERATED = """
 from pathlib import Path
-made = session("step.om")
+step = session("step.om")
 x, zero = values((2, 4)), np.zeros((2, 4), np.float32)
 found = []
 for copy in (True, False):
-    made.first_inner_run(["y"], [base(x), base(zero)])
-    made.inner_run([-1, 0], ["y"], False, copy)
-    found.append(results(made.inner_run([-1, 0], ["y"], True, copy))[0])
+    step.first_inner_run(["y"], [base(x), base(zero)])
+    step.inner_run([-1, 0], ["y"], False, copy)
+    found.append(results(step.inner_run([-1, 0], ["y"], True, copy))[0])
 show("iterated", found)
-show("relation", [refusal(made.inner_run, wrong, ["y"], True, True) for wrong in ([0], [-1, 3])])
+show("relation", [refusal(step.inner_run, wrong, ["y"], True, True) for wrong in ([0], [-1, 3])])
 pairs = [[base(values((2, 4), seed)), base(zero)] for seed in range(5)]
-show("piped", [[np.array(each).tolist() for each in row] for row in made.run_pipeline(["y"], pairs, [], False, False)])
+show("piped", [[np.array(each).tolist() for each in row] for row in step.run_pipeline(["y"], pairs, [], False, False)])
 for seed in range(3):
     np.save(f"x{seed}.npy", values((2, 4), seed))
 zero.tofile("zero.bin")
@@ -269,22 +269,22 @@ for form in ("NPY", "BIN", "TXT"):
     Path(form).mkdir()
     options.output_dir, options.out_format = form, form
     other = session("step.om")
-    made.run_pipeline([[f"x{seed}.npy", "zero.bin"] for seed in range(3)], options, [other])
+    step.run_pipeline([[f"x{seed}.npy", "zero.bin"] for seed in range(3)], options, [other])
 show("files", sorted(str(path) for form in ("NPY", "BIN", "TXT") for path in Path(form).iterdir()))
 show("saved", [np.load("NPY/x1_0.npy").tolist(), np.fromfile("BIN/x1_0.bin", np.float32).reshape(2, 4).tolist(),
                np.loadtxt("TXT/x1_0.txt").tolist()])
-show("counted", len(made.sumary().exec_time_list))
+show("counted", len(step.sumary().exec_time_list))
 options.pure_infer_mode = True
-made.run_pipeline([["pure_infer_data_zero", "pure_infer_data_random"]], options, [])
-show("refused", [refusal(made.run_pipeline, [["none.npy", "zero.bin"]], options, []),
-                 refusal(made.run_pipeline, [["x0.npy", "zero.bin"]], options, [made]),
-                 refusal(made.run_pipeline, [["zero.bin", "x0.npy", "x0.npy"]], options, []),
-                 refusal(made.run_pipeline)])
+step.run_pipeline([["pure_infer_data_zero", "pure_infer_data_random"]], options, [])
+show("refused", [refusal(step.run_pipeline, [["none.npy", "zero.bin"]], options, []),
+                 refusal(step.run_pipeline, [["x0.npy", "zero.bin"]], options, [step]),
+                 refusal(step.run_pipeline, [["zero.bin", "x0.npy", "x0.npy"]], options, []),
+                 refusal(step.run_pipeline)])
 values((1, 4)).tofile("half.bin")
-joined = made.create_tensor_from_fileslist(made.get_inputs()[0], ["half.bin", "half.bin"])
+joined = step.create_tensor_from_fileslist(step.get_inputs()[0], ["half.bin", "half.bin"])
 joined.to_host()
 show("joined", np.array(joined).tolist())
-show("missing", refusal(made.create_tensor_from_fileslist, made.get_inputs()[0], ["none.bin"]))
+show("missing", refusal(step.create_tensor_from_fileslist, step.get_inputs()[0], ["none.bin"]))
 two = [aclruntime.Tensor(values((2, 4), seed)) for seed in range(2)]
 show("batch", [aclruntime.batch(two).shape, aclruntime.batch(two, True).shape, refusal(aclruntime.batch, [])])
 show("joined_batch", np.array(aclruntime.batch(inputs=two, keep_dims=True)).tolist())
@@ -325,14 +325,14 @@ def test_results_become_inputs_and_files_run_in_a_pipeline(programs: Any, models
 
 
 RECORDED = """
-made = session("conv.onnx", acl_json_path="acl.json", log_level=1)
+conv = session("conv.onnx", acl_json_path="acl.json", log_level=1)
 x = values((1, 3, 16, 16))
 for _ in range(3):
-    results(made.run(["scores"], [base(x)]))
-show("runs", made.sumary().exec_time_list)
+    results(conv.run(["scores"], [base(x)]))
+show("runs", conv.sumary().exec_time_list)
 copies = aclruntime.MemorySummary()
 show("copies", [copies.H2D_time_list, copies.D2H_time_list])
-made.free_resource()
+conv.free_resource()
 aclruntime.InferenceSession.finalize()
 """
 
@@ -363,30 +363,30 @@ def test_a_recording_sees_the_kernels_and_the_times_of_the_summary(programs: Any
 
 
 IMAGES = """
-made = session("net.om")
-show("described", [[d.name, d.shape, d.size] for d in made.get_inputs()])
-show("count", [made.get_dym_aipp_input_exist(), session("mlp.om").get_dym_aipp_input_exist()])
+net = session("net.om")
+show("described", [[d.name, d.shape, d.size] for d in net.get_inputs()])
+show("count", [net.get_dym_aipp_input_exist(), session("mlp.om").get_dym_aipp_input_exist()])
 raw = (np.arange(1000) * 53 % 256).astype(np.uint8)
-unset = refusal(made.run, ["features"], [base(raw)])
-made.aipp_set_input_format("RGB888_U8")
-made.aipp_set_src_image_size([6, 4])
-made.aipp_set_max_batch_size(2)
-made.aipp_set_rbuv_swap_switch(1)
-made.aipp_set_ax_swap_switch(0)
-made.aipp_set_csc_params([0] * 16)
-made.aipp_set_crop_params([1, 1, 0, 5, 4])
-made.aipp_set_padding_params([0] * 5)
-made.aipp_set_dtc_pixel_mean([10, 20, 30, 0])
-made.aipp_set_dtc_pixel_min([0.5, 0.0, 1.0, 0.0])
-made.aipp_set_pixel_var_reci([0.25, 0.5, 1.0, 1.0])
-made.set_dym_aipp_info_set()
-made.check_dym_aipp_input_exist()
-show("features", results(made.run(["features"], [base(raw)])))
-made.aipp_set_src_image_size([1, 4])
-small = refusal(made.set_dym_aipp_info_set)
-made.aipp_set_input_format("RGB")
+unset = refusal(net.run, ["features"], [base(raw)])
+net.aipp_set_input_format("RGB888_U8")
+net.aipp_set_src_image_size([6, 4])
+net.aipp_set_max_batch_size(2)
+net.aipp_set_rbuv_swap_switch(1)
+net.aipp_set_ax_swap_switch(0)
+net.aipp_set_csc_params([0] * 16)
+net.aipp_set_crop_params([1, 1, 0, 5, 4])
+net.aipp_set_padding_params([0] * 5)
+net.aipp_set_dtc_pixel_mean([10, 20, 30, 0])
+net.aipp_set_dtc_pixel_min([0.5, 0.0, 1.0, 0.0])
+net.aipp_set_pixel_var_reci([0.25, 0.5, 1.0, 1.0])
+net.set_dym_aipp_info_set()
+net.check_dym_aipp_input_exist()
+show("features", results(net.run(["features"], [base(raw)])))
+net.aipp_set_src_image_size([1, 4])
+small = refusal(net.set_dym_aipp_info_set)
+net.aipp_set_input_format("RGB")
 plain = session("mlp.om")
-show("refused", [unset, small, refusal(made.set_dym_aipp_info_set), refusal(plain.check_dym_aipp_input_exist)])
+show("refused", [unset, small, refusal(net.set_dym_aipp_info_set), refusal(plain.check_dym_aipp_input_exist)])
 """
 
 
