@@ -3,7 +3,8 @@ Networks of which each runs once without gradients, then trains for two steps: a
 
 ``networks.py graph|pynative Ascend|CPU NETWORK [whole|ranks]`` prints the sum of what the network returned and the
 losses. On Ascend there is a profile of it. With ``whole`` the batch is twice as large, with ``ranks`` each rank of two
-takes its half. Widths are small; depth, kinds of layers and optimizers are those of the real ones.
+takes its half, and batch norms share their statistics. Widths are small; depth, kinds of layers and optimizers are
+those of the real ones.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ RANDOM = np.random.default_rng(3)
 
 
 class Bottleneck(nn.Cell):
-    def __init__(self, inner, outer, stride):
+    def __init__(self, inner, outer, stride, norm):
         super().__init__()
         last = 4 * outer
-        self.first, self.norm1 = nn.Conv2d(inner, outer, 1), nn.BatchNorm2d(outer, momentum=0.1)
-        self.middle, self.norm2 = nn.Conv2d(outer, outer, 3, stride), nn.BatchNorm2d(outer, momentum=0.1)
-        self.last, self.norm3 = nn.Conv2d(outer, last, 1), nn.BatchNorm2d(last, momentum=0.1)
+        self.first, self.norm1 = nn.Conv2d(inner, outer, 1), norm(outer)
+        self.middle, self.norm2 = nn.Conv2d(outer, outer, 3, stride), norm(outer)
+        self.last, self.norm3 = nn.Conv2d(outer, last, 1), norm(last)
         self.relu, self.changes = nn.ReLU(), stride != 1 or inner != last
         if self.changes:
-            self.short = nn.SequentialCell(nn.Conv2d(inner, last, 1, stride), nn.BatchNorm2d(last, momentum=0.1))
+            self.short = nn.SequentialCell(nn.Conv2d(inner, last, 1, stride), norm(last))
 
     def construct(self, x):
         y = self.relu(self.norm1(self.first(x)))
@@ -41,15 +42,16 @@ class Bottleneck(nn.Cell):
 
 
 class ResNet50(nn.Cell):
-    def __init__(self, width=4):
+    def __init__(self, norm, width=4):
         super().__init__()
-        self.stem, self.norm, self.relu = nn.Conv2d(3, width, 7, 2), nn.BatchNorm2d(width, momentum=0.1), nn.ReLU()
+        norm = functools.partial(norm, momentum=0.1)
+        self.stem, self.norm, self.relu = nn.Conv2d(3, width, 7, 2), norm(width), nn.ReLU()
         self.pool = nn.MaxPool2d(3, 2, "same")
         blocks, inner = [], width
         for stage, count in enumerate((3, 4, 6, 3)):
             outer = width * 2**stage
             for number in range(count):
-                blocks.append(Bottleneck(inner, outer, 2 if stage and not number else 1))
+                blocks.append(Bottleneck(inner, outer, 2 if stage and not number else 1, norm))
                 inner = 4 * outer
         self.blocks, self.head = nn.SequentialCell(*blocks), nn.Dense(inner, 10)
 
@@ -192,11 +194,11 @@ def tokens(*shape, high):
     return ms.Tensor(RANDOM.integers(1, high, shape).astype(np.int32))
 
 
-def network(name, times=1):
+def network(name, times=1, norm=nn.BatchNorm2d):
     """Return a network, its optimizer, an input and labels of *times* batches; the same numbers in every process."""
     if name == "resnet50":
         image = ms.Tensor(RANDOM.normal(size=(2 * times, 3, 32, 32)).astype(np.float32))
-        return ResNet50(), nn.Momentum, image, tokens(2 * times, high=10)
+        return ResNet50(norm), nn.Momentum, image, tokens(2 * times, high=10)
     if name == "bert":
         return Bert(), nn.AdamWeightDecay, tokens(3 * times, 8, high=50), tokens(24 * times, high=50)
     if name == "lstm":
@@ -232,9 +234,11 @@ def mine(tensor):
 
 def main(mode, device, name, batch=""):
     ms.set_context(mode=ms.GRAPH_MODE if mode == "graph" else ms.PYNATIVE_MODE, device_target=device)
-    net, optimizer, x, labels = network(name, 2 if batch else 1)
     if batch == "ranks":
         init()
+    norm = nn.SyncBatchNorm if batch == "ranks" else nn.BatchNorm2d
+    net, optimizer, x, labels = network(name, 2 if batch else 1, norm)
+    if batch == "ranks":
         ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True, device_num=2)
         x, labels = mine(x), mine(labels)
     work = functools.partial(run, net, optimizer, x, labels)

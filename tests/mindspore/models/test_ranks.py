@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 
 _SCRIPT = Path(__file__).with_name("networks.py")
+# By step. Batch norms over few rows make much of rounding: a ResNet-50 whose images change by 1e-7 of their value has a
+# first loss that differs by 1e-5, and a second one by 4e-2.
+TOLERANCES = {"resnet50": (2e-5, 1e-2)}
 
 
 def losses_in(text: str) -> list[float]:
@@ -23,7 +26,10 @@ def losses_in(text: str) -> list[float]:
     return losses
 
 
-@pytest.mark.parametrize(("network", "mode"), [("llama", "graph"), ("bert", "pynative"), ("lstm", "graph")])
+@pytest.mark.parametrize(
+    ("network", "mode"),
+    [("llama", "graph"), ("bert", "pynative"), ("lstm", "graph"), ("resnet50", "graph"), ("resnet50", "pynative")],
+)
 def test_two_ranks_train_as_one_with_the_whole_batch(network: str, mode: str, scripts: Any, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -43,7 +49,8 @@ def test_two_ranks_train_as_one_with_the_whole_batch(network: str, mode: str, sc
     losses = [losses_in((tmp_path / "logs" / f"worker_{rank}.log").read_text()) for rank in (0, 1)]
     whole = losses_in(scripts(_SCRIPT, mode, "CPU", network, "whole").stdout)
     assert losses[0] != losses[1]
-    np.testing.assert_allclose(np.mean(losses, axis=0), whole, rtol=2e-6)
+    differences = np.abs(np.mean(losses, axis=0) / whole - 1)
+    np.testing.assert_array_less(differences, TOLERANCES.get(network, (2e-6, 2e-6)))
     folders = sorted((tmp_path / "profiled").glob("*_ascend_ms"))
     assert len(folders) == 2
     for folder in folders:

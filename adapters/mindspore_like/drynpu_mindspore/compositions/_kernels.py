@@ -85,6 +85,7 @@ _CHANGED = {
     "ApplyNesterovMomentum": (0, 1),
     "Lamb": (0, 1, 2),
     "BatchNormGatherStatsWithCounts": (3, 4),
+    "BNTrainingUpdate": (5, 6),
     "SparseApplyProximalAdagrad": (0, 1),
     "SparseApplyAdadelta": (0, 1, 2),
 }

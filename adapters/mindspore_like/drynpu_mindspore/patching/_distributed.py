@@ -12,6 +12,7 @@ from drynpu_mindspore.patching._ranks import replace_everywhere
 from drynpu_mindspore.recording import RecordingBackend
 
 _OPERATORS: Final = "mindspore.ops.auto_generate.gen_ops_prim"
+_INNER: Final = "mindspore.ops.operations._inner_ops"
 _MANAGEMENT: Final = "mindspore.communication.management"
 
 
@@ -35,12 +36,15 @@ def _members(group: str) -> Sequence[int]:
 def replace_collectives(exchange: Exchange) -> None:
     """Put operators in the places of those that MindSpore's modules call, and forget groups that it ends."""
     from drynpu_mindspore.communication._functional import replace_calls
+    from drynpu_mindspore.communication._shared_statistics import SyncBatchNorm
 
     generated = sys.modules.get(_OPERATORS)
     for name, operator in build_operators(exchange).items():
         if (genuine := getattr(generated, name, None)) is not None:
             replace_everywhere(name, genuine, operator)
     replace_calls(generated)
+    if (genuine := getattr(sys.modules.get(_INNER), SyncBatchNorm.__name__, None)) is not None:
+        replace_everywhere(SyncBatchNorm.__name__, genuine, SyncBatchNorm)
     management = sys.modules.get(_MANAGEMENT)
     if (genuine := getattr(management, "destroy_group", None)) is not None:
         replace_everywhere("destroy_group", genuine, _forgotten(genuine, exchange))

@@ -141,6 +141,10 @@ mindspore | batch_norm (x scale offset mean variance training) | BatchNormExt=BN
 mindspore | batch_norm_gradient (dy x scale mean variance . . training) | BatchNormGradExt=BNTrainingReduceGrad
 mindspore | batch_norm_gradient (dy! x! scale! mean variance reserve training=is_training) |
     BatchNormGrad=BNTrainingReduceGrad
+mindspore | batch_sums (x!) | BNTrainingReduce
+mindspore | batch_update (x! . . scale! offset! mean! variance!) | BNTrainingUpdate
+mindspore | batch_gradient_sums (dy! x!) | BNTrainingUpdateGrad
+mindspore | batch_input_gradient (dy! x! . . scale!) | BNTrainingReduceGrad
 mindspore | layer_norm (x! scale! offset!) | LayerNorm=LayerNormV3
 mindspore | layer_norm (x! . scale! offset!) | LayerNormExt=LayerNormV3
 mindspore | affine_gradient (x dy variance mean scale) | LayerNormGrad=LayerNormGradV3

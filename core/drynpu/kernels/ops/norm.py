@@ -55,29 +55,63 @@ def training_batch_norm(call: OperatorCall) -> KernelPlan | None:
 
 def batch_norm_gradient(call: OperatorCall) -> KernelPlan | None:
     """``dy x scale mean variance training``: of training unless *training* says otherwise."""
-    dy, x, scale = call.tensor("dy"), call.tensor("x"), call.tensors("scale")
+    dy, x = call.tensor("dy"), call.tensor("x")
     if dy is None or x is None or len(x.shape) < 2:
         return None
-    grads, image, prefix = call.image(dy), call.image(x), _prefix(call, x)
+    sums = _gradient_sums(call, dy, x)
+    if call.known_flag("training") is False:
+        inputs, image = [call.image(dy), *call.tensors("scale"), _per_channel(call, x)], call.image(x)
+        infer = call.kernel("BNInferGrad", inputs, [image], suffix="_Infer", cost=_INFER_OPS, over=x.elements)
+        return call.plan(sums, infer)
+    return call.plan(sums, _input_gradient(call, dy, x))
+
+
+def batch_sums(call: OperatorCall) -> KernelPlan | None:
+    """``x``: the first half of a training batch norm, where sums of other devices are added before the second."""
+    x = call.tensor("x")
+    return None if x is None or len(x.shape) < 2 else call.plan(_sums(call, x))
+
+
+def batch_update(call: OperatorCall) -> KernelPlan | None:
+    """``x scale offset mean variance``: the second half of a training batch norm."""
+    x = call.tensor("x")
+    return None if x is None or len(x.shape) < 2 else call.plan(_update(call, x))
+
+
+def batch_gradient_sums(call: OperatorCall) -> KernelPlan | None:
+    """``dy x``: the gradients of scale and offset, the first half of the gradient of a batch norm."""
+    dy, x = call.tensor("dy"), call.tensor("x")
+    return None if dy is None or x is None or len(x.shape) < 2 else call.plan(_gradient_sums(call, dy, x))
+
+
+def batch_input_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``dy x scale``: the gradient of the input, the second half of the gradient of a batch norm."""
+    dy, x = call.tensor("dy"), call.tensor("x")
+    return None if dy is None or x is None or len(x.shape) < 2 else call.plan(_input_gradient(call, dy, x))
+
+
+def _gradient_sums(call: OperatorCall, dy: TensorDesc, x: TensorDesc) -> KernelSpec:
     channel = _per_channel(call, x)
-    inputs, elements = [grads, image, channel, channel], x.elements
-    update = call.kernel(
-        f"{prefix}TrainingUpdateGrad",
-        inputs,
+    return call.kernel(
+        f"{_prefix(call, x)}TrainingUpdateGrad",
+        [call.image(dy), call.image(x), channel, channel],
         [channel, channel],
         suffix="_Update",
         cost=_UPDATE_GRADIENT_OPS,
-        over=elements,
+        over=x.elements,
     )
-    if call.known_flag("training") is False:
-        inputs = [grads, *scale, channel]
-        infer = call.kernel("BNInferGrad", inputs, [image], suffix="_Infer", cost=_INFER_OPS, over=elements)
-        return call.plan(update, infer)
-    inputs = [*inputs, *scale, channel, channel]
-    reduce = call.kernel(
-        f"{prefix}TrainingReduceGrad", inputs, [image], suffix="_Reduce", cost=_REDUCE_GRADIENT_OPS, over=elements
+
+
+def _input_gradient(call: OperatorCall, dy: TensorDesc, x: TensorDesc) -> KernelSpec:
+    channel, image = _per_channel(call, x), call.image(x)
+    return call.kernel(
+        f"{_prefix(call, x)}TrainingReduceGrad",
+        [call.image(dy), image, channel, channel, *call.tensors("scale"), channel, channel],
+        [image],
+        suffix="_Reduce",
+        cost=_REDUCE_GRADIENT_OPS,
+        over=x.elements,
     )
-    return call.plan(update, reduce)
 
 
 def layer_norm(call: OperatorCall) -> KernelPlan | None:
@@ -177,36 +211,40 @@ def _batch_norm(call: OperatorCall, *, training: bool) -> KernelPlan | None:
     x = call.tensor("x")
     if x is None or len(x.shape) < 2:
         return None
-    image = call.image(x)
     if training:
-        return _training(call, x, image)
+        # A 16-bit convolution before it may have made the sums (TbeConvBnreduceFusionPass).
+        parts = [] if call.flag("_reduced") else [_sums(call, x)]
+        return call.plan(*parts, _update(call, x))
+    image = call.image(x)
     inputs = [image, *call.tensors("scale", "offset", "mean", "variance")]
     return call.plan(call.kernel("BNInfer", inputs, [image], cost=_INFER_OPS, over=x.elements))
 
 
-def _training(call: OperatorCall, x: TensorDesc, image: TensorDesc) -> KernelPlan:
-    prefix, channel = _prefix(call, x), _per_channel(call, x)
-    reduce = call.kernel(
-        f"{prefix}TrainingReduce",
-        [image],
+def _sums(call: OperatorCall, x: TensorDesc) -> KernelSpec:
+    channel = _per_channel(call, x)
+    return call.kernel(
+        f"{_prefix(call, x)}TrainingReduce",
+        [call.image(x)],
         [channel] * 2,
         suffix="_Reduce",
         tail=False,
         cost=_REDUCE_OPS,
         over=x.elements,
     )
+
+
+def _update(call: OperatorCall, x: TensorDesc) -> KernelSpec:
+    channel, image = _per_channel(call, x), call.image(x)
     # TensorFlow passes empty tensors where there are no moving statistics.
     parameters = [t for t in call.tensors("scale", "offset", "mean", "variance") if t.elements]
-    update: KernelSpec = call.kernel(
-        f"{prefix}TrainingUpdate",
+    return call.kernel(
+        f"{_prefix(call, x)}TrainingUpdate",
         [image, channel, channel, *parameters],
         [image, *[channel] * 4],
         suffix="_Update",
         cost=_UPDATE_OPS + sum(call.operations_of(name) for name in call.fused),
         over=x.elements,
     )
-    # A 16-bit convolution before it may have made the sums (TbeConvBnreduceFusionPass).
-    return call.plan(update) if call.flag("_reduced") else call.plan(reduce, update)
 
 
 def _prefix(call: OperatorCall, x: TensorDesc) -> str:
