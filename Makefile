@@ -150,7 +150,8 @@ demo: $(DEMO_STAMP) native
 
 # Each framework in a process of its own. pytest ends with 5 when it finds no test, which make counts as a failure.
 # The longest come first: make -j starts them in this order, and at the end no processor shall wait for one long group.
-test: test-torch-profiler test-torch-native test-core test-mindspore-slice test-torch-rest test-browser-slice test-consumers-slice test-tf test-packaging test-acl
+# MindSpore's also waits for an environment of its own.
+test: test-mindspore-slice test-core test-tf test-torch-rest test-torch-profiler test-torch-native test-browser-slice test-acl test-consumers-slice test-packaging
 
 # Before what runs PyTorch: without the device in C++ the sink would serve, which shows other things.
 test-device: $(STAMP)
