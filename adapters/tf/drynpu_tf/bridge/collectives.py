@@ -89,11 +89,16 @@ def reduce(
     tensor: Any, reduction: str, root_rank: int, fusion: int = 0, fusion_id: int = -1, group: str = WORLD_GROUP
 ) -> Any:
     """Return *tensor* reduced over the ranks; the root needs it, and here all ranks get it."""
+    return reduce_as_one([tensor], reduction, root_rank, group)[0]
+
+
+def reduce_as_one(tensors: Sequence[Any], reduction: str, root_rank: int, group: str = WORLD_GROUP) -> list[Any]:
+    """Return tensors of one type reduced by one operator, as :func:`reduce` reduces one."""
     _check_reduction(reduction)
-    tensor = tf.convert_to_tensor(tensor)
+    given = [tf.convert_to_tensor(each) for each in tensors]
     if get_rank_size(group) == 1:
-        return tf.identity(tensor)
-    return communicate(_hcom("reduce", group, reduction, root_rank), [tensor])[0]
+        return [tf.identity(each) for each in given]
+    return communicate(_hcom("reduce", group, reduction, root_rank), given)
 
 
 def reduce_scatter(

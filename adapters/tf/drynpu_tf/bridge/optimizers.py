@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import tensorflow.compat.v2 as tf
 
-from drynpu import say_once
 from drynpu_tf.bridge.collectives import combine_gradients, mean_over_ranks
 from drynpu_tf.bridge.loss_scale import WrappingOptimizer, apply_where_finite, scaled_down, scaled_loss
 from drynpu_tf.bridge.ranks import get_rank_size
+from drynpu_tf.bridge.shared_updates import reduce_to_owners, update_local
 
 allreduce_gradient = mean_over_ranks
 """``npu_optimizer.allreduce(tensor, average=True)``."""
@@ -37,7 +37,7 @@ class NPUDistributedOptimizer(WrappingOptimizer):
     optimizer:
         A ``tf.compat.v1.train.Optimizer``.
     is_weight_update_sharding:
-        Without effect: every rank updates all its weights here.
+        Whether each rank updates its part of the weights alone and gets the others from their ranks.
     name:
         ``Distributed<type of the optimizer>`` where none is given.
     """
@@ -45,17 +45,26 @@ class NPUDistributedOptimizer(WrappingOptimizer):
     def __init__(self, optimizer: Any, is_weight_update_sharding: bool = False, name: str | None = None) -> None:
         self._optimizer = optimizer
         self._is_weight_update_sharding = is_weight_update_sharding
-        if is_weight_update_sharding:
-            say_once("NPUDistributedOptimizer: weight updates are not sharded here; every rank updates all its weights")
         super().__init__(optimizer, name or f"Distributed{type(optimizer).__name__}")
 
     def compute_gradients(self, *arguments: Any, **keywords: Any) -> list[tuple[Any, Any]]:
-        """Return the other optimizer's gradients, averaged."""
-        return _averaged(self._optimizer.compute_gradients(*arguments, **keywords), self._name)
+        """Return the other optimizer's gradients, averaged; shared out, each at its rank alone."""
+        pairs = self._optimizer.compute_gradients(*arguments, **keywords)
+        return reduce_to_owners(pairs, self._name) if self._shares else _averaged(pairs, self._name)
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
-        """Return the other optimizer's update."""
-        return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
+        """Return the other optimizer's update; shared out, also what sends the new weights to the other ranks."""
+        if not self._shares:
+            return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
+
+        def apply_local(pairs: list[tuple[Any, Any]]) -> Any:
+            return self._optimizer.apply_gradients(pairs, global_step, name)
+
+        return update_local(apply_local, list(grads_and_vars), self._name)
+
+    @property
+    def _shares(self) -> bool:
+        return self._is_weight_update_sharding and get_rank_size() > 1
 
 
 class NPUOptimizer(WrappingOptimizer):

@@ -18,10 +18,11 @@ from drynpu_tf.rules._graph import GraphNode, compile_graph
 from drynpu_tf.rules._parts import PART, RESULTS, Part, result_text
 from drynpu_tf.rules._placement import is_call, pattern_rule, placement_rules
 from drynpu_tf.rules._precision import Precision, read_precision
-from drynpu_tf.rules._signature import VENDOR_TYPE, attributes_of, dtype_name, tensor_desc
+from drynpu_tf.rules._signature import IN_PLACE, VENDOR_TYPE, attributes_of, dtype_name, tensor_desc
 
 __all__ = [
     "FALLBACKS",
+    "IN_PLACE",
     "PART",
     "RESULTS",
     "RULES",

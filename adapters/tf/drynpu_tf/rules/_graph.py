@@ -22,6 +22,7 @@ from drynpu_tf.rules._parts import PART, join_parts
 from drynpu_tf.rules._placement import folded
 from drynpu_tf.rules._points import find_consumers, find_points
 from drynpu_tf.rules._precision import Precision, reduce_precision
+from drynpu_tf.rules._signature import IN_PLACE
 
 _PASSES: Final = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape"})
 _SILENT: Final = "NoOp"
@@ -93,7 +94,7 @@ def compile_graph(
             (number,),
         )
         for number, node in enumerate(nodes)
-        if node.name not in passing
+        if node.name not in passing and not NodeCall(node.signature).flag(IN_PLACE)
     ]
     known = folded(originals)
     # What copies to and from the device or stays on the host is none of the engine's business.

@@ -22,7 +22,9 @@ _SYNONYMS: Final = MappingProxyType(
 )
 VENDOR_TYPE: Final = "_drynpu_operator"
 """Attribute of a node that computes one operator of the vendor's: the type that the device's graph has there."""
-_OWN_MARKS: Final = frozenset({VENDOR_TYPE, PART, RESULTS})
+IN_PLACE: Final = "_drynpu_in_place"
+"""Attribute of a node that writes what a device has written already, where it was computed or received."""
+_OWN_MARKS: Final = frozenset({VENDOR_TYPE, PART, RESULTS, IN_PLACE})
 _REFERENCES: Final = 100
 """What a reference to a type adds to its number."""
 

@@ -10,6 +10,14 @@ from drynpu_tf.bridge.iterations import (
     set_iteration_per_loop,
 )
 from drynpu_tf.bridge.ranks import get_rank_size as get_ranksize
+from drynpu_tf.bridge.shared_updates import (
+    GradDivisionItem,
+    add_grads_and_vars,
+    fair_division,
+    get_all_grad_item,
+    get_gid_by_grad,
+    get_gid_by_weight,
+)
 from drynpu_tf.bridge.utilities import (
     check_bool_type,
     check_mstune_mode,
@@ -28,7 +36,9 @@ from drynpu_tf.bridge.utilities import (
 )
 
 __all__ = [
+    "GradDivisionItem",
     "IterationPerLoop",
+    "add_grads_and_vars",
     "check_bool_type",
     "check_mstune_mode",
     "check_nonnegative_integer",
@@ -38,7 +48,11 @@ __all__ = [
     "check_profiling_options",
     "convert_bool_to_int",
     "create_or_get_var",
+    "fair_division",
     "format_string",
+    "get_all_grad_item",
+    "get_gid_by_grad",
+    "get_gid_by_weight",
     "get_ranksize",
     "get_value",
     "global_dict_init",
