@@ -39,7 +39,7 @@ def test_types_are_named_in_the_words_of_the_device() -> None:
         ("GroupedMatmulV4", "mint.index_select, mint.bmm and mint.index_add of each expert compute the same."),
         ("PagedAttention", "ops.flash_attention_score computes it over whole sequences."),
         ("QuantBatchMatmul", "mint.matmul of the numbers that are meant computes the same."),
-        ("MatmulReduceScatter", "call the collective (mint.distributed) and the product (mint.matmul) one after"),
+        ("MoeDistributeDispatch", "call the collective (mint.distributed) and what computes around it"),
         ("RotatedIou", "compose it of functions of mindspore.mint; docs/mindspore-calls.yaml of drynpu lists calls"),
     ],
 )

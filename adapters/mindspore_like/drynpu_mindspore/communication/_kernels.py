@@ -17,6 +17,7 @@ from attrs import evolve, frozen
 
 from drynpu_mindspore.communication._exchange import BARRIER, Exchange, RankGroup, Transfer, dtype_name, transfer
 from drynpu_mindspore.communication._neighbours import exchange_borders, exchange_gradients
+from drynpu_mindspore.communication._products import PRODUCTS
 from drynpu_mindspore.compositions import Attributes
 
 SEND, RECEIVE = "isend", "irecv"
@@ -272,9 +273,10 @@ _WITH_GROUP: Final[Mapping[str, Function]] = MappingProxyType(
         "InnerCommIrecv": _inner_receive,
         "InnerCommIsend": _inner_send,
         "InnerCommReduceScatter": _inner_reduce_scatter,
+        **PRODUCTS,
     }
 )
-"""Primitives that ``comm_func`` has in graphs; the last text among their arguments is the group."""
+"""Primitives whose group is the last text among their arguments: those of ``comm_func`` in graphs, products."""
 _FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
     {
         "AllGather": _all_gather,

@@ -12,12 +12,14 @@ from mindspore import Tensor, context, mint, nn, ops
 from mindspore._c_expression import _conv2d_instance
 from mindspore.common import dtype
 from mindspore.ops.auto_generate.gen_ops_prim import (
+    all_gather_matmul_op,
     convolution_str_op,
     empty_like_op,
     empty_op,
     grouped_matmul_v4_op,
     inner_moe_token_unpermute_op,
     inplace_bernoulli_scalar_op,
+    matmul_reduce_scatter_op,
     non_zero_op,
     rand_like_ext_op,
     round_op,
@@ -70,6 +72,41 @@ def padded_convolution(
 ) -> Any:
     """Call the primitive that has a gradient in both modes."""
     return convolution_str_op(input, weight, bias, stride, padding, dilation, False, 0, groups)
+
+
+def all_gather_matmul(
+    input: Any,
+    x2: Any,
+    group: Any,
+    world_size: Any,
+    *,
+    bias: Any = None,
+    gather_index: Any = 0,
+    gather_output: Any = True,
+    comm_turn: Any = 0,
+    trans_input: Any = False,
+    trans_x2: Any = False,
+) -> Any:
+    """Call the primitive."""
+    return all_gather_matmul_op(
+        input, x2, group, world_size, bias, gather_index, gather_output, comm_turn, trans_input, trans_x2
+    )
+
+
+def matmul_reduce_scatter(
+    input: Any,
+    x2: Any,
+    group: Any,
+    world_size: Any,
+    *,
+    reduce_op: Any = "sum",
+    bias: Any = None,
+    comm_turn: Any = 0,
+    trans_input: Any = False,
+    trans_x2: Any = False,
+) -> Any:
+    """Call the primitive."""
+    return matmul_reduce_scatter_op(input, x2, group, world_size, reduce_op, bias, comm_turn, trans_input, trans_x2)
 
 
 def empty(*size: Any, dtype: Any = None, device: Any = None, pin_memory: Any = False) -> Any:

@@ -195,6 +195,8 @@ def replace_methods() -> None:
             setattr(Tensor, name, _kept(getattr(Tensor, name)))
     methods.tensor_index, methods.tensor_put_ = index, put_
     methods.conv1d, methods.conv3d = conv1d, conv3d
+    methods.all_gather_matmul = _functions.all_gather_matmul
+    methods.matmul_reduce_scatter = _functions.matmul_reduce_scatter
     methods.tensor_index_add, methods.tensor_kthvalue = index_add, kthvalue
     methods.tensor_inplace_fill_diagonal = fill_diagonal_
     methods.tensor_new_full, methods.tensor_repeat = new_full, repeat

@@ -23,8 +23,8 @@ _LISTED = "docs/mindspore-calls.yaml of drynpu lists calls that are computed"
 _INSTEAD: Final = (
     (r"NPU\w*FloatStatus", "nn.TrainOneStepWithLossScaleCell and amp.all_finite look for overflow in the gradients"),
     (
-        r"AllGatherMatmul|MatmulReduceScatter|MatmulAllReduce|MoeDistribute",
-        "call the collective (mint.distributed) and the product (mint.matmul) one after the other",
+        r"MatmulAllReduce|MoeDistribute",
+        "call the collective (mint.distributed) and what computes around it (mint.matmul ...) one by one",
     ),
     (r"Moe|Gmm|Group|TopKRouter", "mint.index_select, mint.bmm and mint.index_add of each expert compute the same"),
     (r"Attention|^Mla|KVCache|KvScale|ReshapeAndCache", "ops.flash_attention_score computes it over whole sequences"),

@@ -23,6 +23,7 @@ mindspore | product (a b turn_a=transpose_a turn_b=transpose_b) | MatMul=MatMulV
     BatchMatMul=BatchMatMulV2 BatchMatMulExt=BatchMatMulV2
 mindspore | named_product (a b . . . . turn_a turn_b) | QuantBatchMatmul=QuantBatchMatmulV3
 mindspore | named_product (a b . . . . . turn_a turn_b) | WeightQuantBatchMatmul=WeightQuantBatchMatmulV2
+mindspore | exchanged_product (a b) | AllGatherMatmul MatmulReduceScatter
 mindspore | turned_product (a b) | TransposeBatchMatmulTranspose=TransposeBatchMatMul
 mindspore | product (bias a b) | Addmm=MatMulV2 Baddbmm=BatchMatMulV2
 mindspore | dense (x weight bias) | Dense=MatMulV2

@@ -104,6 +104,17 @@ def named_product(call: OperatorCall) -> KernelPlan | None:
     return call.plan(product_kernel(call, sides, call.tensors(), call.output(), kernel_type=call.binding.kernel))
 
 
+def exchanged_product(call: OperatorCall) -> KernelPlan | None:
+    """``a b``: a product whose rows come from all ranks, or go to them; the kernel of the binding exchanges them."""
+    a, out = call.tensor("a"), call.output()
+    if a is None or out is None or len(a.shape) != 2 or len(out.shape) != 2:
+        return None
+    rows, outputs = max(a.shape[0], out.shape[0]), [each for each in call.outputs if each.elements]
+    flops, tiles = 2 * rows * a.shape[1] * out.shape[1], output_tiles(rows, out.shape[1])
+    inputs = call.tensors("a", "b")
+    return call.plan(call.cube_kernel(call.binding.kernel, inputs, outputs, flops=flops, tiles=tiles))
+
+
 def turned_rows(call: OperatorCall) -> KernelPlan | None:
     """``a b``: rows of both, multiplied column by column and added to the result."""
     a, b = call.tensor("a"), call.tensor("b")
