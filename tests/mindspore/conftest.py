@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import pickle
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -92,6 +93,35 @@ class Scripts:
     def simulated(self, script: str | Path, *arguments: str, **options: Any) -> Run:
         """Run a script under ``drynpu run``."""
         return self(script, *arguments, under=("-m", "drynpu", "run"), **options)
+
+    def ranks(
+        self,
+        script: Path,
+        *arguments: str,
+        count: int = 2,
+        status: int = 0,
+        environment: Mapping[str, str] | None = None,
+    ) -> list[Run]:
+        """Run a script under ``drynpu run`` as *count* ranks in one folder, by msrun; their logs are their output."""
+        folder = self._new_folder()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        here = Path(sys.executable).parent
+        workers = [f"--worker_num={count}", f"--local_worker_num={count}", f"--master_port={port}", "--join=True"]
+        under = ["--log_dir=logs", "python", "-W", "ignore", "-m", "drynpu", "run"]
+        done = subprocess.run(
+            [str(here / "msrun"), *workers, *under, str(script), *arguments],
+            cwd=folder,
+            env={**self.environment, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}", **(environment or {})},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        logs = [(folder / "logs" / f"worker_{rank}.log").read_text() for rank in range(count)]
+        assert done.returncode == status, "".join(logs)
+        return [Run(folder, done.returncode, log, log) for log in logs]
 
 
 @pytest.fixture(scope="session")

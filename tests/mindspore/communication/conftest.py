@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,31 +12,16 @@ import polars as pl
 import pytest
 
 Found = list[dict[str, Any]]
-RunRanks = Callable[..., Found]
+RunRanks = Callable[..., tuple[Path, Found]]
 
 
 @pytest.fixture
-def run_ranks(scripts: Any, tmp_path: Path) -> RunRanks:
-    """Run a script of three ranks in a folder; return the arrays that each has left."""
+def run_ranks(scripts: Any) -> RunRanks:
+    """Run a script of some ranks, three unless told; return the folder it left and the arrays of each rank."""
 
-    def run(script: Path, ranks: int = 3) -> Found:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        here = Path(sys.executable).parent
-        workers = [f"--worker_num={ranks}", f"--local_worker_num={ranks}", f"--master_port={port}", "--join=True"]
-        done = subprocess.run(
-            [str(here / "msrun"), *workers, "--log_dir=logs", "python", "-m", "drynpu", "run", str(script), "out"],
-            cwd=tmp_path,
-            env=scripts.environment | {"PATH": f"{here}{os.pathsep}{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        logs = [(tmp_path / "logs" / f"worker_{rank}.log").read_text() for rank in range(ranks)]
-        assert done.returncode == 0, "".join(logs)
-        return [dict(np.load(tmp_path / "out" / f"rank{rank}.npz")) for rank in range(ranks)]
+    def run(script: Path, ranks: int = 3) -> tuple[Path, Found]:
+        folder = scripts.ranks(script, "out", count=ranks)[0].folder
+        return folder, [dict(np.load(folder / "out" / f"rank{rank}.npz")) for rank in range(ranks)]
 
     return run
 

@@ -26,12 +26,12 @@ def halves(seed: int, *shape: int) -> Any:
     return upper_half(np.random.default_rng(seed).normal(size=shape).astype(np.float32))
 
 
-def test_products_take_or_give_the_parts_of_all_ranks(run_ranks: Any, tmp_path: Path) -> None:
+def test_products_take_or_give_the_parts_of_all_ranks(run_ranks: Any) -> None:
     inputs, right, wide = [drawn(rank, 6, 256) for rank in RANKS], drawn(7, 256, 10), drawn(8, 10, 256)
     whole = np.concatenate(inputs)
     total = sum((x @ right).astype(np.float16).astype(np.float32) for x in inputs)
     rounded = sum(upper_half(halves(rank, 6, 256) @ halves(7, 256, 10)) for rank in RANKS)
-    found = run_ranks(SCRIPT, len(RANKS))
+    folder, found = run_ranks(SCRIPT, len(RANKS))
     for mode in ("pynative", "graph"):
         for rank in RANKS:
             mine = {
@@ -46,13 +46,13 @@ def test_products_take_or_give_the_parts_of_all_ranks(run_ranks: Any, tmp_path: 
             # A sum of two rounded numbers is rounded once more.
             sums = found[rank][f"{mode} bfloat16 0"]
             np.testing.assert_allclose(sums, rounded[3 * rank : 3 * rank + 3], rtol=8e-3, atol=0.25)
-        files = list((tmp_path / "out" / mode).glob("*_ascend_ms/ASCEND_PROFILER_OUTPUT/kernel_details.csv"))
+        files = list((folder / "out" / mode).glob("*_ascend_ms/ASCEND_PROFILER_OUTPUT/kernel_details.csv"))
         assert len(files) == len(RANKS)
         for file in files:
             kernels = pl.read_csv(file, infer_schema=False)
             assert kernels["Type"].to_list() == ["AllGatherMatmul", "AllGatherMatmul", "MatmulReduceScatter"]
             assert kernels["Output Shapes"].str.strip_chars('"').to_list() == ["12,10;12,256", "12,10", "3,10"]
-    text = (tmp_path / "logs" / "worker_1.log").read_text()
+    text = (folder / "logs" / "worker_1.log").read_text()
     for line in (
         "k, the inner side, is 255; it has to be in [256, 65535)",
         "gather_index is 1; only 0 is allowed, which gathers input",

@@ -120,20 +120,21 @@ SHOWN = {
 
 
 def test_all_functions_of_mint_move_data_and_show_the_collective_that_was_called(
-    run_ranks: Any, read_rows: Any, tmp_path: Path
+    run_ranks: Any, read_rows: Any
 ) -> None:
-    for rank, found in enumerate(run_ranks(SCRIPT)):
+    folder, ranks = run_ranks(SCRIPT)
+    for rank, found in enumerate(ranks):
         wanted = {f"{name}.{place}": each for name, all_ in expected(rank).items() for place, each in enumerate(all_)}
         assert set(found) == set(wanted)
         for name, value in wanted.items():
             np.testing.assert_array_equal(found[name], value, f"rank {rank}: {name}")
-    shown = {folder: read_rows(tmp_path / "out" / folder) for folder in (*SHOWN, "reductions", "barrier")}
-    for folder, kernels in SHOWN.items():
-        assert shown[folder][SIZE - 1] == kernels, folder
+    shown = {part: read_rows(folder / "out" / part) for part in (*SHOWN, "reductions", "barrier")}
+    for part, kernels in SHOWN.items():
+        assert shown[part][SIZE - 1] == kernels, part
     reductions = [row for row in shown["reductions"][SIZE - 1] if row[0] != "Cast"]
     assert reductions == [REDUCED] * 4 + [HALF] * 2 + [REDUCED] + [("hcom_reduce_", 12)] * 2
     assert [kind for kind, _ in shown["messages"][1]][2:4] == ["hcom_receive_", "hcom_send_"]
     assert [[kind for kind, _ in shown["barrier"][rank]] for rank in RANKS] == [["hcom_allReduce_"]] * SIZE
-    notes = [path.read_text() for path in (tmp_path / "out").glob("*/*_ascend_ms/profiler_metadata.json")]
+    notes = [path.read_text() for path in (folder / "out").glob("*/*_ascend_ms/profiler_metadata.json")]
     assert len(notes) == SIZE * 7
     assert not [text for text in notes if "left out" in text or "wait for nobody" in text]

@@ -125,21 +125,20 @@ FUNCTIONS = [
 ]
 
 
-def test_primitives_and_functions_move_data_and_show_what_a_device_runs(
-    run_ranks: Any, read_rows: Any, tmp_path: Path
-) -> None:
-    for rank, found in enumerate(run_ranks(SCRIPT)):
+def test_primitives_and_functions_move_data_and_show_what_a_device_runs(run_ranks: Any, read_rows: Any) -> None:
+    folder, ranks = run_ranks(SCRIPT)
+    for rank, found in enumerate(ranks):
         wanted = {f"{name}.{place}": each for name, all_ in expected(rank).items() for place, each in enumerate(all_)}
         assert set(found) == set(wanted)
         for name, value in wanted.items():
             np.testing.assert_array_equal(found[name].squeeze(), value.squeeze(), f"rank {rank}: {name}")
-    shown = {folder: read_rows(tmp_path / "out" / folder) for folder in ("functions", "pynative", "graph")}
+    shown = {part: read_rows(folder / "out" / part) for part in ("functions", "pynative", "graph")}
     assert shown["pynative"][SIZE - 1] == CELLS
     # MindSpore copies the inputs of a broadcast in graphs, on a device as well.
     assert [row for row in shown["graph"][SIZE - 1] if row[0] != "TensorMove"] == CELLS
     assert [kind for kind, _ in shown["functions"][SIZE - 1]] == FUNCTIONS
     # The root of the scatter sends to both, and the two that give to the gather are received one by one.
     assert [kind for kind, _ in shown["pynative"][1]][6:10] == ["hcom_send_"] * 2 + ["hcom_receive_"] * 2
-    notes = [path.read_text() for path in (tmp_path / "out").glob("*/*_ascend_ms/profiler_metadata.json")]
+    notes = [path.read_text() for path in (folder / "out").glob("*/*_ascend_ms/profiler_metadata.json")]
     assert len(notes) == 3 * SIZE
     assert not [text for text in notes if "left out" in text or "wait for nobody" in text]

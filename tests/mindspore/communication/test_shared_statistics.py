@@ -52,8 +52,8 @@ KERNELS = [
 ]
 
 
-def test_ranks_share_the_statistics_of_a_batch(run_ranks: Any, read_rows: Any, tmp_path: Path) -> None:
-    found = run_ranks(SCRIPT, len(RANKS))
+def test_ranks_share_the_statistics_of_a_batch(run_ranks: Any, read_rows: Any) -> None:
+    folder, found = run_ranks(SCRIPT, len(RANKS))
     for name, case in CASES.items():
         ranks = expected(*case)
         # MindSpore's graph pass averages the gradients of weight and bias over the devices.
@@ -64,6 +64,6 @@ def test_ranks_share_the_statistics_of_a_batch(run_ranks: Any, read_rows: Any, t
                     found[rank][f"{name} {part}"], value, rtol=2e-4, atol=2e-5, err_msg=f"rank {rank}: {name} {part}"
                 )
     for mode in ("pynative", "graph"):
-        for rows in read_rows(tmp_path / "out" / mode).values():
+        for rows in read_rows(folder / "out" / mode).values():
             assert [kind for kind, _ in rows if kind.startswith(("BN", "hcom_"))] == KERNELS
             assert {moved for kind, moved in rows if kind.startswith("hcom_")} == {12}

@@ -26,6 +26,7 @@ from drynpu_mindspore.patching._ranks import replace_init
 from drynpu_mindspore.patching._refusals import speak_of_ascend
 from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
 from drynpu_mindspore.recording import CheckedBackend, NotingLog, RecordingBackend, follow_steps, start_check
+from drynpu_mindspore.splitting import split_on_ascend
 
 _RELEASE = "2.7"
 """The release whose modules the patches were written for."""
@@ -65,9 +66,11 @@ def install(package: ModuleType) -> Surface:
     exchange = build_exchange(backend)
     replace_collectives(exchange)
     _follow_training(surface)
-    served = serve_compositions(Path(next(iter(package.__path__))), collectives=build_collectives(exchange))
+    folder = Path(next(iter(package.__path__)))
+    served = serve_compositions(folder, collectives=build_collectives(exchange))
     setattr(package, _COMPOSITIONS, served)
     follow_narrow_types(package, served.widen)
+    split_on_ascend(folder, lambda: device.is_ascend)
 
     def before_graphs() -> None:
         backend.prepare()

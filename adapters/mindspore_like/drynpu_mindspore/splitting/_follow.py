@@ -1,0 +1,78 @@
+"""Compilations of graphs in a mode that splits them: the passes see Ascend while one is under way."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, field
+
+from drynpu_mindspore.splitting._groups import replace_groups
+from drynpu_mindspore.splitting._target import TargetSwitch, load_switch
+
+_MODES: Final = ("semi_auto_parallel", "auto_parallel")
+_MISSING: Final = (
+    "parallel_mode {mode!r} splits graphs over ranks by functions that drynpu compiles for MindSpore 2.7 on Linux; "
+    "install a C++ compiler (g++, or name one in CXX), or take 'data_parallel'"
+)
+
+
+@define(eq=False)
+class Splitting:
+    """Makes MindSpore's passes split graphs, from the first one that is to be split."""
+
+    package: Path
+    is_ascend: Callable[[], bool]
+    _switch: TargetSwitch | None = None
+    _kept: Any = ()
+    _tried: bool = field(default=False)
+
+    def begin(self, mode: str) -> None:
+        """
+        Have the graph that is compiled now split, if that is what the *mode* asks for.
+
+        Raises
+        ------
+        RuntimeError
+            There is no C++ compiler, or this is another MindSpore.
+        """
+        if mode not in _MODES or not self.is_ascend():
+            return
+        if not self._tried:
+            self._tried = True
+            self._switch = load_switch(self.package)
+            if self._switch is not None:
+                self._kept = replace_groups(self.package)
+        if self._switch is None:
+            raise RuntimeError(_MISSING.format(mode=mode))
+        self._switch.split(on=True)
+
+    def end(self) -> None:
+        """Have MindSpore see the CPU again."""
+        if self._switch is not None:
+            self._switch.split(on=False)
+
+
+def split_on_ascend(package: Path, is_ascend: Callable[[], bool]) -> None:
+    """Have graphs of scripts on Ascend split as on a device; *package* is the folder of MindSpore."""
+    from mindspore import context
+    from mindspore.common import api
+
+    splitting = Splitting(package, is_ascend)
+    genuine_begin, genuine_compile = api._init_auto_parallel_context, api._CellGraphExecutor.compile
+
+    @functools.wraps(genuine_begin)
+    def begin(cell: Any) -> None:
+        genuine_begin(cell)
+        splitting.begin(str(context.get_auto_parallel_context("parallel_mode")))
+
+    @functools.wraps(genuine_compile)
+    def compile_graph(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return genuine_compile(*arguments, **keywords)
+        finally:
+            splitting.end()
+
+    api._init_auto_parallel_context, api._CellGraphExecutor.compile = begin, compile_graph

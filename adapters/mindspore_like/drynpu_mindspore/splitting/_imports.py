@@ -1,0 +1,50 @@
+"""Functions that a loaded library imports: the places where it keeps their addresses (ELF, x86-64)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from pathlib import Path
+
+from drynpu_mindspore._native import WORD_BYTES, read_word
+
+# ``struct link_map`` (link.h), which is what a handle of ``dlopen`` points to: base address, name, dynamic section.
+_DYNAMIC_AT = 2 * WORD_BYTES
+# Tags of the dynamic section (elf.h): bytes of the table of imports, strings, symbols, the table.
+_SIZE, _STRINGS, _SYMBOLS, _IMPORTS = 2, 5, 6, 23
+_IMPORT, _SYMBOL_BYTES, _SYMBOL_SHIFT = struct.Struct("<QQq"), 24, 32
+
+
+def loaded_library(path: Path) -> ctypes.CDLL | None:
+    """Return a library that this process has loaded, ``None`` for one that it has not."""
+    try:
+        return ctypes.CDLL(str(path), mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+    except OSError:
+        return None
+
+
+def import_place(library: ctypes.CDLL, symbol: str) -> int:
+    """Return where a library keeps the address of a function that it calls, 0 if it does not call it."""
+    base, dynamic = read_word(library._handle), read_word(library._handle + _DYNAMIC_AT)
+    tags = _tags(dynamic)
+    if not {_SIZE, _STRINGS, _SYMBOLS, _IMPORTS} <= tags.keys():
+        return 0
+    # The loader has made addresses of these, where it can write to the section.
+    strings, symbols, imports = (
+        tags[tag] if tags[tag] >= base else base + tags[tag] for tag in (_STRINGS, _SYMBOLS, _IMPORTS)
+    )
+    wanted = symbol.encode()
+    for offset, kind, _ in _IMPORT.iter_unpack(ctypes.string_at(imports, tags[_SIZE])):
+        name = ctypes.c_uint32.from_address(symbols + (kind >> _SYMBOL_SHIFT) * _SYMBOL_BYTES).value
+        if ctypes.string_at(strings + name) == wanted:
+            return base + int(offset)
+    return 0
+
+
+def _tags(dynamic: int) -> dict[int, int]:
+    found: dict[int, int] = {}
+    while tag := read_word(dynamic):
+        found.setdefault(tag, read_word(dynamic + WORD_BYTES))
+        dynamic += 2 * WORD_BYTES
+    return found

@@ -1,0 +1,88 @@
+"""The device that MindSpore's passes see: Ascend where they split a graph, the CPU everywhere else."""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import frozen
+
+from drynpu import CommandError
+from drynpu.compiling import find_compiler, library_path, put_library, run_compiler
+from drynpu_mindspore._native import change_table, function, read_word
+from drynpu_mindspore.splitting._imports import import_place, loaded_library
+
+_SOURCE = Path(__file__).parents[1] / "native" / "targets.cpp"
+# Without tail calls: the address that a call returns to tells which pass it comes from.
+_FLAGS = ("-O2", "-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-optimize-sibling-calls")
+_CORE, _FRONTEND, _ALL = "lib/libmindspore_core.so", "lib/libmindspore_frontend.so", "lib/**/libmindspore_*.so"
+_MARK = "_ZNK9mindspore9MsContext14MarkReadStatusENS_10MsCtxParamE"
+_OPTION = "_ZNK9mindspore9MsContext9get_paramISsEERKT_NS_10MsCtxParamE"
+_CONTEXT = "_ZN9mindspore9MsContext13inst_context_E"
+_FIRST, _END = (
+    "_ZN9mindspore8parallel16CostModelContext14ResetCostModelEv",
+    "_ZN9mindspore4prim8ScalarEqERKSt6vectorISt10shared_ptrINS_5ValueEESaIS4_EE",
+)
+"""Functions at the begin of the code of ``frontend/parallel`` and at the begin of what follows it in the library."""
+
+
+@frozen(eq=False)
+class TargetSwitch:
+    """The functions in place; they live as long as the process."""
+
+    _library: ctypes.CDLL
+
+    def split(self, *, on: bool) -> None:
+        """Have the passes that split a graph see Ascend, or the CPU again."""
+        self._library.drynpu_split(on)
+
+
+def load_switch(package: Path) -> TargetSwitch | None:
+    """
+    Put the functions in place in the MindSpore in the folder *package*; compile them where that was not done before.
+
+    Returns
+    -------
+    switch
+        ``None`` without a compiler, or where MindSpore's libraries are not those of 2.7 for Linux.
+    """
+    with suppress(OSError, AttributeError, CommandError, ValueError):
+        return _put_in_place(package)
+    return None
+
+
+def _put_in_place(package: Path) -> TargetSwitch | None:
+    from mindspore._c_expression import ms_ctx_param
+
+    core, frontend = (ctypes.CDLL(str(package / file)) for file in (_CORE, _FRONTEND))
+    first, end, mark = (_address(each, name) for each, name in ((frontend, _FIRST), (frontend, _END), (core, _MARK)))
+    imported = import_place(frontend, _MARK)
+    path = _compiled()
+    if path is None or not imported or not 0 < first < end:
+        return None
+    number = int(ms_ctx_param.device_target)
+    context = ctypes.c_void_p.in_dll(core, _CONTEXT).value
+    option = function(core, _OPTION, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32)(context, number)
+    library = ctypes.CDLL(str(path))
+    library.drynpu_prepare((ctypes.c_size_t * 5)(mark, option, number, first, end))
+    for each in package.glob(_ALL):
+        loaded = loaded_library(each)
+        place = import_place(loaded, _MARK) if loaded is not None else 0
+        if place and place != imported and read_word(place) == mark:
+            change_table(place, {0: _address(library, "drynpu_other_reads")})
+    change_table(imported, {0: _address(library, "drynpu_pass_reads")})
+    return TargetSwitch(library)
+
+
+def _compiled() -> Path | None:
+    path = library_path("mindspore", "targets.so", [_SOURCE], _FLAGS)
+    compiler = None if path.exists() else find_compiler()
+    if compiler is not None:
+        arguments = [*_FLAGS, str(_SOURCE), "-o"]
+        put_library(path, lambda output: run_compiler(compiler, [*arguments, str(output)], _SOURCE.name))
+    return path if path.exists() else None
+
+
+def _address(library: ctypes.CDLL, name: str) -> int:
+    return ctypes.cast(library[name], ctypes.c_void_p).value or 0
