@@ -36,9 +36,14 @@ def split(operator: Any, *strategies: tuple[int, ...]) -> Any:
     return operator.shard(strategies) if how in ("strategies", "optimizer", "wrapped") else operator
 
 
+# Plain MindSpore cannot run a graph with cells that are compiled once on the CPU.
+compiled_once = ms.lazy_inline if how != "whole" else lambda function: function
+
+
 class Block(nn.Cell):
     """Two products: the first one split by columns, the second one by rows."""
 
+    @compiled_once
     def __init__(self, name: str) -> None:
         super().__init__()
         self.up, self.down = weight(f"{name}.up", WIDTH, 4 * WIDTH), weight(f"{name}.down", 4 * WIDTH, WIDTH)

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -22,15 +23,17 @@ FAMILIES = (
     ("resnet18", "resnetv2_50", "resnext50_32x4d", "seresnet18", "shufflenet_v1_g3_05", "shufflenet_v2_x0_5"),
     ("skresnet18", "squeezenet1_0", "swin_tiny", "visformer_tiny", "vit_b_32_224", "xception"),
 )
+_RESULT = re.compile(r"\w+=[\d\[]")
 LANGUAGE = [("llama",), ("llama", "flash"), ("glm2",)]
 
 
-def run(folder: Path, script: str, *arguments: str) -> dict[str, object]:
-    """Return what a script printed, after a look at the profiles that it left."""
-    python = Path(os.environ["DRYNPU_MINDSPORE_PACKAGES_VENV"]) / "bin" / "python"
+def run(folder: Path, script: str, *arguments: str, under: tuple[str, ...] = ()) -> dict[str, object]:
+    """Return what a script printed, after a look at the profiles that it left; *under* starts it as ranks."""
+    programs = Path(os.environ["DRYNPU_MINDSPORE_PACKAGES_VENV"]) / "bin"
     done = subprocess.run(
-        [str(python), "-m", "drynpu", "run", str(HERE / script), *arguments],
+        [*under, "python", "-m", "drynpu", "run", str(HERE / script), *arguments],
         cwd=folder,
+        env={**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         timeout=1200,
@@ -45,8 +48,12 @@ def run(folder: Path, script: str, *arguments: str) -> dict[str, object]:
         assert "unknown_kernels" not in about
         with (profile / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").open(newline="") as file:
             assert "N/A" not in {row["Duration(us)"] for row in csv.DictReader(file)}
-    pairs = (line.partition("=") for line in done.stdout.splitlines() if "=" in line and " " not in line.split("=")[0])
-    return {name: json.loads(value) for name, _, value in pairs}
+    logs = [path.read_text() for path in folder.glob("logs/worker_*.log")] or [done.stdout]
+    pairs = (line.partition("=") for log in logs for line in log.splitlines() if _RESULT.match(line))
+    found: dict[str, object] = {}
+    for name, _, value in pairs:
+        assert found.setdefault(name, json.loads(value)) == json.loads(value)  # ranks have the same
+    return found
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -62,3 +69,16 @@ def test_image_models_train(tmp_path: Path, mode: str, names: tuple[str, ...]) -
 def test_language_models_train(tmp_path: Path, mode: str, model: tuple[str, ...]) -> None:
     first, second, third = run(tmp_path, "language_models.py", mode, *model)["losses"]  # type: ignore[misc]
     assert first > second > third > 0
+
+
+def test_a_language_model_trains_split_as_it_does_whole(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("whole", "split")]
+    for folder in folders:
+        folder.mkdir()
+    ranks = ("msrun", "--worker_num=2", "--local_worker_num=2", "--master_port=9157", "--join=True", "--log_dir=logs")
+    whole, split = (
+        run(folder, "split_language_model.py", folder.name, under=under)
+        for folder, under in zip(folders, ((), ranks), strict=True)
+    )
+    assert split["losses"] == pytest.approx(whole["losses"], rel=1e-6)
+    assert len(list((tmp_path / "split" / "profiled" / "model").iterdir())) == 2

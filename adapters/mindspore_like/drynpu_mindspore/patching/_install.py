@@ -20,6 +20,7 @@ from drynpu_mindspore.compositions import serve_compositions
 from drynpu_mindspore.patching._device import SimulatedDevice, answers, chosen_device_id
 from drynpu_mindspore.patching._distributed import build_exchange, replace_collectives
 from drynpu_mindspore.patching._host import MindSporeHost
+from drynpu_mindspore.patching._lazy_inline import compile_each_use
 from drynpu_mindspore.patching._narrow_types import follow_narrow_types
 from drynpu_mindspore.patching._overflow import check_overflow_by_gradients
 from drynpu_mindspore.patching._ranks import replace_init
@@ -71,6 +72,7 @@ def install(package: ModuleType) -> Surface:
     setattr(package, _COMPOSITIONS, served)
     follow_narrow_types(package, served.widen)
     split_on_ascend(folder, lambda: device.is_ascend)
+    compile_each_use(package.nn.Cell, device)
 
     def before_graphs() -> None:
         backend.prepare()
