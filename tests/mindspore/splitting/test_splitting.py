@@ -67,11 +67,16 @@ from drynpu_mindspore.splitting._follow import Splitting
 
 splitting = Splitting(Path(mindspore.__file__).parent, lambda: True)
 splitting.begin("data_parallel")
+try:
+    splitting.begin("auto_parallel", stages=2)
+except RuntimeError as error:
+    print(error)
 splitting.begin("semi_auto_parallel")
 """
 
 
-def test_without_a_compiler_a_script_is_told_what_is_missing(scripts: Any, tmp_path: Path) -> None:
+def test_a_script_is_told_what_is_missing(scripts: Any, tmp_path: Path) -> None:
     run = scripts(WITHOUT_RANKS, status=1, environment={"CXX": "no-compiler-here", "XDG_CACHE_HOME": str(tmp_path)})
     assert "RuntimeError: parallel_mode 'semi_auto_parallel' splits graphs over ranks by functions" in run.stderr
     assert "install a C++ compiler" in run.stderr
+    assert "pipeline_stages is 2: drynpu cuts no pipelines; take 1" in run.stdout

@@ -17,6 +17,9 @@ _MISSING: Final = (
     "parallel_mode {mode!r} splits graphs over ranks by functions that drynpu compiles for MindSpore 2.7 on Linux; "
     "install a C++ compiler (g++, or name one in CXX), or take 'data_parallel'"
 )
+_STAGES: Final = (
+    "pipeline_stages is {stages}: drynpu cuts no pipelines; take 1, and split operators (shard, model_parallel) instead"
+)
 
 
 @define(eq=False)
@@ -27,19 +30,22 @@ class Splitting:
     is_ascend: Callable[[], bool]
     _switch: TargetSwitch | None = None
     _kept: Any = ()
+    """Functions that MindSpore calls as long as it lives."""
     _tried: bool = field(default=False)
 
-    def begin(self, mode: str) -> None:
+    def begin(self, mode: str, stages: int = 1) -> None:
         """
         Have the graph that is compiled now split, if that is what the *mode* asks for.
 
         Raises
         ------
         RuntimeError
-            There is no C++ compiler, or this is another MindSpore.
+            There is no C++ compiler, this is another MindSpore, or the graph is to be cut into several *stages*.
         """
         if mode not in _MODES or not self.is_ascend():
             return
+        if stages > 1:
+            raise RuntimeError(_STAGES.format(stages=stages))
         if not self._tried:
             self._tried = True
             self._switch = load_switch(self.package)
@@ -66,7 +72,8 @@ def split_on_ascend(package: Path, is_ascend: Callable[[], bool]) -> None:
     @functools.wraps(genuine_begin)
     def begin(cell: Any) -> None:
         genuine_begin(cell)
-        splitting.begin(str(context.get_auto_parallel_context("parallel_mode")))
+        mode, stages = map(context.get_auto_parallel_context, ("parallel_mode", "pipeline_stages"))
+        splitting.begin(str(mode), int(stages))
 
     @functools.wraps(genuine_compile)
     def compile_graph(*arguments: Any, **keywords: Any) -> Any:
