@@ -99,6 +99,11 @@ class RankLink:
 
     def _connect(self) -> socket.socket:
         connection = socket.create_connection(self._address, timeout=_GREETING_S)
+        if connection.getsockname() == connection.getpeername():
+            # Where nobody serves yet, a connection from the very port that it goes to reaches itself: once in some
+            # 28 000 attempts, the number of ports that the kernel chooses from.
+            connection.close()
+            raise ConnectionError(f"nobody serves at port {self._address[1]} yet")
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             send_message(connection, {"job": self.job, "rank": self.rank, "size": self.size})

@@ -153,6 +153,17 @@ def test_a_rank_alone_says_what_is_missing() -> None:
         RankLink.join(1, 2, host=HOST, port=free_port(), job="job", connect_s=0.2, answer_s=1)
 
 
+def test_a_connection_that_reaches_itself_is_no_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    genuine = socket.create_connection
+
+    def from_the_same_port(address: tuple[str, int], timeout: float) -> socket.socket:
+        return genuine(address, timeout, source_address=address)
+
+    monkeypatch.setattr(socket, "create_connection", from_the_same_port)
+    with pytest.raises(CommandError, match="rank 0 is not there at port"):
+        RankLink.join(1, 2, host=HOST, port=free_port(), job="job", connect_s=0.1, answer_s=1.0)
+
+
 def test_a_port_in_use_is_named(ranks: Any) -> None:
     first = ranks(1)[0]
     with pytest.raises(CommandError, match="rank 0 cannot serve the other ranks at port"):
