@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from tests.acl.preamble import PREAMBLE
 
-START = """
-import json
-import numpy as np
-import acl
-
-def check(ret):
-    ret = ret if isinstance(ret, int) else ret[-1]
-    assert ret == 0, (ret, acl.get_recent_err_msg())
-
-def new(answer):
-    check(answer)
-    return answer[0]
-
-def show(name, value):
-    print(name + "=" + json.dumps(value))
+START = f"""{PREAMBLE}import numpy as np
 
 def memory(size):
     return new(acl.rt.malloc(size, 0))
 
 def dataset(pointer, size):
-    made = acl.mdl.create_dataset()
-    check(acl.mdl.add_dataset_buffer(made, acl.create_data_buffer(pointer, size)))
-    return made
+    buffers = acl.mdl.create_dataset()
+    check(acl.mdl.add_dataset_buffer(buffers, acl.create_data_buffer(pointer, size)))
+    return buffers
 
 def numbers(pointer, count):
     data = bytes(4 * count)
@@ -103,15 +90,15 @@ seen = [[acl.get_data_buffer_addr(buffer) == one, acl.get_data_buffer_size(buffe
 check(acl.update_data_buffer(buffer, other, 128))
 seen.append([acl.get_data_buffer_addr(buffer) == other, acl.get_data_buffer_size(buffer),
              acl.get_data_buffer_size_v2(buffer)])
-made = acl.mdl.create_dataset()
-before = acl.mdl.get_dataset_num_buffers(made)
-check(acl.mdl.add_dataset_buffer(made, buffer))
-show("set", [before, acl.mdl.get_dataset_num_buffers(made), acl.mdl.get_dataset_buffer(made, 0) == buffer,
-             acl.mdl.get_dataset_buffer(made, 1)])
-check(acl.mdl.destroy_dataset(made))
+buffers = acl.mdl.create_dataset()
+before = acl.mdl.get_dataset_num_buffers(buffers)
+check(acl.mdl.add_dataset_buffer(buffers, buffer))
+show("set", [before, acl.mdl.get_dataset_num_buffers(buffers), acl.mdl.get_dataset_buffer(buffers, 0) == buffer,
+             acl.mdl.get_dataset_buffer(buffers, 1)])
+check(acl.mdl.destroy_dataset(buffers))
 check(acl.destroy_data_buffer(buffer))
-show("gone", [acl.mdl.get_dataset_num_buffers(made), acl.mdl.destroy_dataset(made), acl.destroy_data_buffer(buffer),
-              acl.get_data_buffer_addr(buffer)])
+show("gone", [acl.mdl.get_dataset_num_buffers(buffers), acl.mdl.destroy_dataset(buffers),
+              acl.destroy_data_buffer(buffer), acl.get_data_buffer_addr(buffer)])
 show("seen", seen)
 show("elements", [acl.data_type_size(kind) for kind in (0, 1, 2, 9, 12, 999)])
 show("about", [acl.get_soc_name(), acl.get_version()])

@@ -143,6 +143,11 @@ def _is_writable(address: int) -> bool:
     return False
 
 
+def address_of(library: ctypes.CDLL, name: str) -> int:
+    """Return the address of what a library has under the linker's name."""
+    return ctypes.cast(library[name], ctypes.c_void_p).value or 0
+
+
 def function(library: ctypes.CDLL, symbol: str, result: Any, *arguments: Any) -> Any:
     """Return a function of a library by the linker's name."""
     found = library[symbol]

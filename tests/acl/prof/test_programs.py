@@ -6,31 +6,18 @@ import csv
 import json
 
 import pytest
+from tests.acl.preamble import PREAMBLE
 
-START = """
-import json
-import os
-import acl
-
-def check(ret):
-    ret = ret if isinstance(ret, int) else ret[-1]
-    assert ret == 0, (ret, acl.get_recent_err_msg())
-
-def new(answer):
-    check(answer)
-    return answer[0]
-
-def show(name, value):
-    print(name + "=" + json.dumps(value))
+START = f"""{PREAMBLE}import os
 
 check(acl.init(*CONFIG))
 check(acl.rt.set_device(0))
 model = new(acl.mdl.load_from_file("mlp.om"))
 
 def dataset(size):
-    made = acl.mdl.create_dataset()
-    check(acl.mdl.add_dataset_buffer(made, acl.create_data_buffer(new(acl.rt.malloc(size, 0)), size)))
-    return made
+    buffers = acl.mdl.create_dataset()
+    check(acl.mdl.add_dataset_buffer(buffers, acl.create_data_buffer(new(acl.rt.malloc(size, 0)), size)))
+    return buffers
 
 inputs, outputs = dataset(4 * 16 * 4), dataset(4 * 8 * 4)
 
@@ -64,9 +51,9 @@ check(acl.prof.start(config))
 stream = new(acl.rt.create_stream())
 
 def stamp(text):
-    made = acl.prof.create_stamp()
-    check(acl.prof.set_stamp_trace_message(made, text, len(text)))
-    return made
+    handle = acl.prof.create_stamp()
+    check(acl.prof.set_stamp_trace_message(handle, text, len(text)))
+    return handle
 
 check(acl.prof.mark(stamp("point")))
 check(acl.prof.mark_ex("both sides", stream))

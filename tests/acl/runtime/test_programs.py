@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import csv
 
+from tests.acl.preamble import PREAMBLE
+
 from drynpu.platforms import load_chip
 
-START = """
-import json
-import threading
+START = f"""{PREAMBLE}import threading
 import time
-import acl
 
 H2D, D2H, D2D = 1, 2, 3
-
-def check(ret):
-    ret = ret if isinstance(ret, int) else ret[-1]
-    assert ret == 0, (ret, acl.get_recent_err_msg())
-
-def new(answer):
-    check(answer)
-    return answer[0]
-
-def show(name, value):
-    print(name + "=" + json.dumps(value))
 
 check(acl.init())
 """
@@ -128,10 +116,10 @@ model = new(acl.mdl.load_from_file("wide.onnx"))
 size = 512 * 1024 * 4
 
 def dataset():
-    made = acl.mdl.create_dataset()
+    buffers = acl.mdl.create_dataset()
     pointer = new(acl.rt.malloc(size, 0))
-    check(acl.mdl.add_dataset_buffer(made, acl.create_data_buffer(pointer, size)))
-    return made, pointer
+    check(acl.mdl.add_dataset_buffer(buffers, acl.create_data_buffer(pointer, size)))
+    return buffers, pointer
 
 (inputs, _), (outputs, result) = dataset(), dataset()
 stream, other = new(acl.rt.create_stream()), new(acl.rt.create_stream())

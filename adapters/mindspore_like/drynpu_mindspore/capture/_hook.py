@@ -22,9 +22,10 @@ from attrs import define, field, frozen
 
 from drynpu import CommandError
 from drynpu.arrays import I64
-from drynpu.compiling import find_compiler, library_path, put_library, run_compiler
+from drynpu_mindspore._compiled import compiled_library
 from drynpu_mindspore._native import (
     WORD_BYTES,
+    address_of,
     change_table,
     find_symbol,
     function,
@@ -32,7 +33,6 @@ from drynpu_mindspore._native import (
     read_word,
 )
 
-_SOURCE = Path(__file__).parents[1] / "native" / "launches.cpp"
 _FLAGS = (
     "-O2",
     "-DNDEBUG",
@@ -136,14 +136,16 @@ def load_hook(package: Path) -> LaunchHook | None:
 
 def _put_in_place(package: Path) -> LaunchHook | None:
     libraries = {file: ctypes.CDLL(str(package / file)) for file in (_CORE, _HARDWARE, _PYBOOST)}
-    words = [_address(libraries[file], name) for file, name in _FUNCTIONS]
-    names = [find_symbol(each) for each in read_functions(_address(libraries[_CORE], _TYPE_TABLE) + _TABLE_HEAD_BYTES)]
+    words = [address_of(libraries[file], name) for file, name in _FUNCTIONS]
+    names = [
+        find_symbol(each) for each in read_functions(address_of(libraries[_CORE], _TYPE_TABLE) + _TABLE_HEAD_BYTES)
+    ]
     timer, executor = _find_timer(libraries[_PYBOOST]), _find_executor(libraries[_HARDWARE])
     timing, launching = _places(timer, (_TIMED,)), _places(executor, (_BEFORE, _BEHIND))
     # Between the two neighbours there have to be exactly the two that launch.
     if len(timing) != 1 or np.diff(launching).tolist() != [3] or names.count(_OBJECT_TYPE) != 1:
         return None
-    path = _compiled()
+    path = compiled_library("launches", _FLAGS)
     if path is None:
         return None
     library = _functions_of(path)
@@ -151,7 +153,7 @@ def _put_in_place(package: Path) -> LaunchHook | None:
     replaced = (read_functions(read_word(timer))[timing[0]], read_functions(read_word(executor))[launch])
     found = (ctypes.c_size_t * (len(words) + 3))(*replaced, *words, names.index(_OBJECT_TYPE))
     library.drynpu_prepare(found)
-    timed, launched = _address(library, "drynpu_timed"), _address(library, "drynpu_launch")
+    timed, launched = address_of(library, "drynpu_timed"), address_of(library, "drynpu_launch")
     change_table(read_word(timer), {timing[0]: timed})
     change_table(read_word(executor), {launch: launched, launch + 1: launched})
     return LaunchHook(library)
@@ -177,19 +179,6 @@ def _places(address: int, parts: tuple[str, ...]) -> list[int]:
     functions = read_functions(read_word(address)) if address else []
     names = [find_symbol(each) for each in functions]
     return [place for place, name in enumerate(names) if any(part in name for part in parts)]
-
-
-def _compiled() -> Path | None:
-    path = library_path("mindspore", "launches.so", [_SOURCE], _FLAGS)
-    compiler = None if path.exists() else find_compiler()
-    if compiler is not None:
-        arguments = [*_FLAGS, str(_SOURCE), "-o"]
-        put_library(path, lambda output: run_compiler(compiler, [*arguments, str(output)], _SOURCE.name))
-    return path if path.exists() else None
-
-
-def _address(library: ctypes.CDLL, name: str) -> int:
-    return ctypes.cast(library[name], ctypes.c_void_p).value or 0
 
 
 def _find_timer(library: ctypes.CDLL) -> int:

@@ -9,11 +9,10 @@ from pathlib import Path
 from attrs import frozen
 
 from drynpu import CommandError
-from drynpu.compiling import find_compiler, library_path, put_library, run_compiler
-from drynpu_mindspore._native import change_table, function, read_word
+from drynpu_mindspore._compiled import compiled_library
+from drynpu_mindspore._native import address_of, change_table, function, read_word
 from drynpu_mindspore.splitting._imports import import_place, loaded_library
 
-_SOURCE = Path(__file__).parents[1] / "native" / "targets.cpp"
 # Without tail calls: the address that a call returns to tells which pass it comes from.
 _FLAGS = ("-O2", "-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-optimize-sibling-calls")
 _CORE, _FRONTEND, _ALL = "lib/libmindspore_core.so", "lib/libmindspore_frontend.so", "lib/**/libmindspore_*.so"
@@ -56,9 +55,9 @@ def _put_in_place(package: Path) -> TargetSwitch | None:
     from mindspore._c_expression import ms_ctx_param
 
     core, frontend = (ctypes.CDLL(str(package / file)) for file in (_CORE, _FRONTEND))
-    first, end, mark = (_address(each, name) for each, name in ((frontend, _FIRST), (frontend, _END), (core, _MARK)))
+    first, end, mark = (address_of(each, name) for each, name in ((frontend, _FIRST), (frontend, _END), (core, _MARK)))
     imported = import_place(frontend, _MARK)
-    path = _compiled()
+    path = compiled_library("targets", _FLAGS)
     if path is None or not imported or not 0 < first < end:
         return None
     number = int(ms_ctx_param.device_target)
@@ -70,19 +69,6 @@ def _put_in_place(package: Path) -> TargetSwitch | None:
         loaded = loaded_library(each)
         place = import_place(loaded, _MARK) if loaded is not None else 0
         if place and place != imported and read_word(place) == mark:
-            change_table(place, {0: _address(library, "drynpu_other_reads")})
-    change_table(imported, {0: _address(library, "drynpu_pass_reads")})
+            change_table(place, {0: address_of(library, "drynpu_other_reads")})
+    change_table(imported, {0: address_of(library, "drynpu_pass_reads")})
     return TargetSwitch(library)
-
-
-def _compiled() -> Path | None:
-    path = library_path("mindspore", "targets.so", [_SOURCE], _FLAGS)
-    compiler = None if path.exists() else find_compiler()
-    if compiler is not None:
-        arguments = [*_FLAGS, str(_SOURCE), "-o"]
-        put_library(path, lambda output: run_compiler(compiler, [*arguments, str(output)], _SOURCE.name))
-    return path if path.exists() else None
-
-
-def _address(library: ctypes.CDLL, name: str) -> int:
-    return ctypes.cast(library[name], ctypes.c_void_p).value or 0
