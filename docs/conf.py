@@ -2,14 +2,15 @@
 Settings of the site that ``make docs`` builds with Sphinx; warnings are errors.
 
 The source folder is the checkout, so that links between pages, to README and to examples lead where they lead there.
-``docs/index.md`` is the first page: its lists become the navigation. Pages below ``docs/generated`` are written at the
-start of a build.
+``docs/index.md`` is the first page. Its lists become the navigation, and so do the lists of
+``docs/lists/index.md``. Pages below ``docs/generated`` are written at the start of a build.
 """
 # ruff: noqa: INP001
 
 from __future__ import annotations
 
 import importlib.util
+import posixpath
 import re
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ release = VERSION.findall((DOCS.parent / "core" / "drynpu" / "__init__.py").read
 extensions = ["myst_parser"]
 project_copyright = "the drynpu authors; Apache-2.0"
 root_doc = "docs/index"
+LISTS = "docs/lists/index"
 include_patterns = [
     "README.md",
     "CONTRIBUTING.md",
@@ -51,19 +53,16 @@ suppress_warnings = [
 ]
 
 
-def navigation(text: str) -> str:
-    """Make the navigation of the lists of the first page: a tree for each bold line, with the links below it."""
+def navigation(text: str, folder: str = "docs") -> str:
+    """Make the navigation from the lists of a page in *folder*: a tree for each bold line, with the links below it."""
     trees = [text.rstrip()]
     for caption, body in re.findall(r"^\*\*(.+?)\*\*\n(.*?)(?=^\*\*|\Z)", text, re.MULTILINE | re.DOTALL):
         links = re.findall(r"\[([^\]]+)\]\(([^)#]+)\.md\)", body)
         # From the folder of the checkout: a path that starts with a slash is one of the source folder.
-        entries = [f"{title[0].upper()}{title[1:]} </{_from_root(path)}>" for title, path in links]
+        places = [(title, posixpath.normpath(posixpath.join(folder, path))) for title, path in links]
+        entries = [f"{title[0].upper()}{title[1:]} </{place}>" for title, place in places]
         trees.append("\n".join(["```{toctree}", f":caption: {caption}", ":hidden:", "", *entries, "```"]))
     return "\n\n".join(trees) + "\n"
-
-
-def _from_root(path: str) -> str:
-    return path.removeprefix("../") if path.startswith("../") else f"docs/{path}"
 
 
 def titled(text: str) -> str:
@@ -76,6 +75,8 @@ def _read(_: Any, name: str, content: list[str]) -> None:
         generated = "- [Commands in full](generated/cli.md), [chips](generated/chips.md), [Python](generated/api.md)\n"
         before, after = content[0].split("**Extend and change**")
         content[0] = navigation(f"{before.rstrip()}\n{generated}\n**Extend and change**{after}")
+    elif name == LISTS:
+        content[0] = navigation(content[0], "docs/lists")
     content[0] = titled(content[0])
 
 

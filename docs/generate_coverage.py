@@ -1,5 +1,5 @@
 """
-Check docs/coverage-*.yaml against the code, and write the tables docs/coverage-*.md from them.
+Check docs/lists/coverage-*.yaml against the code, and write the tables docs/lists/coverage-*.md from them.
 
 ``python docs/generate_coverage.py`` writes, ``--check`` only compares; both end with status 1 and one line per problem
 where the list says something about a name that the code does not bear out. ``--page NAME`` takes one list (its
@@ -27,6 +27,7 @@ import yaml
 from attrs import field, frozen
 
 DOCS = Path(__file__).resolve().parent
+LISTS = DOCS / "lists"
 
 SHOWN = {
     "done": "done",
@@ -295,7 +296,7 @@ def render(sections: Sequence[Section], name: str) -> str:
     lines = [
         f"# {PAGES[name].title}",
         "",
-        f"<!-- Written by docs/generate_coverage.py from docs/coverage-{name}.yaml; do not edit. -->",
+        f"<!-- Written by docs/generate_coverage.py from docs/lists/coverage-{name}.yaml; do not edit. -->",
         "",
         *PAGES[name].about,
         "",
@@ -346,7 +347,7 @@ def main() -> None:
     other_files = arguments.names or arguments.table
     found: list[str] = []
     for name in [arguments.page] if arguments.page else ["torch"] if other_files else PAGES:
-        names = arguments.names or DOCS / f"coverage-{name}.yaml"
+        names = arguments.names or LISTS / f"coverage-{name}.yaml"
         found += work_through(name, names, arguments.table or names.with_suffix(".md"), only_check=arguments.check)
     if found:
         raise SystemExit("\n".join(found))

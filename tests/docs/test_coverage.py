@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 DOCS = Path(__file__).parents[2] / "docs"
-LIST = DOCS / "coverage-torch.yaml"
+LISTS = DOCS / "lists"
+LIST = LISTS / "coverage-torch.yaml"
 
 
 def generate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -106,7 +107,7 @@ def generator() -> ModuleType:
 @pytest.mark.parametrize("page", ["torch", "tensorflow", "mindspore", "pyacl"])
 def test_every_name_that_is_there_needs_its_test(page: str, generator: ModuleType) -> None:
     folder = DOCS.parent / generator.PAGES[page].tests
-    sections = generator.read(DOCS / f"coverage-{page}.yaml")
+    sections = generator.read(LISTS / f"coverage-{page}.yaml")
     shown = {section.title: list(generator.unshown(section, folder)) for section in sections}
     assert shown == {section.title: [] for section in sections}
     for section in sections:
@@ -176,7 +177,7 @@ def test_no_documented_name_is_forgotten(sections: list[dict[str, object]], titl
 
 
 def test_every_parameter_of_npurunconfig_is_listed() -> None:
-    loaded = yaml.safe_load((DOCS / "coverage-tensorflow.yaml").read_text())
+    loaded = yaml.safe_load((LISTS / "coverage-tensorflow.yaml").read_text())
     (listed,) = (section["names"] for section in loaded if section["title"] == "NPURunConfig")
     source = (DOCS.parent / "adapters" / "tf" / "drynpu_tf" / "bridge" / "run_config.py").read_text()
     (constructor,) = (

@@ -37,8 +37,10 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def entries() -> list[str]:
     """What the navigation leads to, as paths from the checkout without suffix."""
-    pages = load("conf").navigation((DOCS / "index.md").read_text(encoding="utf-8"))
-    return re.findall(r"^.+ </(.+)>$", pages, re.MULTILINE)
+    navigation = load("conf").navigation
+    trees = navigation((DOCS / "index.md").read_text(encoding="utf-8"))
+    trees += navigation((DOCS / "lists" / "index.md").read_text(encoding="utf-8"), "docs/lists")
+    return re.findall(r"^.+ </(.+)>$", trees, re.MULTILINE)
 
 
 def test_every_page_is_in_the_navigation_once(entries: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Inputs of the calls of docs/mindspore-calls.yaml and mindspore-ops-calls.yaml; the same numbers in every process."""
+"""Inputs of the calls in docs/lists/mindspore-calls.yaml and mindspore-ops-calls.yaml; every process gets the same."""
 
 from __future__ import annotations
 

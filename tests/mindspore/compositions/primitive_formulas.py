@@ -1,4 +1,4 @@
-"""Formulas of primitives of docs/mindspore-primitives/a-l.yaml: pooling, sampling, recurrent layers, steps."""
+"""Formulas of primitives of docs/lists/mindspore-primitives/a-l.yaml: pooling, sampling, recurrent layers, steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls of docs/mindspore-primitives may use besides MindSpore: functions, parameters, sparse tensors."""
+"""What calls of docs/lists/mindspore-primitives may use besides MindSpore: functions, parameters, sparse tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run under ``drynpu run``: every call of docs/mindspore-ops-calls.yaml; ``run_ops_calls.py CALLS.yaml OUT.pickle``."""
+"""Run every call of docs/lists/mindspore-ops-calls.yaml: ``drynpu run run_ops_calls.py CALLS.yaml OUT.pickle``."""
 
 from __future__ import annotations
 

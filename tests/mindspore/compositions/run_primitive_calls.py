@@ -1,5 +1,5 @@
 """
-Run under ``drynpu run``: every call of a file of docs/mindspore-primitives; ``run_primitive_calls.py CALLS.yaml OUT``.
+Run every call of a file of docs/lists/mindspore-primitives: ``drynpu run run_primitive_calls.py CALLS.yaml OUT``.
 
 All calls of all families run in PyNative mode under one profiler, but those of the family ``graphs``; these and one of
 so many others run in GRAPH mode.

@@ -1,4 +1,4 @@
-"""Every call of docs/mindspore-primitives computes what NumPy or SciPy says: in PyNative, and a slice in GRAPH mode."""
+"""Calls of docs/lists/mindspore-primitives compute what NumPy or SciPy says: all in PyNative, a slice in GRAPH mode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from drynpu.compiling import find_compiler
 _HERE = Path(__file__).parent
 _value_of = runpy.run_path(str(_HERE / "formulas.py"))["value_of"]
 _inputs = runpy.run_path(str(_HERE / "inputs.py"))["inputs"]
-FILES = sorted((_HERE.parents[2] / "docs" / "mindspore-primitives").glob("*.yaml"))
+FILES = sorted((_HERE.parents[2] / "docs" / "lists" / "mindspore-primitives").glob("*.yaml"))
 FAMILIES: dict[str, dict[str, dict[str, str]]] = {path.stem: yaml.safe_load(path.read_text()) for path in FILES}
 FORMULAS = {
     stem: {call: formula for family in families.values() for call, formula in family.items()}

@@ -40,7 +40,7 @@ def test_types_are_named_in_the_words_of_the_device() -> None:
         ("PagedAttention", "ops.flash_attention_score computes it over whole sequences."),
         ("QuantBatchMatmul", "mint.matmul of the numbers that are meant computes the same."),
         ("MoeDistributeDispatch", "call the collective (mint.distributed) and what computes around it"),
-        ("RotatedIou", "compose it of functions of mindspore.mint; docs/mindspore-calls.yaml of drynpu lists calls"),
+        ("RotatedIou", "compose it of functions of mindspore.mint; docs/lists/mindspore-calls.yaml of drynpu lists"),
     ],
 )
 def test_what_computes_the_same_is_found_by_the_name(primitive: str, instead: str) -> None:

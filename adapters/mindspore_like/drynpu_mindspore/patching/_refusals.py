@@ -19,7 +19,7 @@ _TYPES = re.compile(
     r"but get input(\[.*?\]), output(\[.*?\])\.",
     re.DOTALL,
 )
-_LISTED = "docs/mindspore-calls.yaml of drynpu lists calls that are computed"
+_LISTED = "docs/lists/mindspore-calls.yaml of drynpu lists calls that are computed"
 _INSTEAD: Final = (
     (r"NPU\w*FloatStatus", "nn.TrainOneStepWithLossScaleCell and amp.all_finite look for overflow in the gradients"),
     (
