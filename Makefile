@@ -171,7 +171,7 @@ test-torch-native: test-device
 	$(PYTEST) tests/torch/native; status=$$?; $(PYTEST) tests/torch/operators && exit $$status
 
 test-torch-rest: test-device
-	$(PYTEST) tests/torch --ignore tests/torch/profiler --ignore tests/torch/native --ignore tests/torch/operators
+	$(PYTEST) tests/torch tests/plugins/apex --ignore tests/torch/profiler --ignore tests/torch/native --ignore tests/torch/operators
 
 test-tf: $(STAMP)
 	$(PYTEST) tests/tf
@@ -316,8 +316,9 @@ fuzz: $(FUZZ_STAMP)
 	$(QUIET) TF_CPP_MIN_LOG_LEVEL=3 $(FUZZ)/bin/python tests/fuzz/fuzz.py --inputs $(INPUTS)
 
 # The facades as a user's type checker sees them, against what they are at run time.
-FACADE_PATHS := adapters/acl/vendor adapters/tf/vendor adapters/torch/vendor
-FACADE_SOURCES := $(FACADE_PATHS) core adapters/acl adapters/tf adapters/torch
+PLUGINS := $(patsubst %/,%,$(wildcard plugins/*/))
+FACADE_PATHS := adapters/acl/vendor adapters/tf/vendor adapters/torch/vendor $(wildcard plugins/*/vendor)
+FACADE_SOURCES := $(FACADE_PATHS) core adapters/acl adapters/tf adapters/torch $(PLUGINS)
 FACADES ?= acl apex torch_npu hccl npu_bridge npu_device
 EMPTY :=
 SPACE := $(EMPTY) $(EMPTY)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
 
 NAMES = ("acl", "aclruntime", "ais_bench", "apex", "hccl", "npu_bridge", "npu_device", "torch_npu")
-"""The facades of drynpu's adapters."""
+"""The facades of drynpu's adapters and plugins."""
+_PLUGIN_OF = {"apex": "apex"}
+"""The plugin that serves a facade; the other facades are adapters'."""
 _APEX = "apex"
 # They look for apex to take NVIDIA's kernels from it, and are often run from a checkout.
 _APEX_SEEKERS = ("megatron", "mindspeed", "mindspeed_llm")
@@ -34,10 +36,6 @@ _BUILDS = (f"{os.sep}_in_process.py", "<pip-setuptools-caller>")
 _DRYNPU = (
     "_drynpu_finder",
     "drynpu",
-    "drynpu_acl",
-    "drynpu_mindspore",
-    "drynpu_tf",
-    "drynpu_torch",
     "mindspore_like",
     *NAMES,
 )
@@ -54,6 +52,8 @@ class FacadeFinder:
     ) -> ModuleSpec | None:
         """Return the facade's spec if *name* is a facade that the importing code may see."""
         if path is not None or name not in NAMES or not _is_visible(name, sys._getframe(1)):
+            return None
+        if name in _PLUGIN_OF and not _is_on(name, _PLUGIN_OF[name]):
             return None
         from importlib.machinery import PathFinder
 
@@ -87,13 +87,32 @@ def served_folders() -> tuple[str, ...]:
 
 
 def _facade_folders() -> list[str]:
-    """Return where the facades are: inside the core in a wheel, beside the adapters in a checkout."""
+    """
+    Return where the facades are.
+
+    In a wheel an adapter's are inside the core and a plugin's inside its package; in a checkout they stand beside them.
+    """
     inside = os.path.join(_HERE, "drynpu", "_vendor")
     if os.path.isdir(inside):
-        return [inside]
-    adapters = os.path.join(os.path.dirname(_HERE), "adapters")
-    folders = [os.path.join(adapters, name, "vendor") for name in sorted(os.listdir(adapters))]
+        plugins = sorted(set(_PLUGIN_OF.values()))
+        folders = [inside, *(os.path.join(_HERE, f"drynpu_{name}", "_vendor") for name in plugins)]
+    else:
+        roots = [os.path.join(os.path.dirname(_HERE), name) for name in ("adapters", "plugins")]
+        parts = [os.path.join(root, name) for root in roots if os.path.isdir(root) for name in sorted(os.listdir(root))]
+        folders = [os.path.join(part, "vendor") for part in parts]
     return [folder for folder in folders if os.path.isdir(folder)]
+
+
+def _is_on(facade: str, plugin: str) -> bool:
+    """Return whether ``DRYNPU_PLUGINS`` lets the plugin of a facade load; where it does not, say so in a line."""
+    from drynpu._plugin_choice import PLUGINS_VARIABLE, chosen_plugins
+
+    if chosen_plugins().allows(plugin):
+        return True
+    from drynpu._say import say_once
+
+    say_once(f"{facade!r} is served by the plugin {plugin!r}, which {PLUGINS_VARIABLE} switches off.")
+    return False
 
 
 def _is_visible(name: str, frame: FrameType | None) -> bool:
@@ -114,7 +133,7 @@ def _is_visible(name: str, frame: FrameType | None) -> bool:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         file = frame.f_code.co_filename
         if file != __file__ and package not in _GO_BETWEENS and not _is_standard(file):
-            if package in _DRYNPU:
+            if package in _DRYNPU or package.startswith("drynpu_"):
                 return True
             if name == _APEX and (not in_use or package in _APEX_SEEKERS):
                 return False

@@ -64,10 +64,10 @@ PAGES = {
             "The names of `torch_npu.profiler` 2.13 and of the modules around it. *done*: does what the vendor's",
             "does. *later*: missing, or accepted without effect; the note says which. *by design not*: missing, or",
             "accepted and checked without effect; the note says why. A test checks that drynpu has exactly the names",
-            "that this page says it has. The last column names a test below `tests/torch` that runs a script as a",
-            "user would.",
+            "that this page says it has. The last column names a test below `tests/torch`, or of a plugin below",
+            "`tests`, that runs a script as a user would.",
         ),
-        sources=("core/drynpu", "adapters/torch"),
+        sources=("core/drynpu", "adapters/torch", "plugins"),
         tests="tests/torch",
     ),
     "mindspore": Page(
@@ -131,7 +131,7 @@ class Section:
     where: str
     names: tuple[Name, ...]
     shown_by: Mapping[str, tuple[str, ...]]
-    """Tests, as ``file::function`` below the page's folder of tests, and the names that each shows."""
+    """Tests, as ``file::function`` below the page's folder of tests or as ``plugins/...``, and what each shows."""
     arguments: Mapping[str, object] = field(factory=dict)
 
     def tests_of(self, name: str) -> list[str]:
@@ -257,7 +257,7 @@ def unshown(section: Section, tests: Path) -> Iterator[str]:
             yield f"{section.title}: no test shows {name.name}"
     for test, names in section.shown_by.items():
         file, _, function = test.partition("::")
-        path = tests / file
+        path = (tests.parent if file.startswith("plugins/") else tests) / file
         if not path.is_file() or function not in functions(path):
             yield f"{section.title}: there is no test {test}"
             continue

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
+from drynpu.plugins import ALWAYS_LOADED, ENTRY_POINT_GROUP
+
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "drynpu"
 ADAPTERS = ROOT / "adapters"
+PLUGINS = ROOT / "plugins"
 
 ROOMS = (
     "platforms",
@@ -37,6 +41,20 @@ ROOMS = (
 """In the order in which they may import each other; facts are those modules of ``deliverables`` that hold facts."""
 FRAMEWORKS = {"torch", "torch_npu", "tensorflow", "mindspore", "npu_bridge", "npu_device", "acl", "hccl", "onnx"}
 MOST_LINES = 500
+
+
+def packages_of(folder: Path) -> list[Path]:
+    """The packages of an adapter or a plugin; without its facades."""
+    return sorted(path.parent for path in folder.glob("*/__init__.py"))
+
+
+def facades_of(folder: Path) -> list[Path]:
+    return sorted(path.parent for path in folder.glob("vendor/*/__init__.py"))
+
+
+PLUGIN_FOLDERS = sorted(path for path in PLUGINS.iterdir() if path.is_dir())
+ADAPTER_PACKAGES = [package for folder in sorted(ADAPTERS.iterdir()) for package in packages_of(folder)]
+PLUGIN_PACKAGES = [package for folder in PLUGIN_FOLDERS for package in packages_of(folder)]
 
 
 def sources(folder: Path) -> list[Path]:
@@ -155,9 +173,9 @@ def circles(sources_by_module: Mapping[str, str]) -> list[list[str]]:
 
 PARTS = [
     CORE,
-    *sorted(ADAPTERS.glob("*/drynpu_*")),
-    *sorted(ADAPTERS.glob("*/vendor/*")),
-    ADAPTERS / "mindspore_like/mindspore_like",
+    *ADAPTER_PACKAGES,
+    *PLUGIN_PACKAGES,
+    *(facade for base in (ADAPTERS, PLUGINS) for folder in sorted(base.iterdir()) for facade in facades_of(folder)),
 ]
 
 
@@ -207,18 +225,72 @@ def test_adapters_import_neither_facades_nor_each_other() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def private_imports(folder: Path, packages: Iterable[str]) -> list[str]:
+    """Imports of private modules or names of these packages, by file and line."""
+    return [
+        f"{path.relative_to(ROOT)}:{line}: {module}"
+        for path in sources(folder)
+        for module, line in imported(path)
+        if module.split(".")[0] in packages
+        and any(part.startswith("_") and part != "__version__" for part in module.split("."))
+    ]
+
+
 def test_adapters_use_only_public_rooms_of_the_core() -> None:
-    wrong = []
-    for adapter in sorted(ADAPTERS.glob("*/drynpu_*")):
-        for path in sources(adapter):
-            for module, line in imported(path):
-                parts = module.split(".")
-                if parts[0] == "drynpu" and any(part.startswith("_") and part != "__version__" for part in parts):
-                    wrong.append(f"{path.relative_to(ROOT)}:{line}: {module}")
+    wrong = [each for adapter in sorted(ADAPTERS.glob("*/drynpu_*")) for each in private_imports(adapter, {"drynpu"})]
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("facade", sorted(ADAPTERS.glob("*/vendor/*/__init__.py")), ids=lambda path: path.parent.name)
+def test_nothing_imports_a_plugin() -> None:
+    """Neither the core, nor an adapter or its facades, nor another plugin: whoever removes its folder breaks none."""
+    wrong = []
+    for plugin in PLUGIN_FOLDERS:
+        names = {path.name for path in (*packages_of(plugin), *facades_of(plugin))}
+        for base in (ROOT / "core", ADAPTERS, *(other for other in PLUGIN_FOLDERS if other != plugin)):
+            wrong += [
+                f"{path.relative_to(ROOT)}:{line}: {module}"
+                for path in sources(base)
+                for module, line in imported(path)
+                if module.split(".")[0] in names
+            ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_plugins_use_only_what_a_third_party_could() -> None:
+    """Public names of core and adapters; a plugin's own package imports no facade."""
+    wrong = []
+    ours = {"drynpu", *(package.name for package in ADAPTER_PACKAGES)}
+    facades = {facade.name for base in (ADAPTERS, PLUGINS) for each in base.iterdir() for facade in facades_of(each)}
+    for plugin in PLUGIN_FOLDERS:
+        wrong += private_imports(plugin, ours)
+        for package in packages_of(plugin):
+            for path in sources(package):
+                late = [(module, line) for module, line in imported(path) if module.split(".")[0] in facades]
+                wrong += [f"{path.relative_to(ROOT)}:{line}: {module}" for module, line in late]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("plugin", PLUGIN_FOLDERS, ids=lambda path: path.name)
+def test_every_plugin_is_a_whole(plugin: Path) -> None:
+    """It says what it is for, registers as a stranger's package does, has tests, and nothing else lies beside them."""
+    points = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP) if point.dist.name == "drynpu"}
+    assert points[plugin.name] == f"drynpu_{plugin.name}.plugin"
+    assert len((plugin / "README.md").read_text().splitlines()) < 40
+    assert sorted((ROOT / "tests" / "plugins" / plugin.name).glob("test_*.py"))
+    entries = {path.name for path in plugin.iterdir()} - {"__pycache__"}
+    assert entries - {"README.md", "vendor"} == {package.name for package in packages_of(plugin)}
+    assert f"({plugin.name}/README.md)" in (PLUGINS / "README.md").read_text()
+
+
+def test_what_is_always_loaded_is_no_plugin() -> None:
+    points = {point.name for point in entry_points(group=ENTRY_POINT_GROUP) if point.dist.name == "drynpu"}
+    assert points - {plugin.name for plugin in PLUGIN_FOLDERS} == set(ALWAYS_LOADED)
+
+
+FACADES = sorted(path for base in (ADAPTERS, PLUGINS) for path in base.glob("*/vendor/*/__init__.py"))
+
+
+@pytest.mark.parametrize("facade", FACADES, ids=lambda path: path.parent.name)
 def test_facades_begin_with_the_guard(facade: Path) -> None:
     """The body stands behind ``if not hand_over(__name__, __file__):``; nothing else runs before it."""
     docstring, future, guard_import, guard = ast.parse(facade.read_text()).body[:4]
@@ -255,7 +327,11 @@ def public_names(path: Path) -> tuple[list[str], set[str]]:
     return listed, {name for name in bound - helpers if not name.startswith("_") or name == "__version__"}
 
 
-INITS = [CORE / "__init__.py", *sorted(CORE.glob("*/__init__.py")), *sorted(ADAPTERS.glob("*/drynpu_*/__init__.py"))]
+INITS = [
+    CORE / "__init__.py",
+    *sorted(CORE.glob("*/__init__.py")),
+    *(path for base in (ADAPTERS, PLUGINS) for path in sorted(base.glob("*/drynpu_*/__init__.py"))),
+]
 
 
 @pytest.mark.parametrize("init", INITS, ids=lambda path: path.parent.name)
@@ -276,12 +352,12 @@ def test_public_names_exist(init: Path) -> None:
 
 
 def test_rooms_of_adapters_have_what_they_export() -> None:
-    for init in sorted(ADAPTERS.glob("*/drynpu_*/*/__init__.py")):
+    for init in sorted(path for base in (ADAPTERS, PLUGINS) for path in base.glob("*/drynpu_*/*/__init__.py")):
         listed, bound = public_names(init)
         assert {name for name in listed if not name.startswith("_")} <= bound, init
 
 
-@pytest.mark.parametrize("folder", ["core", "adapters", "tests", "examples", "benchmarks"])
+@pytest.mark.parametrize("folder", ["core", "adapters", "plugins", "tests", "examples", "benchmarks"])
 def test_no_file_is_too_long(folder: str) -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in sources(ROOT / folder)}
     assert {str(path): lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
@@ -330,7 +406,7 @@ def test_only_the_room_of_platforms_knows_their_numbers() -> None:
     """What differs from platform to platform is a property in platforms.yaml."""
     wrong = [
         f"{name}:{line}"
-        for base in (CORE, ADAPTERS)
+        for base in (CORE, ADAPTERS, PLUGINS)
         for path in sources(base)
         if (name := str(path.relative_to(ROOT))) not in NO_PLATFORMS and path.parent != CORE / "platforms"
         for line in platform_numbers(ast.parse(path.read_text()))
@@ -390,7 +466,7 @@ def bad_names(tree: ast.AST) -> list[tuple[str, int]]:
 def test_names_say_what_a_value_is() -> None:
     wrong = [
         f"{name}:{line}: {word}"
-        for base in (CORE, ADAPTERS)
+        for base in (CORE, ADAPTERS, PLUGINS)
         for path in sources(base)
         # A facade's names are the vendor's.
         if "vendor" not in path.parts

@@ -15,7 +15,7 @@ NO_FACTS = ("TypeVar", "getLogger", "MappingProxyType", "torch.device", " for ",
 
 
 def sources() -> Iterator[tuple[Path, ast.Module]]:
-    for folder in ("core", "adapters"):
+    for folder in ("core", "adapters", "plugins"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if "vendor" not in path.parts:
                 yield path.relative_to(ROOT), ast.parse(path.read_text())

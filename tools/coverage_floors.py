@@ -30,7 +30,7 @@ def room_name(file: str) -> str:
     parts = Path(file).parts
     if parts[0] == "core":
         return f"core/{parts[2]}" if len(parts) > 3 else "core"
-    if parts[0] == "adapters" and len(parts) > 3:
+    if parts[0] in ("adapters", "plugins") and len(parts) > 3:
         package = parts[3] if parts[2] == "vendor" else parts[2]
         return f"{package}/{parts[3]}" if parts[2] != "vendor" and len(parts) > 4 else package
     return ""

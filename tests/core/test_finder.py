@@ -122,6 +122,15 @@ def test_apex_is_found_by_the_users_code_alone_and_only_beside_an_npu(look: Look
     assert look(script(tmp_path, in_a_package), DRYNPU_AUTOLOAD="1") == ["False", "False"]
 
 
+def test_the_facade_of_a_plugin_that_is_off_is_not_found_and_says_why(look: Look, tmp_path: Path) -> None:
+    code = "import contextlib, io\nimport importlib.util\nimport torch_npu\n"
+    code += "with contextlib.redirect_stderr(io.StringIO()) as said:\n    print(importlib.util.find_spec('apex'))\n"
+    code += "print(said.getvalue())"
+    line = "[drynpu] 'apex' is served by the plugin 'apex', which DRYNPU_PLUGINS switches off."
+    for value in ("", "-apex", "other"):
+        assert " ".join(look(script(tmp_path, START + code), DRYNPU_PLUGINS=value)) == f"None {line}"
+
+
 def test_a_checkout_that_looks_for_nvidias_kernels_does_not_find_apex(look: Look, tmp_path: Path) -> None:
     for name in ("megatron", "mindspeed", "mindspeed_llm"):
         script(tmp_path, PROBES, f"{name}.py")
@@ -211,6 +220,9 @@ def test_it_imports_next_to_nothing(look: Look) -> None:
 def test_the_finder_knows_every_facade() -> None:
     import _drynpu_finder
 
-    assert sorted(facade.module for facade in build_manager().facades()) == sorted(_drynpu_finder.NAMES)
+    every = build_manager().facades()
+    assert sorted(facade.module for facade in every) == sorted(_drynpu_finder.NAMES)
+    of_plugins = {facade.module: facade.folder.parent for facade in every if facade.folder.parents[1].name == "plugins"}
+    assert {module: folder.name for module, folder in of_plugins.items()} == _drynpu_finder._PLUGIN_OF
     places = {str(facade.folder) for facade in build_manager().facades()}
     assert places == set(_drynpu_finder.FacadeFinder(_drynpu_finder._facade_folders()).folders)

@@ -13,7 +13,7 @@ FORMATS = ROOT / "docs" / "formats"
 PAGES = {page.name: page for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]}
 READERS = sorted(
     path
-    for room in ("core", "adapters", "tests", "examples", "benchmarks", "docs")
+    for room in ("core", "adapters", "plugins", "tests", "examples", "benchmarks", "docs")
     for path in (ROOT / room).rglob("*")
     if path.suffix in {".py", ".yaml", ".md"} and path != Path(__file__)
 )

@@ -46,9 +46,10 @@ PAGES = sorted(
         ROOT / "SECURITY.md",
         ROOT / "changes" / "README.md",
         *(ROOT / "examples").rglob("*.md"),
+        *(ROOT / "plugins").glob("**/README.md"),
     ]
 )
-SOURCES = [*(ROOT / "core").rglob("*.py"), *(ROOT / "adapters").rglob("*.py")]
+SOURCES = [*(ROOT / "core").rglob("*.py"), *(ROOT / "adapters").rglob("*.py"), *(ROOT / "plugins").rglob("*.py")]
 
 SCRIPT = """
 import sys, torch, torch_npu

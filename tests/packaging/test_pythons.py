@@ -43,7 +43,7 @@ def test_this_python_is_among_them() -> None:
 
 @pytest.mark.parametrize("version", PYTHONS)
 def test_it_reads_every_source(version: str) -> None:
-    for folder in ("core", "adapters"):
+    for folder in ("core", "adapters", "plugins"):
         command = [str(PYTHONS[version]), "-W", "error", "-c", READ, str(ROOT / folder)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
         assert done.returncode == 0, done.stderr

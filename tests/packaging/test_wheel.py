@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 Make: TypeAlias = Callable[..., Any]
 
 ROOT = Path(__file__).parents[2]
+PLUGINS = ROOT / "plugins"
 OWN_METADATA = re.compile(r"drynpu-[^/]*\.dist-info/METADATA")
 """The facade of aclruntime has metadata of its own in the wheel."""
 
@@ -31,6 +32,14 @@ def tree(folder: Path, prefix: str) -> set[str]:
     }
 
 
+def plugin(folder: Path) -> set[str]:
+    """What the wheel should hold of a plugin: its package, with the facades inside, and not its README."""
+    files: set[str] = set()
+    for package in folder.glob("drynpu_*"):
+        files |= tree(package, f"{package.name}/") | tree(folder / "vendor", f"{package.name}/_vendor/")
+    return files
+
+
 def test_the_wheel_holds_exactly_the_house(wheel: Path) -> None:
     expected = tree(ROOT / "core", "")
     expected |= tree(ROOT / "adapters" / "acl" / "drynpu_acl", "drynpu_acl/")
@@ -41,6 +50,7 @@ def test_the_wheel_holds_exactly_the_house(wheel: Path) -> None:
     expected |= tree(ROOT / "adapters" / "tf" / "drynpu_tf", "drynpu_tf/")
     expected |= tree(ROOT / "adapters" / "tf" / "vendor", "drynpu/_vendor/")
     expected |= tree(ROOT / "adapters" / "mindspore_like", "")
+    expected |= set().union(*map(plugin, sorted(PLUGINS.iterdir())))
     assert {name for name in names(wheel) if ".dist-info" not in name.partition("/")[0]} == expected
     assert {"drynpu/py.typed", "zz_drynpu.pth", "drynpu/platforms/chips/Ascend910B2.yaml"} <= expected
     assert "drynpu_torch/native/module.cpp" in expected
@@ -56,8 +66,9 @@ def test_the_wheel_declares_its_entry_points_and_extras(wheel: Path) -> None:
         (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
         (metadata,) = (archive.read(name).decode() for name in archive.namelist() if OWN_METADATA.fullmatch(name))
     adapters = [f"{name} = drynpu_{name}.plugin" for name in ("acl", "mindspore", "tf", "torch")]
-    adapters.insert(1, "exporters = drynpu.exporters.plugin")
-    assert "\n".join(["[drynpu.adapters]", *adapters, ""]) in points
+    plugins = [f"{path.name} = drynpu_{path.name}.plugin" for path in PLUGINS.iterdir() if path.is_dir()]
+    everything = sorted([*adapters, *plugins, "exporters = drynpu.exporters.plugin"])
+    assert "\n".join(["[drynpu.adapters]", *everything, ""]) in points
     assert "drynpu = drynpu.cli:main\n" in points
     assert "[torch.backends]\ndrynpu = drynpu_torch.autoload:load\n" in points
     extras = [line.split(": ")[1] for line in metadata.splitlines() if line.startswith("Provides-Extra")]

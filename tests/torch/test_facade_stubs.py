@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-VENDOR = [str(ROOT / "adapters" / name / "vendor") for name in ("acl", "tf", "torch")]
-SOURCES = [str(ROOT / name) for name in ("core", "adapters/acl", "adapters/tf", "adapters/torch")]
+PARTS = [*(f"adapters/{name}" for name in ("acl", "tf", "torch")), *map(str, sorted((ROOT / "plugins").glob("*/")))]
+VENDOR = [str(ROOT / part / "vendor") for part in PARTS]
+SOURCES = [str(ROOT / part) for part in ("core", *PARTS)]
 SCRIPT = """
 import acl
 import torch
@@ -35,8 +36,10 @@ def environment() -> dict[str, str]:
 
 def test_every_facade_says_that_it_has_types() -> None:
     packages = [path.parent for folder in VENDOR for path in Path(folder).glob("*/__init__.py")]
-    packages += [path.parent for path in (ROOT / "adapters").glob("*/drynpu_*/__init__.py")]
-    assert len(packages) == 12
+    packages += [
+        path.parent for part in ("adapters", "plugins") for path in (ROOT / part).glob("*/drynpu_*/__init__.py")
+    ]
+    assert len(packages) > 12
     assert [path for path in packages if not (path / "py.typed").exists()] == []
 
 

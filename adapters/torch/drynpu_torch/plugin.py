@@ -18,16 +18,12 @@ if TYPE_CHECKING:
     import click
 
 
-_APEX_NOTE = "the vendor's, for your own code under drynpu run, or once it has imported torch_npu"
-
-
 @hookimpl
 def drynpu_facades() -> tuple[Facade, ...]:
-    """Return the vendor modules of this adapter: ``torch_npu``, and the vendor's ``apex``."""
+    """Return the vendor module of this adapter: ``torch_npu``."""
     folder = facade_folder(__file__)
     return (
         Facade(module="torch_npu", framework="torch", extra="torch", folder=folder, note=_native_note, mend=_build),
-        Facade(module="apex", framework="torch", extra="torch", folder=folder, note=lambda: _APEX_NOTE),
     )
 
 

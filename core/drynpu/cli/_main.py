@@ -63,6 +63,19 @@ class _Verbs(click.Group):
             found = self.commands[cmd_name] = getattr(importlib.import_module(f"drynpu.cli.{cmd_name}"), cmd_name)
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the verb to run; where it is unknown, say which plugin has it if that is switched off."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            plugins: Plugins = ctx.obj
+            off = plugins.off_for_verb(args[0])
+            if not off:
+                raise
+            raise click.UsageError(f"{error.message} {off}", ctx) from error
+
     def format_commands(self, ctx: click.Context, formatter: HelpFormatter) -> None:
         """List the verbs with their lines by what they are for, without importing them; then those of plugins."""
         names = self.list_commands(ctx)

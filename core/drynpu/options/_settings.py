@@ -29,7 +29,7 @@ _MAX_SEED = 2**64 - 1
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
 # Read by the import guard of the facades, by the adapters and by the cost model, not here.
 _ELSEWHERE = (
-    *("DISABLED_PLUGINS", "AUTOLOAD", "MINDSPORE_API", "PROFILE", "CHECK", "TF1", "ACL_VERSION", "ACL_COMPAT", "OOM"),
+    *("PLUGINS", "AUTOLOAD", "MINDSPORE_API", "PROFILE", "CHECK", "TF1", "ACL_VERSION", "ACL_COMPAT", "OOM"),
     *("CALIBRATION", "WORLD", "RUN"),
 )
 

@@ -14,8 +14,9 @@ A plugin is a module (or object) whose hook functions carry :data:`hookimpl`; it
 
 from __future__ import annotations
 
+from drynpu._plugin_choice import PLUGINS_VARIABLE, PluginChoice
 from drynpu.plugins._checks import HOOKS
-from drynpu.plugins._discovery import DISABLED_VARIABLE
+from drynpu.plugins._discovery import ALWAYS_LOADED
 from drynpu.plugins._manager import Plugins, build_manager, from_plugins
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, hookimpl
 from drynpu.plugins._values import (
@@ -30,14 +31,16 @@ from drynpu.plugins._values import (
 )
 
 __all__ = [
-    "DISABLED_VARIABLE",
+    "ALWAYS_LOADED",
     "ENTRY_POINT_GROUP",
     "HOOKS",
+    "PLUGINS_VARIABLE",
     "Activation",
     "BlockRecorder",
     "Exporter",
     "Facade",
     "KernelRule",
+    "PluginChoice",
     "Plugins",
     "RecordedCalls",
     "StandIn",

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pluggy
 
 from drynpu._errors import PluginError
+from drynpu._plugin_choice import PLUGINS_VARIABLE, PluginChoice, chosen_plugins
 from drynpu._say import say_once
 from drynpu.plugins import _spec
 from drynpu.plugins._checks import check_hooks
-from drynpu.plugins._discovery import Candidate, blocked_by_environment, candidates, unknown_plugin
+from drynpu.plugins._discovery import Candidate, candidates, unknown_plugin
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, PROJECT
 from drynpu.plugins._values import Activation, BlockRecorder, Exporter, Facade, KernelRule, RecordedCalls, StandIn
 
@@ -31,11 +32,18 @@ class Plugins:
     every other method imports all that are left.
     """
 
-    def __init__(self, installed: Mapping[str, Candidate], *, record_problems: bool = False) -> None:
+    def __init__(
+        self,
+        installed: Mapping[str, Candidate],
+        switched_off: Mapping[str, Candidate] | None = None,
+        *,
+        record_problems: bool = False,
+    ) -> None:
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(_spec)
         self._waiting = dict(installed)
         self._installed = dict(installed)
+        self._off = dict(switched_off or {})
         self._record_problems = record_problems
         self._problems: dict[str, PluginError] = {}
 
@@ -49,6 +57,11 @@ class Plugins:
     def loaded(self) -> tuple[str, ...]:
         """The plugins that have been imported and registered, in the order of :attr:`names`."""
         return tuple(name for name in self.names if self._manager.has_plugin(name))
+
+    @property
+    def switched_off(self) -> tuple[str, ...]:
+        """The plugins that ``DRYNPU_PLUGINS`` leaves out, and bundled ones whose package is not here."""
+        return tuple(self._off)
 
     @property
     def problems(self) -> tuple[PluginError, ...]:
@@ -100,7 +113,7 @@ class Plugins:
             raise self._problems[name]
         plugin: object = self._manager.get_plugin(name)
         if plugin is None:
-            raise unknown_plugin(name, self.names)
+            raise unknown_plugin(name, self.names, self._off)
         return plugin
 
     def load_all(self) -> None:
@@ -189,6 +202,21 @@ class Plugins:
                     group.add_command(command, verb)
                     raise PluginError(f"{self.place(name)}: the verb {verb!r} exists already; choose another name")
 
+    def off_for_verb(self, verb: str) -> str:
+        """Return a sentence that names the plugin whose verb this is, where that is switched off; otherwise ``""``."""
+        import click
+
+        for name, candidate in self._off.items():
+            if not candidate.is_here:
+                continue
+            group = click.Group()
+            alone = Plugins({name: candidate}, record_problems=True)
+            alone.add_commands(group)
+            if verb in group.commands:
+                return f"It is a verb of the plugin {name!r}, which {PLUGINS_VARIABLE} switches off."
+        absent = [name for name, candidate in self._off.items() if not candidate.is_here]
+        return f"It may belong to a plugin that is not here: {', '.join(absent)}." if absent else ""
+
     def block_recorder(self, framework: str, folder: Path) -> BlockRecorder:
         """
         Return what records a block with a framework's profiler below *folder*.
@@ -215,7 +243,8 @@ class Plugins:
         try:
             plugin = candidate.entry_point.load()
         except Exception as error:
-            advice = "" if candidate.bundled else f"; set DRYNPU_DISABLED_PLUGINS={candidate.name} to run without it"
+            switch = f"; set {PLUGINS_VARIABLE}=-{candidate.name} to run without it"
+            advice = switch if candidate.can_be_switched_off else ""
             raise PluginError(
                 f"{candidate.place}: cannot be imported: {type(error).__name__}: {error}{advice}"
             ) from error
@@ -254,7 +283,7 @@ class Plugins:
 def build_manager(
     names: Collection[str] | None = None,
     *,
-    blocked: Collection[str] | None = None,
+    choice: PluginChoice | None = None,
     plugins: Iterable[tuple[str, object]] = (),
     entry_points: Iterable[EntryPoint] | None = None,
     record_problems: bool = False,
@@ -266,8 +295,8 @@ def build_manager(
     ----------
     names:
         Consider only these entry points; ``None`` for all.
-    blocked:
-        External plugins to leave out; ``None`` takes them from ``DRYNPU_DISABLED_PLUGINS``.
+    choice:
+        The plugins that may load; ``None`` takes them from ``DRYNPU_PLUGINS``.
     plugins:
         Pairs of name and object to register at once, beside the installed ones.
     entry_points:
@@ -278,11 +307,11 @@ def build_manager(
     Raises
     ------
     PluginError
-        A name that is not installed or is taken twice, a bundled plugin to be blocked, or a plugin of *plugins*
-        that does not pass :meth:`Plugins.register`.
+        A name that is not installed or is taken twice, an adapter to be switched off, or a plugin of *plugins* that
+        does not pass :meth:`Plugins.register`.
     """
-    chosen = blocked_by_environment() if blocked is None else blocked
-    manager = Plugins(candidates(names, chosen, entry_points), record_problems=record_problems)
+    chosen = chosen_plugins() if choice is None else choice
+    manager = Plugins(*candidates(names, chosen, entry_points), record_problems=record_problems)
     for name, plugin in plugins:
         manager.register(plugin, name)
     return manager
@@ -301,7 +330,7 @@ def from_plugins(ask: Callable[[Plugins], T]) -> T:
     except PluginError as error:
         say_once(f"{error} Installed plugins are left out.")
         points = [point for point in entry_points(group=ENTRY_POINT_GROUP) if point.dist and point.dist.name == PROJECT]
-        return ask(build_manager(blocked=(), entry_points=points))
+        return ask(build_manager(choice=PluginChoice(), entry_points=points))
     for problem in manager.problems:
         say_once(f"{problem} It is left out.")
     return answer

@@ -40,12 +40,15 @@ class Facade:
 
 def facade_folder(plugin_file: str) -> Path:
     """
-    Return where the facades of a bundled adapter are: inside the core in a wheel, beside the adapter in a checkout.
+    Return where the facades of a bundled adapter or plugin are.
 
-    *plugin_file* is the ``__file__`` of the adapter's plugin.
+    In a wheel an adapter's are inside the core, and a plugin's inside its package; in a checkout they stand
+    beside them.
+
+    *plugin_file* is the ``__file__`` of the module with the hooks.
     """
-    installed = Path(__file__).parents[1] / "_vendor"
-    return installed if installed.is_dir() else Path(plugin_file).parents[1] / "vendor"
+    installed = (Path(plugin_file).parent / "_vendor", Path(__file__).parents[1] / "_vendor")
+    return next((folder for folder in installed if folder.is_dir()), Path(plugin_file).parents[1] / "vendor")
 
 
 @frozen(kw_only=True)

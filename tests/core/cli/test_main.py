@@ -110,7 +110,7 @@ def test_a_broken_plugin_stops_every_verb_and_is_named(
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith("drynpu: drynpu.adapters: brittle = brittle_plugin (brittle): cannot be imported:")
     assert ended.err.endswith("See: drynpu doctor\n")
-    assert "DRYNPU_DISABLED_PLUGINS=brittle" in ended.err
+    assert "DRYNPU_PLUGINS=-brittle" in ended.err
 
 
 def test_doctor_explains_a_broken_plugin(process: Callable[..., Any], broken: dict[str, str]) -> None:
@@ -120,7 +120,7 @@ def test_doctor_explains_a_broken_plugin(process: Callable[..., Any], broken: di
     assert "ImportError: pip install brittle[bold];" in ended.out, "brackets are text, no markup"
     document = json.loads(process("doctor", "--json", environment=broken).out)
     assert [problem for problem in document["problems"] if "brittle" in problem]
-    assert process("chips", environment={**broken, "DRYNPU_DISABLED_PLUGINS": "brittle"}).code == 0
+    assert process("chips", environment={**broken, "DRYNPU_PLUGINS": "-brittle"}).code == 0
 
 
 def test_doctor(drynpu: Callable[..., Any]) -> None:

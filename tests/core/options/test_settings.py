@@ -24,7 +24,7 @@ def test_all_variables() -> None:
         "DRYNPU_SEED": "7",
         "DRYNPU_STRICT": "yes",
         "DRYNPU_QUIET": "0",
-        "DRYNPU_DISABLED_PLUGINS": "acme",
+        "DRYNPU_PLUGINS": "-acme",
         "DRYNPU_AUTOLOAD": "1",
         "OTHER": "x",
     }

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from drynpu import PluginError
-from drynpu.plugins import HOOKS, Activation, Facade, StandIn, build_manager, hookimpl
+from drynpu.plugins import HOOKS, Activation, Facade, PluginChoice, StandIn, build_manager, hookimpl
 
 Write: TypeAlias = Callable[[str, str], str]
 
@@ -82,8 +82,8 @@ def test_managers_share_nothing(write: Write) -> None:
 
 
 def test_bundled_plugins_stand_first() -> None:
-    points = [point("a", "x"), point("z", "y", distribution="drynpu")]
-    assert build_manager(entry_points=points).names == ("z", "a")
+    points = [point("a", "x"), point("torch", "y", distribution="drynpu")]
+    assert build_manager(entry_points=points).names == ("torch", "a")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_plugin_that_cannot_be_imported_is_named_with_its_entry_point(write: W
         plugins.facades()
     assert str(caught.value) == (
         "drynpu.adapters: mine = broken_a (someone-else): cannot be imported: ModuleNotFoundError: No module named "
-        "'a_library_that_is_not_there'; set DRYNPU_DISABLED_PLUGINS=mine to run without it"
+        "'a_library_that_is_not_there'; set DRYNPU_PLUGINS=-mine to run without it"
     )
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)
     with pytest.raises(PluginError, match="cannot be imported"):
@@ -172,14 +172,59 @@ def test_names_limit_what_is_considered(write: Write) -> None:
     assert plugins.names == ("a",)
 
 
-def test_the_environment_blocks_external_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [point("a", "x"), point("b", "y"), point("torch", "z", "drynpu")]
-    monkeypatch.setenv("DRYNPU_DISABLED_PLUGINS", " a ,not-installed,")
-    assert build_manager(entry_points=points).names == ("torch", "b")
-    assert build_manager(entry_points=points, blocked=()).names == ("torch", "a", "b")
-    monkeypatch.setenv("DRYNPU_DISABLED_PLUGINS", "torch")
-    with pytest.raises(PluginError, match="'torch' is part of drynpu"):
-        build_manager(entry_points=points)
+BUNDLED_AND_OTHERS = [point("a", "x"), point("b", "y"), point("torch", "z", "drynpu"), point("leaf", "json", "drynpu")]
+
+
+@pytest.mark.parametrize(
+    ("text", "on", "off"),
+    [
+        (None, ("torch", "leaf", "a", "b"), ()),
+        ("", ("torch",), ("leaf", "a", "b")),
+        (" leaf ,b", ("torch", "leaf", "b"), ("a",)),
+        ("torch", ("torch",), ("leaf", "a", "b")),
+        ("-a, -not-installed,", ("torch", "leaf", "b"), ("a",)),
+        ("a,leaf,-leaf", ("torch", "a"), ("leaf", "b")),
+    ],
+)
+def test_the_environment_switches_plugins_off_but_no_adapter(
+    monkeypatch: pytest.MonkeyPatch, text: str | None, on: tuple[str, ...], off: tuple[str, ...]
+) -> None:
+    monkeypatch.delenv("DRYNPU_PLUGINS", raising=False)
+    if text is not None:
+        monkeypatch.setenv("DRYNPU_PLUGINS", text)
+    plugins = build_manager(entry_points=BUNDLED_AND_OTHERS)
+    assert (plugins.names, plugins.switched_off) == (on, off)
+    assert build_manager(entry_points=BUNDLED_AND_OTHERS, choice=PluginChoice()).switched_off == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("-torch", "DRYNPU_PLUGINS: 'torch' is an adapter of drynpu; only plugins can be switched off"),
+        ("leav", "DRYNPU_PLUGINS: no plugin is called 'leav'. Did you mean 'leaf'? Plugins: leaf, a, b"),
+    ],
+)
+def test_a_choice_that_cannot_be_is_named(monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
+    monkeypatch.setenv("DRYNPU_PLUGINS", text)
+    with pytest.raises(PluginError) as caught:
+        build_manager(entry_points=BUNDLED_AND_OTHERS)
+    assert str(caught.value) == message
+
+
+def test_a_bundled_plugin_without_its_package_is_off_and_says_so() -> None:
+    plugins = build_manager(entry_points=[point("leaf", "drynpu_that_is_not_here.plugin", "drynpu")])
+    assert (plugins.names, plugins.switched_off) == ((), ("leaf",))
+    with pytest.raises(PluginError, match="the plugin 'leaf' is off: DRYNPU_PLUGINS leaves it out, or its package"):
+        plugins.adapter("leaf")
+    assert plugins.off_for_verb("dance") == "It may belong to a plugin that is not here: leaf."
+
+
+def test_the_plugin_of_a_verb_that_is_off_is_named(write: Write) -> None:
+    verbs = "import click\n\n@hookimpl\ndef drynpu_cli(group):\n    group.add_command(click.Command('dance'))\n"
+    points = [point("leaf", write("plugin_with_verb", verbs))]
+    plugins = build_manager(entry_points=points, choice=PluginChoice(frozenset()))
+    assert plugins.off_for_verb("dance") == "It is a verb of the plugin 'leaf', which DRYNPU_PLUGINS switches off."
+    assert plugins.off_for_verb("sing") == ""
 
 
 def test_two_plugins_of_one_name_are_an_error() -> None:
@@ -273,10 +318,10 @@ def test_activation_reaches_every_plugin_and_shares_the_environment() -> None:
 
 def test_the_installed_torch_adapter_is_listed_without_importing_torch() -> None:
     code = (
-        "import sys; from drynpu.plugins import build_manager; p = build_manager(['torch'], blocked=());"
+        "import sys; from drynpu.plugins import build_manager; p = build_manager(['torch']);"
         "print(p.names, [f.module for f in p.facades()], p.place('torch'), 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == (
-        "('torch',) ['torch_npu', 'apex'] drynpu.adapters: torch = drynpu_torch.plugin (drynpu) False"
+        "('torch',) ['torch_npu'] drynpu.adapters: torch = drynpu_torch.plugin (drynpu) False"
     )

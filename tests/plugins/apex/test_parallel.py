@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SCRIPT = Path(__file__).with_name("apex_script.py")
+SCRIPT = Path(__file__).with_name("parallel_script.py")
 
 
 def test_gradients_statistics_and_buffers_are_those_of_all_ranks(torchrun: Callable[..., Any]) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from drynpu_torch.apex.optimizers import Lamb
 from drynpu_torch.device import install
 from drynpu_torch.fused import NpuFusedAdamP, NpuFusedBertAdam, NpuFusedLamb, NpuFusedRMSpropTF
 
@@ -35,10 +34,6 @@ def lamb(weight: Array, gradient: Array, state: dict[str, Any], step: int, every
     mean, square = means(state, gradient / norm if norm > 1 else gradient, 0.8, 0.95)
     change = mean / (np.sqrt(square) + 1e-6) + 0.1 * weight
     return weight - 0.05 * min(np.linalg.norm(weight), 10) / np.linalg.norm(change) * change
-
-
-def plain_lamb(weight: Array, gradient: Array, state: dict[str, Any], step: int, every: list[Array]) -> Array:
-    return lamb(weight, gradient, state, step, [np.zeros(1)])
 
 
 def bert_adam(weight: Array, gradient: Array, state: dict[str, Any], step: int, every: list[Array]) -> Array:
@@ -86,7 +81,6 @@ def rms_tf_decoupled(weight: Array, gradient: Array, state: dict[str, Any], step
 
 CASES: dict[str, tuple[Any, dict[str, Any], Formula]] = {
     "lamb": (NpuFusedLamb, {"betas": (0.8, 0.95), "weight_decay": 0.1, "use_global_grad_norm": True}, lamb),
-    "lamb by parameter": (Lamb, {"betas": (0.8, 0.95), "weight_decay": 0.1}, plain_lamb),
     "bert": (NpuFusedBertAdam, {"warmup": 0.25, "t_total": 10, "max_grad_norm": 0.5}, bert_adam),
     "adamp": (NpuFusedAdamP, {"weight_decay": 0.2, "delta": 0.9}, adam_p),
     "rms": (NpuFusedRMSpropTF, {"weight_decay": 0.1, "momentum": 0.8, "centered": True}, rms_tf),

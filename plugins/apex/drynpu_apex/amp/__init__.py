@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.amp._casts import (
+from drynpu_apex.amp._casts import (
     float_function,
     half_function,
     init,
@@ -11,13 +11,13 @@ from drynpu_torch.apex.amp._casts import (
     register_half_function,
     register_promote_function,
 )
-from drynpu_torch.apex.amp._initialize import initialize
-from drynpu_torch.apex.amp._lists import FUNCTIONAL, TENSOR, TORCH, CastLists
-from drynpu_torch.apex.amp._options import LEVELS, Properties
-from drynpu_torch.apex.amp._scale_loss import disable_casts, load_state_dict, scale_loss, state_dict
-from drynpu_torch.apex.amp._scaler import LossScaler
-from drynpu_torch.apex.amp._state import AMP, AmpState, master_params, print_at, warn_or_raise
-from drynpu_torch.apex.amp._wrappers import Handle
+from drynpu_apex.amp._initialize import initialize
+from drynpu_apex.amp._lists import FUNCTIONAL, TENSOR, TORCH, CastLists
+from drynpu_apex.amp._options import LEVELS, Properties
+from drynpu_apex.amp._scale_loss import disable_casts, load_state_dict, scale_loss, state_dict
+from drynpu_apex.amp._scaler import LossScaler
+from drynpu_apex.amp._state import AMP, AmpState, master_params, print_at, warn_or_raise
+from drynpu_apex.amp._wrappers import Handle
 
 __all__ = [
     "AMP",

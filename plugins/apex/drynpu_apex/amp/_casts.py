@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final
 
-from drynpu_torch.apex.amp._arguments import Convert, to_full, to_half
-from drynpu_torch.apex.amp._lists import FUNCTIONAL, TENSOR, TORCH
-from drynpu_torch.apex.amp._state import AMP
-from drynpu_torch.apex.amp._wrappers import (
+from drynpu_apex.amp._arguments import Convert, to_full, to_half
+from drynpu_apex.amp._lists import FUNCTIONAL, TENSOR, TORCH
+from drynpu_apex.amp._state import AMP
+from drynpu_apex.amp._wrappers import (
     Handle,
     cast_recurrent,
     casting,

@@ -9,8 +9,8 @@ import torch
 from attrs import define
 from torch import distributed
 
-from drynpu_torch.apex.amp._kinds import Kind
-from drynpu_torch.apex.amp._state import print_at
+from drynpu_apex.amp._kinds import Kind
+from drynpu_apex.amp._state import print_at
 from drynpu_torch.device import npu
 from drynpu_torch.fused import combined_part
 

@@ -13,16 +13,16 @@ import torch
 from torch import distributed, nn
 from torch.optim import Optimizer
 
-from drynpu_torch.apex.amp._arguments import is_on_device
-from drynpu_torch.apex.amp._casts import init
-from drynpu_torch.apex.amp._options import LEVELS, Properties
-from drynpu_torch.apex.amp._scale_loss import disable_casts
-from drynpu_torch.apex.amp._scaler import LossScaler
-from drynpu_torch.apex.amp._stash import process_optimizer
-from drynpu_torch.apex.amp._state import AMP, print_at, warn_or_raise
-from drynpu_torch.apex.networks import convert_network
-from drynpu_torch.apex.parallel import LARC
-from drynpu_torch.apex.parallel import DistributedDataParallel as ApexParallel
+from drynpu_apex.amp._arguments import is_on_device
+from drynpu_apex.amp._casts import init
+from drynpu_apex.amp._options import LEVELS, Properties
+from drynpu_apex.amp._scale_loss import disable_casts
+from drynpu_apex.amp._scaler import LossScaler
+from drynpu_apex.amp._stash import process_optimizer
+from drynpu_apex.amp._state import AMP, print_at, warn_or_raise
+from drynpu_apex.networks import convert_network
+from drynpu_apex.parallel import LARC
+from drynpu_apex.parallel import DistributedDataParallel as ApexParallel
 
 
 def initialize(

@@ -8,7 +8,7 @@ from typing import Any, Final
 import torch
 from attrs import field, frozen
 
-from drynpu_torch.apex.amp._state import warn_or_raise
+from drynpu_apex.amp._state import warn_or_raise
 
 
 @frozen

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from drynpu_torch.apex.amp._scaler import LossScaler
-from drynpu_torch.apex.amp._state import AMP, print_at
+from drynpu_apex.amp._scaler import LossScaler
+from drynpu_apex.amp._state import AMP, print_at
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from drynpu_torch.apex.amp._state import print_at
+from drynpu_apex.amp._state import print_at
 from drynpu_torch.device import DEVICE_TYPE
 
 Gradients: TypeAlias = Sequence[torch.Tensor | None]

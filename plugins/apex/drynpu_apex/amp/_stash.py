@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from drynpu_torch.apex.amp._exchange import Exchange
-from drynpu_torch.apex.amp._kinds import Kind, clip_norm
-from drynpu_torch.apex.amp._options import Properties
-from drynpu_torch.apex.amp._scaler import LossScaler
-from drynpu_torch.apex.amp._state import print_at
+from drynpu_apex.amp._exchange import Exchange
+from drynpu_apex.amp._kinds import Kind, clip_norm
+from drynpu_apex.amp._options import Properties
+from drynpu_apex.amp._scaler import LossScaler
+from drynpu_apex.amp._state import print_at
 from drynpu_torch.fused import Slice, slices_of_groups
 
 _DESTROYED = (

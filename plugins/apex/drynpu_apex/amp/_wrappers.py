@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from attrs import define, field
 
-from drynpu_torch.apex.amp._arguments import (
+from drynpu_apex.amp._arguments import (
     Convert,
     Weights,
     converted,

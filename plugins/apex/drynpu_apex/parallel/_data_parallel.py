@@ -11,7 +11,7 @@ from torch import distributed, nn
 from torch._utils import _unflatten_dense_tensors
 from torch.autograd import Variable
 
-from drynpu_torch.apex.parallel._flat import by_type, flat_call, reduced_flat
+from drynpu_apex.parallel._flat import by_type, flat_call, reduced_flat
 from drynpu_torch.device import npu
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from apex.amp import amp, frontend, handle, lists, scaler
 from apex.amp._amp_state import _amp_state
 
-from drynpu_torch.apex.amp import (
+from drynpu_apex.amp import (
     disable_casts,
     float_function,
     half_function,

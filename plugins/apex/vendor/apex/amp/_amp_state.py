@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.amp import (
+from drynpu_apex.amp import (
     AMP as _amp_state,
 )
-from drynpu_torch.apex.amp import (
+from drynpu_apex.amp import (
     AmpState,
     master_params,
 )
-from drynpu_torch.apex.amp import (
+from drynpu_apex.amp import (
     print_at as maybe_print,
 )
-from drynpu_torch.apex.amp import (
+from drynpu_apex.amp import (
     warn_or_raise as warn_or_err,
 )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.amp import (
+from drynpu_apex.amp import (
     LEVELS as opt_levels,
 )
-from drynpu_torch.apex.amp import (
+from drynpu_apex.amp import (
     Properties,
     initialize,
     load_state_dict,

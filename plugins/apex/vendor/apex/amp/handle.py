@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.amp import (
+from drynpu_apex.amp import (
     Handle as AmpHandle,
 )
-from drynpu_torch.apex.amp import (
+from drynpu_apex.amp import (
     disable_casts,
     scale_loss,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.amp import (
+from drynpu_apex.amp import (
     LossScaler,
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.kernels import (
+from drynpu_apex.kernels import (
     HalfOptimizer as FP16_Optimizer,
 )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.kernels import (
+from drynpu_apex.kernels import (
     DynamicScaler as DynamicLossScaler,
 )
-from drynpu_torch.apex.kernels import (
+from drynpu_apex.kernels import (
     StaticScaler as LossScaler,
 )
-from drynpu_torch.apex.networks import to_python_float
+from drynpu_apex.networks import to_python_float
 
 __all__ = ["DynamicLossScaler", "LossScaler", "to_python_float"]

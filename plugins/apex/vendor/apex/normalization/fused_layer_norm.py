@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.normalization import (
+from drynpu_apex.normalization import (
     FusedLayerNorm,
     FusedLayerNormAffineFunction,
     FusedLayerNormFunction,

@@ -20,7 +20,7 @@ from apex.optimizers import (
     npu_fused_sgd,
 )
 
-from drynpu_torch.apex.optimizers import (
+from drynpu_apex.optimizers import (
     FusedAdagrad,
     FusedAdam,
     FusedLAMB,

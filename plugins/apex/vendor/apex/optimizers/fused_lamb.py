@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.optimizers import (
+from drynpu_apex.optimizers import (
     FusedLAMB,
 )
 

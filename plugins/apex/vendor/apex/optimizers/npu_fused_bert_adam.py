@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.optimizers import NpuFusedBertAdam
+from drynpu_apex.optimizers import NpuFusedBertAdam
 from drynpu_torch.fused import (
     SCHEDULES,
     warmup_constant,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.parallel import (
+from drynpu_apex.parallel import (
     LARC,
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from apex.parallel import LARC, distributed, sync_batchnorm
 from torch.distributed import ReduceOp
 
-from drynpu_torch.apex.parallel import (
+from drynpu_apex.parallel import (
     DistributedDataParallel,
     Reducer,
     SyncBatchNorm,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from torch._utils import _flatten_dense_tensors as flatten
 from torch._utils import _unflatten_dense_tensors as unflatten
 
-from drynpu_torch.apex.parallel import (
+from drynpu_apex.parallel import (
     DistributedDataParallel,
     Reducer,
 )
-from drynpu_torch.apex.parallel import (
+from drynpu_apex.parallel import (
     by_type as split_half_float_double,
 )
-from drynpu_torch.apex.parallel import (
+from drynpu_apex.parallel import (
     flat_call as flat_dist_call,
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.amp import FUNCTIONAL
+from drynpu_apex.amp import FUNCTIONAL
 
 MODULE = FUNCTIONAL.module
 FP16_FUNCS = FUNCTIONAL.half

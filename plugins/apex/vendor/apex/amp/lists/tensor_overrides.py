@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.amp import TENSOR
+from drynpu_apex.amp import TENSOR
 
 MODULE = TENSOR.module
 FP16_FUNCS = TENSOR.half

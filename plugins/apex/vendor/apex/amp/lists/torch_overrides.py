@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_torch.apex.amp import TORCH
+from drynpu_apex.amp import TORCH
 
 MODULE = TORCH.module
 FP16_FUNCS = TORCH.half
