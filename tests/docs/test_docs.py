@@ -206,7 +206,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_paths_in_code_type_exist(page: Path) -> None:
     for path in re.findall(
-        r"`((?:core|adapters|plugins|tests|benchmarks|examples|docs(?!/en/|/zh/))/[\w./-]*)`", page.read_text(encoding="utf-8")
+        r"`((?:core|adapters|plugins|tests|benchmarks|examples|docs(?!/en/|/zh/))/[\w./-]*)`",
+        page.read_text(encoding="utf-8"),
     ):
         found = (ROOT / path, page.parent / path)
         assert "X" in Path(path).parts or any(each.exists() for each in found), path
