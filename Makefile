@@ -32,12 +32,14 @@ QUIET := PYTHONDONTWRITEBYTECODE= TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TO
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs test-wheels test-fresh monotonicity calibration sanitize test test-browser test-browser-slice test-mindspore-slice test-consumers-slice test-core test-torch test-device test-torch-profiler test-torch-native test-torch-rest test-tf test-mindspore test-acl test-packaging test-consumers test-packages test-mindspore-packages check compare-vendor bench clean distclean
+.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs test-wheels test-fresh monotonicity calibration sanitize test test-rest test-all venv-mindspore venv-consumers chromium test-packages test-mindspore-packages check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
 	@echo "make native   compile the npu device of PyTorch; half a minute, once (make demo and make test do it)"
-	@echo "make test     all tests, one process for each framework"
+	@echo "make test     the quick tests, of every room and every framework (at most 8 minutes on two processors; set-up apart)"
+	@echo "make test PATHS='core/drynpu/raw adapters/tf'    every test of what stands there"
+	@echo "make test-all all tests (half an hour on two processors); make test-rest: what make test leaves out"
 	@echo "make check    lint, format, types, import direction"
 	@echo "make docs     build the pages as a site, in build/site; warnings are errors"
 	@echo "make pictures take the pictures of the pages that README and docs show"
@@ -45,7 +47,6 @@ help:
 	@echo "make compare-vendor MSPROF=DIR TORCH_NPU=DIR    compare our files with those of the vendor's parsers, from checkouts"
 	@echo "make mutants  change facts and sampled logic one at a time, and print what no test notices (an hour)"
 	@echo "make torture  kill and starve profiled runs at their file calls, and count what is lost (hours; CALLS=60 TIMES=20)"
-	@echo "make test-browser    every page of every kind of run in a browser (ten minutes; make test looks at a part)"
 	@echo "make fuzz     properties and damage with many examples (EXAMPLES=500), then every parser by atheris (INPUTS=1000000)"
 	@echo "make soak     100 000 steps of training on shapes alone: memory and descriptors stay flat (a quarter of an hour)"
 	@echo "make coverage lines that the tests of each room reach, against their floors (an hour; TESTS=tests/core/raw)"
@@ -148,46 +149,29 @@ demo: $(DEMO_STAMP) native
 	@echo "  $(BIN)/drynpu advise demo_out       what costs time, and what to do about it"
 	@echo "  $(BIN)/drynpu dashboard demo_out    the same pages and the timeline, in a browser, while runs come in"
 
-# Each framework in a process of its own. pytest ends with 5 when it finds no test, which make counts as a failure.
-# The longest come first: make -j starts them in this order, and at the end no processor shall wait for one long group.
-# MindSpore's also waits for an environment of its own.
-test: test-mindspore-slice test-core test-tf test-torch-rest test-torch-profiler test-torch-native test-browser-slice test-acl test-consumers-slice test-packaging
+# Each framework in a process of its own: tools/run_tests.py says how. PATHS are folders or files of the repository.
+# When make began: what it does before the tools starts is set-up, too.
+BEGIN := $(shell date +%s)
+RUN_TESTS = $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python tools/run_tests.py --since $(BEGIN)
 
-# Before what runs PyTorch: without the device in C++ the sink would serve, which shows other things.
-test-device: $(STAMP)
-	@$(BIN)/drynpu native build || true
+test: $(STAMP)
+	@$(RUN_TESTS) --part quick $(PATHS)
 
-test-core: test-device
-	$(PYTEST) tests/test_house.py tests/test_twins.py tests/test_operator_tables.py tests/test_one_operator.py tests/core tests/docs tests/tools
+test-rest: $(STAMP)
+	@$(RUN_TESTS) --part rest
 
-# PyTorch's tests are more than a third of all, so they are three groups. The operators have a process of their own: their
-# tests see each call, which needs that nobody registered them before.
-test-torch: test-torch-profiler test-torch-native test-torch-rest
+test-all: $(STAMP)
+	@$(RUN_TESTS) --part all
 
-test-torch-profiler: test-device
-	$(PYTEST) tests/torch/profiler
+# What folders of tests need (process.yaml) beside the environment.
+venv-mindspore: $(MINDSPORE_STAMP)
 
-test-torch-native: test-device
-	$(PYTEST) tests/torch/native; status=$$?; $(PYTEST) tests/torch/operators && exit $$status
+venv-consumers: $(CONSUMERS_STAMP)
 
-test-torch-rest: test-device
-	$(PYTEST) tests/torch tests/plugins/apex --ignore tests/torch/profiler --ignore tests/torch/native --ignore tests/torch/operators
-
-test-tf: $(STAMP)
-	$(PYTEST) tests/tf
-
-# MindSpore is large and few need it, so it has an environment of its own.
-test-mindspore: $(MINDSPORE_STAMP)
-	$(QUIET) $(MINDSPORE)/bin/python -m pytest -q tests/mindspore
-
-test-acl: $(STAMP)
-	$(PYTEST) tests/acl
-
-test-packaging: $(STAMP)
-	$(PYTEST) tests/packaging
-
-test-consumers: test-device $(CONSUMERS_STAMP)
-	$(PYTEST) tests/consumers
+# A browser looks at pages. Where there is none it is installed as Debian's chromium, if this user may do that; otherwise
+# the tests say loudly that they were skipped.
+chromium:
+	@command -v chromium > /dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core; } > /dev/null 2>&1 || true
 
 # Packages that come as repositories are checkouts that the caller names; without them their tests say that they were skipped.
 test-packages: export MEGATRON := $(MEGATRON)
@@ -200,22 +184,6 @@ test-packages: $(STAMP) $(PACKAGES_STAMP)
 
 test-mindspore-packages: $(STAMP) $(MINDSPORE_PACKAGES_STAMP)
 	DRYNPU_MINDSPORE_PACKAGES_VENV="$(CURDIR)/$(MINDSPORE_PACKAGES)" $(PYTEST) tests/packages/mindspore
-
-# A browser looks at the pages of runs of all frameworks. Where there is none it is installed as Debian's chromium, if
-# this user may do that; otherwise the tests say loudly that they were skipped.
-CHROMIUM := command -v chromium > /dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core; } > /dev/null 2>&1 || true
-
-test-browser: test-device $(MINDSPORE_STAMP)
-	@$(CHROMIUM)
-	$(PYTEST) tests/browser
-
-# What `make test` has time for: every page of one run and two pages of the runs of other frameworks; one of three calls of
-# MindSpore as a graph; one of four recipes of the vendor over genuine ranks.
-test-%-slice: export DRYNPU_TEST_SLICE := 1
-test-browser-slice: test-browser
-test-mindspore-slice: test-mindspore
-test-consumers-slice: test-consumers
-test-browser-slice test-mindspore-slice test-consumers-slice:
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,19 @@ from hypothesis import settings
 settings.register_profile("house", deadline=None, derandomize="CI" in os.environ, max_examples=40)
 settings.register_profile("fuzz", deadline=None, max_examples=int(os.environ.get("DRYNPU_EXAMPLES", "500")))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what ``one_of(n)`` leaves out: all but every n-th of the tests that it marks."""
+    places: Counter[object] = Counter()
+    for item in items:
+        for node, mark in item.iter_markers_with_node("one_of"):
+            marked = (item.parent, getattr(item, "originalname", None)) if node is item else node
+            if places[marked] % mark.args[0]:
+                item.add_marker("slow")
+            places[marked] += 1
+
 
 _PLUGIN = """
 from drynpu.deliverables.record_group import RecordGroup

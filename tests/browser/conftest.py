@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,25 +28,24 @@ WAIT_MS = 90_000
 QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99", "TORCH_CPP_LOG_LEVEL": "ERROR", "DRYNPU_QUIET": "1"}
 
 
-SLICED = "DRYNPU_TEST_SLICE" in os.environ
-"""Whether `make test` asks, which has no time for every page of every kind of run; `make test-browser` has."""
-SLICE_PAGES = ("overview", "operators")
-"""Pages of the slice for kinds of runs other than the first."""
+FEW_PAGES = ("overview", "operators")
+"""What is looked at of every kind of run, and of the first in `make test`; of the others all pages take ten minutes."""
 
 
-def in_slice(parameters: Mapping[str, Any]) -> bool:
-    """Return whether a test with these parameters belongs to the slice."""
-    if parameters.get("scheme", "light") != "light":
-        return False
-    page = parameters.get("page")
-    return page is None or parameters.get("run", "torch") == "torch" or page.name in SLICE_PAGES
+def mark_of(parameters: Mapping[str, Any]) -> str | None:
+    """Return the mark of a test with these parameters."""
+    few = "page" not in parameters or parameters["page"].name in FEW_PAGES
+    first = parameters.get("run", "torch") == "torch"
+    if parameters.get("scheme", "light") != "light" or not (few or first):
+        return "exhaustive"
+    return None if few and first else "slow"
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if SLICED:
-        left_out = [item for item in items if not in_slice(item.callspec.params if hasattr(item, "callspec") else {})]
-        items[:] = [item for item in items if item not in left_out]
-        config.hook.pytest_deselected(items=left_out)
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and (mark := mark_of(item.callspec.params)):
+            item.add_marker(mark)
     if CHROMIUM is None:
         for item in items:
             item.add_marker(pytest.mark.skip(reason="no browser: install chromium"))
@@ -66,20 +66,45 @@ def record(folder: Path, script: str, *arguments: str, python: Path = Path(sys.e
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+class Runs(Mapping[str, Path]):
+    """Result directories by kind, all below one folder; each is made when it is first looked at."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self._paths: dict[str, Path] = {}
+        self._makers: dict[str, Callable[[], object]] = {
+            "torch": partial(record, base / "torch", "torch/train_gpt.py", rank="0"),
+            "tf": partial(record, base / "tf", "tf/train_session.py"),
+            "acl": partial(record, base / "acl", "acl/profile_inference.py"),
+        }
+        mindspore = ROOT / ".venv-mindspore" / "bin" / "python"
+        if mindspore.exists():
+            self._makers["mindspore"] = partial(
+                record, base / "mindspore", "mindspore/train_profiler.py", python=mindspore
+            )
+        for name in ("torch_text_level1", "torch_db_level1"):
+            if (GENUINE / name).is_dir():
+                self._makers[name] = partial(shutil.copytree, GENUINE / name, base / name)
+
+    def __getitem__(self, kind: str) -> Path:
+        if kind not in self._paths:
+            self._makers[kind]()
+            self._paths[kind] = find_runs(self.base / kind)[-1].folders[0].path
+        return self._paths[kind]
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """Result directories by kind, all below one folder."""
-    base = tmp_path_factory.mktemp("runs")
-    record(base / "torch", "torch/train_gpt.py", rank="0")
-    record(base / "tf", "tf/train_session.py")
-    record(base / "acl", "acl/profile_inference.py")
-    mindspore = ROOT / ".venv-mindspore" / "bin" / "python"
-    if mindspore.exists():
-        record(base / "mindspore", "mindspore/train_profiler.py", python=mindspore)
-    for name in ("torch_text_level1", "torch_db_level1"):
-        if (GENUINE / name).is_dir():
-            shutil.copytree(GENUINE / name, base / name)
-    return {kind.name: find_runs(kind)[-1].folders[0].path for kind in base.iterdir()}
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    return Runs(tmp_path_factory.mktemp("runs"))
 
 
 @frozen
@@ -109,8 +134,8 @@ def serve(base: Path, port: int = 0) -> Iterator[Dashboard]:
 
 
 @pytest.fixture(scope="session")
-def base(runs: Mapping[str, Path]) -> Path:
-    return Path(os.path.commonpath(list(runs.values())))
+def base(runs: Runs) -> Path:
+    return runs.base
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """
 The vendor's own tools, which live in an environment of their own and open what we write.
 
-``make test-consumers`` makes that environment; a missing one is a failure, not a skip, so that nobody believes these
+``make test`` makes that environment; a missing one is a failure, not a skip, so that nobody believes these
 tests ran when they did not.
 """
 
@@ -41,7 +41,7 @@ def msprof_analyze() -> Tool:
     folder = Path(os.environ.get("DRYNPU_CONSUMERS_VENV") or ROOT / ".venv-consumers")
     program = folder / "bin" / "msprof-analyze"
     if not program.is_file():
-        pytest.fail(f"{program} is not there; make test-consumers sets it up (or set DRYNPU_CONSUMERS_VENV)")
+        pytest.fail(f"{program} is not there; make venv-consumers sets it up (or set DRYNPU_CONSUMERS_VENV)")
 
     def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

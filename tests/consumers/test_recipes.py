@@ -111,7 +111,9 @@ def test_a_recipe_gives_the_tables_of_the_vendor(
 @pytest.mark.skipif(
     not (GENUINE / "torch_db_level1").is_dir(), reason="THERE ARE NO GENUINE PROFILES: set GENUINE_PROFILES"
 )
-@pytest.mark.parametrize("name", RECIPES[:: 4 if "DRYNPU_TEST_SLICE" in os.environ else 1])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.exhaustive if i % 4 else ()) for i, name in enumerate(RECIPES)]
+)
 def test_genuine_ranks_give_the_tables_of_the_vendor(msprof_analyze: Tool, name: str, tmp_path: Path) -> None:
     run = shutil.copytree(GENUINE / "torch_db_level1", tmp_path / "run")
     msprof_analyze("cluster", "-m", name, "-d", run, "-o", tmp_path / "theirs", "--force")

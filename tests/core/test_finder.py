@@ -76,6 +76,7 @@ def test_the_users_code_sees_what_a_package_does_not(look: Look, tmp_path: Path)
     assert look(script(tmp_path, START + SHOW)) == ["False", "True"]
 
 
+@pytest.mark.slow
 def test_a_module_beside_the_script_is_the_users_and_so_is_a_library_call(look: Look, tmp_path: Path) -> None:
     script(tmp_path, PROBES, "mine.py")
     code = START + "import pkgutil, mine; print(mine.module(), pkgutil.resolve_name('npu_device') is not None)"
@@ -99,12 +100,14 @@ def test_the_interpreter_itself_may_start_a_facade(look: Look) -> None:
     assert look("-c", code) == ["True"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "seen"), [("1", "True"), ("0", "False"), ("", "False")])
 def test_everybody_sees_the_facades_where_the_variable_says_so(look: Look, value: str, seen: str) -> None:
     code = START + "import probing; print(probing.module(), probing.imported())"
     assert look("-c", code, DRYNPU_AUTOLOAD=value) == [seen, seen]
 
 
+@pytest.mark.slow
 def test_everybody_sees_what_the_script_has_imported(look: Look) -> None:
     code = START + "import probing; before = probing.module('npu_device'); import npu_device; "
     code += "print(before, probing.module('npu_device'), probing.module('torch_npu'))"
@@ -114,6 +117,7 @@ def test_everybody_sees_what_the_script_has_imported(look: Look) -> None:
 APEX = "import importlib.util, probing; print(probing.module('apex'), importlib.util.find_spec('apex') is not None)"
 
 
+@pytest.mark.slow
 def test_apex_is_found_by_the_users_code_alone_and_only_beside_an_npu(look: Look, tmp_path: Path) -> None:
     assert look(script(tmp_path, START + APEX)) == ["False", "False"], "a plain script has no NPU"
     assert look(script(tmp_path, START + APEX), DRYNPU_AUTOLOAD="1") == ["False", "True"]
@@ -150,6 +154,7 @@ def test_a_genuine_apex_is_everybodys(look: Look, tmp_path: Path) -> None:
     assert look(script(tmp_path, code), path=(genuine.parent,)) == ["True", "True", "genuine"]
 
 
+@pytest.mark.slow
 def test_torch_npu_makes_every_facade_visible_and_its_distribution(look: Look) -> None:
     code = START + "import probing; print(probing.release(), probing.module('acl')); import torch_npu; "
     code += "print(probing.release() == torch_npu.__version__, probing.module('acl'), probing.module())"
@@ -191,6 +196,7 @@ def test_a_folder_with_metadata_holds_packages_whatever_its_name(look: Look, tmp
     assert look("-c", code, path=(bundle, project)) == ["False", "True"]
 
 
+@pytest.mark.slow
 def test_pytest_imports_on_behalf_of_the_test(look: Look, tmp_path: Path) -> None:
     test = "import pytest, probing\ndef test_it():\n    pytest.importorskip('npu_device')\n"
     script(tmp_path, test + "    assert not probing.module('hccl')\n", "test_mine.py")

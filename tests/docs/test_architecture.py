@@ -141,6 +141,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("walk", WALKS)
 def test_a_recording_takes_the_way(recorded: Path, walk: str) -> None:
     callers = json.loads((recorded / "calls.json").read_text())
@@ -153,6 +154,7 @@ def test_a_recording_takes_the_way(recorded: Path, walk: str) -> None:
     assert len({file for stop in stops for file in callers[stop] if file}) <= int(most)
 
 
+@pytest.mark.slow
 def test_the_ways_end_in_their_files(recorded: Path) -> None:
     (result,) = recorded.glob("out/*_ascend_pt")
     kernels = (result / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").read_text()

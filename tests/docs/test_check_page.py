@@ -26,6 +26,7 @@ def tool() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_the_sample_is_what_a_check_prints(tool: ModuleType, tmp_path: Path) -> None:
     sample = tool.page_excerpt(PAGE)
     assert tool.words(tool.excerpt(tool.run_check(tmp_path))) == tool.words(sample)

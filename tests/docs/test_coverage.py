@@ -29,6 +29,7 @@ def generate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "framework"),
     [("torch", "torch"), ("tensorflow", "tensorflow"), ("mindspore", "mindspore_like"), ("pyacl", "acl")],
@@ -41,6 +42,7 @@ def test_the_table_is_what_the_code_bears_out(page: str, framework: str) -> None
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_done_name_that_is_not_there_is_found(tmp_path: Path) -> None:
     names = {
         "profile": "done",
@@ -72,6 +74,7 @@ def test_a_done_name_that_is_not_there_is_found(tmp_path: Path) -> None:
     assert not (tmp_path / "table.md").exists()
 
 
+@pytest.mark.slow
 def test_a_test_that_cannot_show_a_name_is_found(tmp_path: Path) -> None:
     shown_by = {
         "profiler/test_states.py::test_that_was_removed": "profile",
@@ -121,6 +124,7 @@ def test_every_name_that_is_there_needs_its_test(page: str, generator: ModuleTyp
             assert left == {f"{section.title}: no test shows {name}" for name in alone if name in there}, test
 
 
+@pytest.mark.slow
 def test_an_old_table_is_found(tmp_path: Path) -> None:
     old = tmp_path / "table.md"
     old.write_text("# Coverage\n")

@@ -260,6 +260,7 @@ def headers(folder: Path, pattern: str) -> dict[str, list[list[str]]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_formats_page_has_every_header(results: Path) -> None:
     page = text("docs/formats.md")
     blocks = [block.replace("\n", "").split(",") for block in re.findall(r"```\n([A-Za-z][^`]*?,[^`]*?)\n```", page)]
@@ -278,6 +279,7 @@ def _composed(row: list[str], blocks: list[list[str]]) -> bool:
     return row in options or any(row == first + second for first in options for second in options)
 
 
+@pytest.mark.slow
 def test_the_formats_page_names_every_file(results: Path) -> None:
     page = text("docs/formats.md")
     for pattern in ("ASCEND_PROFILER_OUTPUT/*", "FRAMEWORK/*"):

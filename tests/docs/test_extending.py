@@ -113,6 +113,7 @@ def _run(script: str, core: Path, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_sampled_record_is_a_folder_and_one_entry(core: Path, tmp_path: Path) -> None:
     for name, text in _parts().items():
         (core / name).parent.mkdir(exist_ok=True)
@@ -123,6 +124,7 @@ def test_the_sampled_record_is_a_folder_and_one_entry(core: Path, tmp_path: Path
     _run(RECORD, core, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_metric_group_is_a_row_and_a_name(core: Path, tmp_path: Path) -> None:
     ((counters, member),) = re.findall(
         r"^```yaml\n# counters.yaml, .*?\n(.*?)^```\n\n^```python\n# _values.py, MetricGroup\n(.*?)^```$",

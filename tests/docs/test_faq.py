@@ -152,6 +152,7 @@ def test_check_names_all_bad_values_at_once() -> None:
         assert f"Invalid parameter {option}, reset it to {default}." in " ".join(done.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("complaint", [name for name, case in TESTED.items() if case])
 def test_the_user_is_told(said: Said, complaint: str) -> None:
     words = " ".join(said.cases[TESTED[complaint]].split())
@@ -160,11 +161,13 @@ def test_the_user_is_told(said: Said, complaint: str) -> None:
         assert text in words
 
 
+@pytest.mark.slow
 def test_what_went_well_has_no_complaint(said: Said) -> None:
     complaints = [text for name, case in TESTED.items() if case for text in quoted(name)]
     assert [text for text in complaints if text in " ".join(said.cases["whole"].split())] == []
 
 
+@pytest.mark.slow
 def test_the_timeline_is_whole_json_with_all_digits(said: Said) -> None:
     (file,) = said.folder.glob("whole/*_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json")
     events = json.loads(file.read_text(encoding="utf-8"))
@@ -173,6 +176,7 @@ def test_the_timeline_is_whole_json_with_all_digits(said: Said) -> None:
     assert all(re.fullmatch(r"\d{16}\.\d{3}", time) for time in times)
 
 
+@pytest.mark.slow
 def test_a_run_of_pytorch_becomes_files_of_mindinsight(said: Said) -> None:
     command = [sys.executable, "-m", "drynpu", "export", "whole", "--to", "mindinsight", "-o", "summary"]
     assert " ".join(command[3:]).replace("whole", "DIR").replace("summary", "FOLDER") in PAGE

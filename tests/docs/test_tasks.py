@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "howto"
 GENUINE = Path(os.environ.get("GENUINE_PROFILES", ROOT.parent / "shared" / "data")) / "genuine"

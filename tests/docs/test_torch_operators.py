@@ -13,6 +13,7 @@ pytest.importorskip("torch")
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_tables_follow_the_code() -> None:
     command = [sys.executable, ROOT / "docs" / "generate_operators.py", "--check"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)

@@ -11,6 +11,8 @@ import pytest
 from drynpu.analysis.calculation import kernel_work, work_totals
 from drynpu.products import find_profiles, load_profile
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import torch, torch_npu
 from torch.utils.flop_counter import FlopCounterMode

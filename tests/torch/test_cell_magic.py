@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SESSION = Path(__file__).with_name("cell_magic_session.py")
 
 

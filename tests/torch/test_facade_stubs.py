@@ -51,6 +51,7 @@ def test_the_stub_of_operators_has_their_schemas() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_users_script_is_checked(environment: dict[str, str], tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.torch.conftest import FRESH
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = """
 import sys

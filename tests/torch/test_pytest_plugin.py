@@ -97,6 +97,7 @@ def run(folder: Path, *arguments: str, **environ: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_budgets_of_a_block(suite: Path) -> None:
     out = run(suite)
     assert "1 failed, 5 passed" in out, out
@@ -109,6 +110,7 @@ def test_budgets_of_a_block(suite: Path) -> None:
     assert sorted(path.name for path in suite.iterdir() if path.name[0] not in "._") == ["test_suite.py"]
 
 
+@pytest.mark.slow
 def test_every_test_is_recorded_and_listed(suite: Path) -> None:
     out = run(suite, "--npu-profile", "-k", "not over", GITHUB_STEP_SUMMARY=str(suite / "summary.md"))
     assert "5 passed" in out, out

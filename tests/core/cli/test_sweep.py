@@ -55,6 +55,7 @@ def test_every_combination_runs_with_its_values_and_says_why_it_failed(script: P
     assert [row["error"] for row in rows] == [cell["error"] for cell in cells]
 
 
+@pytest.mark.slow
 def test_axes_that_cannot_be_are_refused(script: Path, tmp_path: Path) -> None:
     for axes in (("--grid", "tp"), ("--grid", "tp=1,"), ("--grid", "tp=1", "--grid", "tp=2")):
         done = run(*axes, script)
@@ -79,6 +80,7 @@ def test_sizes_come_from_the_grid_or_the_arguments() -> None:
     assert parallel_sizes({"tp": "4", "context_parallel_size": "5"}, arguments[:2]) == {"tp": 4, "pp": 1, "cp": 5}
 
 
+@pytest.mark.slow
 def test_the_axis_dp_makes_the_world_and_is_no_option_of_the_script(script: Path, tmp_path: Path) -> None:
     done = run("--grid", "dp=1,3", "--grid", "pp=2", "-o", tmp_path / "out", "--json", script, "--", "--tp", "2")
     cells = json.loads(done.stdout)["cells"]
@@ -91,6 +93,7 @@ def test_the_axis_dp_makes_the_world_and_is_no_option_of_the_script(script: Path
     assert "write the axis as dp=1,2,4" in run("--grid", "dp=a", script).stderr
 
 
+@pytest.mark.slow
 def test_data_parallel_ranks_are_what_the_other_sizes_leave(script: Path) -> None:
     cells = json.loads(run("--world", "16", "--grid", "tp=1,2,3", "--json", script).stdout)["cells"]
     assert [cell["dp"] for cell in cells] == [16, 8, None]

@@ -19,6 +19,8 @@ from drynpu.cluster.synth import SynthOptions, synthesise
 
 distributed = pytest.importorskip("distributed", reason="THE EXTRA cluster IS NOT INSTALLED: --scheduler IS UNTESTED")
 
+pytestmark = pytest.mark.slow
+
 RANKS = 60
 
 

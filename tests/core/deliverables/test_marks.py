@@ -340,6 +340,7 @@ def test_long_messages_are_whole_when_extended_and_cut_when_plain(tmp_path: Path
     assert not profile.notes
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_marks_are_quick(tmp_path: Path) -> None:
     marks = [
         mark(f"step {index % 100}", index / 100, index / 100 + 5, MarkKind.START_END, stream=2 if index % 2 else None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import pickle
 import re
 import runpy
@@ -32,31 +31,44 @@ def name_of(case: dict[str, Any]) -> str:
     return f"{case['cell']}: {case['call']}" if "cell" in case else str(case["call"])
 
 
-EVERY = {"PYNATIVE": 1, "GRAPH": 3 if "DRYNPU_TEST_SLICE" in os.environ else 1}
-"""How many calls stand for one: to compile a graph takes seconds, so `make test` takes one of three of them."""
-MODES = tuple(EVERY)
+MODES = ("PYNATIVE", "GRAPH")
+ONE_OF = {"PYNATIVE": 1, "GRAPH": 3}
+"""How many calls stand for one: to compile a graph takes seconds, so two of three are exhaustive."""
 
 
 def cases_of(mode: str, family: str) -> list[dict[str, Any]]:
-    """Return the calls that run_calls.py makes of a family."""
-    return [case for case in FAMILIES[family] if mode in case.get("modes", MODES)][:: EVERY[mode]]
+    """Return the calls that run_calls.py makes of a family, if it makes all."""
+    return [case for case in FAMILIES[family] if mode in case.get("modes", MODES)]
 
 
 CASES = [
-    pytest.param(mode, family, case, id=f"{mode}-{name_of(case)}")
+    pytest.param(
+        *(mode, family, case),
+        id=f"{mode}-{name_of(case)}",
+        marks=pytest.mark.exhaustive if number % ONE_OF[mode] else (),
+    )
     for mode in MODES
     for family in FAMILIES
-    for case in cases_of(mode, family)
+    for number, case in enumerate(cases_of(mode, family))
 ]
 
 
 @pytest.fixture(scope="session")
-def families(scripts: Any) -> Callable[[str, str], tuple[dict[str, Any], pl.DataFrame]]:
+def every(request: pytest.FixtureRequest) -> dict[str, int]:
+    """Return by mode how many calls stand for one in this session."""
+    exhaustive = any(
+        item.path == Path(__file__) and item.get_closest_marker("exhaustive") for item in request.session.items
+    )
+    return dict.fromkeys(MODES, 1) if exhaustive else ONE_OF
+
+
+@pytest.fixture(scope="session")
+def families(scripts: Any, every: dict[str, int]) -> Callable[[str, str], tuple[dict[str, Any], pl.DataFrame]]:
     """Return what the calls of a family gave, and their kernels; all families of a mode run in one process."""
 
     @functools.cache
     def run(mode: str) -> Any:
-        arguments = (str(CALLS), mode, str(EVERY[mode]), "found.pickle")
+        arguments = (str(CALLS), mode, str(every[mode]), "found.pickle")
         try:
             return scripts.simulated(_HERE / "run_calls.py", *arguments, timeout_s=800)
         except (AssertionError, subprocess.TimeoutExpired) as error:
@@ -92,10 +104,10 @@ def test_a_call_computes_what_the_formula_says(mode: str, family: str, case: dic
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("mode", MODES)
-def test_a_primitive_is_one_kernel(mode: str, family: str, families: Any) -> None:
+def test_a_primitive_is_one_kernel(mode: str, family: str, families: Any, every: dict[str, int]) -> None:
     _, kernels = families(mode, family)
     names = kernels["Name"].to_list()
-    for case in cases_of(mode, family):
+    for case in cases_of(mode, family)[:: every[mode]]:
         if mode in case.get("launched", MODES):
             for kernel in (case[key] for key in ("kernel", "gradient") if key in case):
                 shown = re.compile(rf"(^|[/:]){kernel}(-op\d+)?(/|$)")

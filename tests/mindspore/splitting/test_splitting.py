@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,12 @@ def rows_of(run: Any) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-# `make test` has time for two of them.
-WAYS = [("optimizer", 4), ("propagated", 2), ("strategies", 2), ("wrapped", 2)]
-WAYS = WAYS[:2] if "DRYNPU_TEST_SLICE" in os.environ else WAYS
+WAYS = [
+    ("optimizer", 4),
+    ("propagated", 2),
+    pytest.param("strategies", 2, marks=pytest.mark.exhaustive),
+    pytest.param("wrapped", 2, marks=pytest.mark.exhaustive),
+]
 
 
 @pytest.mark.parametrize(("how", "count"), WAYS)

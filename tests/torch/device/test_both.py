@@ -11,6 +11,8 @@ import pytest
 
 from drynpu_torch.extension import build, find_build, find_compiler
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 SHARED = ("amp", "copies", "devices", "factories", "limits", "memory", "random", "storage", "streams")
 

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from attrs import define, evolve, field, frozen
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("training_script.py")
 DOCUMENTED = Path(__file__).parents[3] / "docs" / "torch-device.md"
 STEPS = ["ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4"]

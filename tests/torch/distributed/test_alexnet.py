@@ -13,6 +13,8 @@ import pytest
 
 from drynpu_torch.device import install
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("alexnet_script.py")
 DATA = Path(os.environ.get("GENUINE_PROFILES", Path(__file__).parents[4] / "shared" / "data"))
 GENUINE = "genuine/torch_text_level1/*_3096504_*_ascend_pt/ASCEND_PROFILER_OUTPUT/kernel_details.csv"

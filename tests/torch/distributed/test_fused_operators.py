@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("fused_script.py")
 COMPARED = [
     *("all_reduce", "all_gather", "gathered", "reduce_scatter", "matmul_all_to_all", "joined", "all_to_all_matmul"),

@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 GPT = Path(__file__).parents[3] / "examples" / "torch" / "train_gpt_parallel.py"
 
 

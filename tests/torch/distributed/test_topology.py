@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parent / "world_script.py"
 QUIET = {"OMP_NUM_THREADS": "1", "DRYNPU_QUIET": "1"}
 CLUSTER = """

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parent / "world_script.py"
 PARALLEL = Path(__file__).parent / "parallel_script.py"
 GPT = Path(__file__).parents[3] / "examples" / "torch" / "train_gpt_parallel.py"

@@ -34,7 +34,7 @@ WITHOUT_DIFFERENCES = {
 
 def test_all_operators_are_compared(request: pytest.FixtureRequest, compared: tuple[set[str], set[str]]) -> None:
     """
-    Run last of all files of the folder, in a process without other tests, as ``make test-torch`` has it.
+    Run last of all files of the folder, in a process without other tests (process.yaml).
 
     What other folders register before is not seen; where only some files were asked for, there is nothing to say.
     """

@@ -66,6 +66,7 @@ def test_two_streams_that_nothing_orders_are_a_race(tmp_path: Path) -> None:
     assert 'x = torch.randn(100, device="npu")' in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["recorded", "waited", "synchronized"])
 def test_streams_that_are_ordered_are_none(tmp_path: Path, mode: str) -> None:
     done = run(tmp_path, mode)
@@ -74,6 +75,7 @@ def test_streams_that_are_ordered_are_none(tmp_path: Path, mode: str) -> None:
     assert "NPUSanitizer" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "operator"), [("nothing", "aten::mul"), ("late", "aten::add")])
 def test_memory_that_may_be_given_away_while_it_is_used(tmp_path: Path, mode: str, operator: str) -> None:
     done = run(tmp_path, mode)
@@ -84,12 +86,14 @@ def test_memory_that_may_be_given_away_while_it_is_used(tmp_path: Path, mode: st
     assert f"The use: {operator}" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_sink_says_that_it_cannot(tmp_path: Path) -> None:
     done = run(tmp_path, "nothing", DRYNPU_DEVICE="sink")
     assert done.returncode == 0, done.stderr
     assert "TORCH_NPU_SANITIZER needs the native device" in done.stderr
 
 
+@pytest.mark.slow
 def test_kernels_are_not_checked(tmp_path: Path) -> None:
     done = run(tmp_path, "race", ASCEND_OPP_DEBUG_PATH="/opp")
     assert done.returncode == 0, done.stderr

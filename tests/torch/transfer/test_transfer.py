@@ -121,6 +121,7 @@ def test_a_cuda_script_leaves_an_npu_profile(run: Any) -> None:
     assert "Call " not in run.stdout
 
 
+@pytest.mark.slow
 def test_its_losses_are_those_of_the_cpu(run: Any, scripts: Any) -> None:
     plain = scripts(CUDA, "cpu", environment={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
     assert len(losses(plain.stdout)) == 5
@@ -133,16 +134,19 @@ def test_what_is_changed_is_told_once(run: Any) -> None:
     assert run.stderr.count("The parameter experimental_config of torch.profiler.profile has been removed") == 1
 
 
+@pytest.mark.slow
 def test_cuda_names_mean_the_npu(scripts: Any) -> None:
     ended = scripts(NAMES)
     assert ended.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_without_the_import_cuda_stays_cuda(scripts: Any) -> None:
     ended = scripts("import torch, torch_npu\nprint(torch.cuda.is_available(), torch.cuda.device_count())")
     assert ended.stdout.splitlines()[-1] == "False 0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("imported", ["import torch, torch_npu", "import torch"])
 def test_the_environment_transfers_scripts_without_a_line_of_their_own(scripts: Any, imported: str) -> None:
     environment = {"TORCH_TRANSFER_TO_NPU": "1", "DRYNPU_AUTOLOAD": "1"}

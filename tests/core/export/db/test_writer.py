@@ -56,6 +56,7 @@ def test_texts_and_numbers_come_back(
     assert stored(read, "TASK_PMU_INFO", *parts) == rows
 
 
+@pytest.mark.slow
 def test_more_rows_than_one_chunk(read: SimpleNamespace) -> None:
     count = 200_001
     frame = pl.select(
