@@ -207,3 +207,15 @@ def test_the_processes_of_the_tree_are_known(tool: ModuleType) -> None:
     assert by_folder["packages"].apart
     assert tool.nearest(processes, ROOT / "tests" / "core" / "raw") is by_folder["."]
     assert tool.nearest(processes, ROOT / "tests" / "torch" / "native") is by_folder["torch/native"]
+
+
+def test_what_shares_the_fixtures_of_a_framework_has_a_process_with_its_environment(tool: ModuleType) -> None:
+    tests = ROOT / "tests"
+    processes = tool.processes_of(tests)
+    wrong = []
+    for path in sorted(tests.rglob("*.py")):
+        for name in re.findall(r"^from tests\.(\w+)\.", path.read_text(encoding="utf-8"), re.MULTILINE):
+            ours, theirs = tool.nearest(processes, path), tool.nearest(processes, tests / name)
+            if theirs.folder != tests and (ours.folder == tests or ours.python != theirs.python):
+                wrong.append(f"{path.relative_to(ROOT)} imports from tests/{name}: it needs a process.yaml beside it")
+    assert wrong == []
