@@ -6,6 +6,8 @@ import pytest
 
 from drynpu.compiling import find_compiler
 
+pytestmark = pytest.mark.slow
+
 NETWORK = """
 import json
 import os

@@ -16,6 +16,8 @@ from drynpu_mindspore.capture._hook import SeenLaunches
 from drynpu_mindspore.capture._seen import completed, join_seen, read_call
 from drynpu_mindspore.rules import signature
 
+pytestmark = pytest.mark.slow
+
 HEAD = """
 import json
 

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parent / "fused_products.py"
 RANKS = range(2)

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parent / "primitive_calls.py"
 SIZE = 3

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _SCRIPT = Path(__file__).with_name("batch_products.py")
 
 

@@ -23,7 +23,8 @@ inputs: Callable[[], dict[str, Any]] = runpy.run_path(str(_HERE / "inputs.py"))[
 CALLS = _HERE.parents[2] / "docs" / "lists" / "mindspore-calls.yaml"
 FAMILIES: dict[str, list[dict[str, Any]]] = yaml.safe_load(CALLS.read_text())
 
-pytestmark = pytest.mark.timeout(900)  # all calls of a mode run for the first of its tests: two minutes on a calm core
+# All calls of a mode run for the first of its tests: two minutes on a calm core.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def name_of(case: dict[str, Any]) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("mode", ["PYNATIVE", "GRAPH"])
 def test_dropout_keeps_three_quarters_and_scales_them(mode: str, scripts: Any) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+pytestmark = pytest.mark.slow
+
 _HERE = Path(__file__).parent
 DOCS = _HERE.parents[2] / "docs" / "lists"
 REASONS: dict[str, str] = yaml.safe_load((DOCS / "mindspore-uncalled.yaml").read_text())

@@ -15,6 +15,8 @@ import yaml
 
 from drynpu.compiling import find_compiler
 
+pytestmark = pytest.mark.slow
+
 _HERE = Path(__file__).parent
 _value_of = runpy.run_path(str(_HERE / "formulas.py"))["value_of"]
 _inputs = runpy.run_path(str(_HERE / "inputs.py"))["inputs"]

@@ -8,6 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 GENERATOR = Path(__file__).parents[3] / "docs" / "generate_mindspore_primitives.py"
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _HERE = Path(__file__).parent
 _formulas = runpy.run_path(str(_HERE / "primitive_formulas.py"))
 _inputs = runpy.run_path(str(_HERE / "inputs.py"))

@@ -13,6 +13,8 @@ import pytest
 
 from drynpu.products import load_profile
 
+pytestmark = pytest.mark.slow
+
 _SCRIPT = Path(__file__).with_name("networks.py")
 CHIPS = ("Ascend910B2", "Ascend910A")
 NETWORKS = ("residual", "transformer", "perceptron")

@@ -14,7 +14,7 @@ import pytest
 from drynpu.compiling import find_compiler
 
 _SCRIPT = Path(__file__).with_name("networks.py")
-MODES = ("graph", "pynative")
+MODES = ("pynative", pytest.param("graph", marks=pytest.mark.slow))
 # Kernels that show what a network is made of: of one pass without gradients and two with. Both modes launch the same.
 KERNELS = {
     # 53 convolutions in three passes; in the two backward ones, of all weights and of all inputs but the image.
@@ -24,6 +24,7 @@ KERNELS = {
     # Products: 7 of a layer and the head, three for each of them that has a gradient.
     "llama": {"MatMulV2": 7 * 15, "SoftmaxV2": 6, "Rsqrt": 12, "Sigmoid": 10, "SigmoidGrad": 4},
 }
+NETWORKS = ["llama", *(pytest.param(name, marks=pytest.mark.slow) for name in KERNELS if name != "llama")]
 # Two layers: in two directions as one operator each, or seven steps of cells with three sigmoids and two tangents.
 RECURRENT = {"graph": {"DynamicRNN": 12, "DynamicRNNGrad": 8}, "pynative": {"Sigmoid": 3 * 14 * 3, "Tanh": 3 * 14 * 2}}
 TRAINING_NORMS = ("BNTrainingReduce", "BNTrainingUpdate", "BNTrainingUpdateGrad", "BNTrainingReduceGrad")
@@ -48,7 +49,7 @@ def profile(run: Any) -> tuple[dict[str, Any], list[dict[str, str]]]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("network", KERNELS)
+@pytest.mark.parametrize("network", NETWORKS)
 def test_the_numbers_are_those_of_the_cpu(runs: Any, scripts: Any, mode: str, network: str) -> None:
     total, losses = runs(mode, network).printed("found")
     assert [total, losses] == scripts(_SCRIPT, mode, "CPU", network).printed("found")
@@ -57,7 +58,7 @@ def test_the_numbers_are_those_of_the_cpu(runs: Any, scripts: Any, mode: str, ne
 
 @pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("network", KERNELS)
+@pytest.mark.parametrize("network", NETWORKS)
 def test_every_kernel_is_mapped_and_has_its_shapes(runs: Any, mode: str, network: str) -> None:
     about, kernels = profile(runs(mode, network))
     assert about["unmapped_operators"] == {}
@@ -69,6 +70,7 @@ def test_every_kernel_is_mapped_and_has_its_shapes(runs: Any, mode: str, network
     assert {name: types[name] for name in expected} == expected
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
 @pytest.mark.parametrize("mode", MODES)
 def test_norms_of_a_network_that_first_ran_without_gradients_train_afterwards(runs: Any, mode: str) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _SCRIPT = Path(__file__).with_name("networks.py")
 # By step. Batch norms over few rows make much of rounding: a ResNet-50 whose images change by 1e-7 of their value has a
 # first loss that differs by 1e-5, and a second one by 4e-2.

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = """
 import json

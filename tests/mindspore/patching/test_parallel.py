@@ -16,6 +16,8 @@ import pytest
 
 from drynpu_mindspore.patching._ranks import find_rank, join_ranks
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parent / "parallel_training.py"
 STEPS = 4
 

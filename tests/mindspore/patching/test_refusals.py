@@ -9,6 +9,8 @@ import pytest
 
 from drynpu_mindspore.patching._refusals import reword
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("mode", ["GRAPH", "PYNATIVE"])
 def test_a_script_that_ends_is_told_of_the_operator_and_of_what_computes_the_same(mode: str, scripts: Any) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 from drynpu.products import load_profile
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("killed_training.py")
 STEPS = 12
 

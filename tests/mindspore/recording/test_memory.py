@@ -17,6 +17,8 @@ from drynpu.products import load_profile
 from drynpu.raw import read_tlv
 from drynpu.tables import Profile
 
+pytestmark = pytest.mark.slow
+
 LAUNCH = "Kernel::KernelLaunch::"
 NET = "network-WithLossCell/_backbone-Net"
 LOSS = "network-WithLossCell/_loss_fn-SoftmaxCrossEntropyWithLogits"

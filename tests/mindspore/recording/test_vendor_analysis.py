@@ -14,6 +14,8 @@ import pytest
 from drynpu.options import ExportType
 from drynpu.products import export_mindspore, export_msprof, load_profile
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 RECORDED = ("steps", "graph", "data")
 

@@ -11,6 +11,8 @@ from drynpu.kernels import TaskType, build_rule_book
 from drynpu_mindspore.graph_engine import WholeGraphs
 from drynpu_mindspore.rules import RULES
 
+pytestmark = pytest.mark.slow
+
 MODES = ("graph", "pynative")
 NETWORKS = ("mlp_sgd", "mlp_mse", "lenet", "lstm", "gru", "block")
 STEPS = 2

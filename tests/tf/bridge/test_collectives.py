@@ -11,6 +11,8 @@ import pytest
 
 from drynpu_tf.ranks import Job, rank_count, rank_number, segments_by_index, segments_by_size
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parent / "every_collective.py"
 ONE = np.array([[1.0, 2.0], [3.0, 4.0]])
 TWO = 2 * ONE

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("estimators.py").read_text(encoding="utf-8")
 # Whatever has tf.estimator's own base module in the way of its import: as TensorFlow 2.16 and later.
 WITHOUT = """

@@ -11,6 +11,8 @@ import pytest
 
 from drynpu_tf.bridge.shared_updates import fair_division
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parent / "shared_updates.py"
 STEPS = 3
 

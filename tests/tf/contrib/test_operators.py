@@ -8,6 +8,9 @@ import sys
 from typing import Any
 
 import numpy as np
+import pytest
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = """
 import json

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parent / "training_workers.py"
 STEPS, ELEMENTS = 8, 6 * 5 + 6 + 6 + 1
 

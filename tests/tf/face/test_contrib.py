@@ -136,6 +136,7 @@ def test_names_stand_where_they_stood(scripts: Any) -> None:
     assert run.printed("with") == 1
 
 
+@pytest.mark.slow
 @needs_slim
 def test_a_network_of_slim_trains_on_the_kernels_of_tensorflow_1(scripts: Any) -> None:
     found = scripts(NETWORK, program=RUN).printed("found")

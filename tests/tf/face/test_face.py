@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import pytest
+
 SCRIPT = """
 import json
 import numpy as np
@@ -41,6 +43,7 @@ def test_a_script_for_tensorflow_1_runs_as_it_is(scripts: Any) -> None:
     assert run.printed("kinds") == [False, True, True]
 
 
+@pytest.mark.slow
 def test_the_face_can_be_forced_and_refused(scripts: Any) -> None:
     plain = "import tensorflow as tf\nprint('v1=%d' % hasattr(tf, 'Session'))\n"
     assert scripts(plain, program=(*RUN, "--tf1")).printed("v1") == 1

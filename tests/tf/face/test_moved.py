@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import pytest
+
 V1 = """
 import json
 from npu_bridge.npu_init import *
@@ -90,6 +92,7 @@ def test_scripts_for_tensorflow_1_find_their_names(scripts: Any) -> None:
     }
 
 
+@pytest.mark.slow
 def test_no_deprecation_names_a_call_of_drynpu(scripts: Any) -> None:
     run = scripts(V1, program=(sys.executable, "-W", "ignore", "-m", "drynpu", "run", "--quiet", "--tf1"))
     deprecations = [line for line in run.stderr.splitlines() if "is deprecated" in line]
@@ -97,11 +100,13 @@ def test_no_deprecation_names_a_call_of_drynpu(scripts: Any) -> None:
     assert not [line for line in deprecations if "v2_compat" in line or "drynpu_tf" in line]
 
 
+@pytest.mark.slow
 def test_scripts_for_npu_device_find_names_of_keras(scripts: Any) -> None:
     run = scripts(V2, environment={"DRYNPU_QUIET": "1"})
     assert run.printed("found") == [[0.0, 0.0], [1.0, 1.0], True, True]
 
 
+@pytest.mark.slow
 def test_what_no_release_had_is_still_missing(scripts: Any) -> None:
     run = scripts(MISSING, environment={"DRYNPU_QUIET": "1"})
     assert run.printed("missing") == "No module named 'keras.layers.nothing'"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 SCRIPT = Path(__file__).with_name("networks.py")
-WAYS = ("session", "estimator", "function", "keras")
+WAYS = ("session", *(pytest.param(way, marks=pytest.mark.slow) for way in ("estimator", "function", "keras")))
 STEPS, PASSES, LAYERS = 3, 3, 2
 """Passes: forward, and backward to inputs and to weights."""
 # 53 convolutions, of which the first has no gradient to its inputs. A layer of BERT has four products of attention and
@@ -36,6 +36,7 @@ KERNELS = {
 OPTIMIZERS = {"session": "ApplyMomentumD", "estimator": "ApplyMomentumD"}
 VARIABLES = {"resnet50": 161, "bert": 37, "llama": 20, "lstm": 8}
 """What the optimizer steps: one kernel for each variable."""
+NETWORKS = ["llama", *(pytest.param(name, marks=pytest.mark.slow) for name in KERNELS if name != "llama")]
 NO_TENSORS = {"MemSet"}
 """Kernels that take and leave no tensors of the graph."""
 
@@ -49,7 +50,7 @@ def runs(scripts: Any) -> Any:
     return run
 
 
-@pytest.mark.parametrize("network", KERNELS)
+@pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("way", WAYS)
 def test_the_losses_are_those_of_the_cpu(runs: Any, way: str, network: str) -> None:
     losses = runs(way, network, "Ascend").printed("losses")
@@ -57,7 +58,7 @@ def test_the_losses_are_those_of_the_cpu(runs: Any, way: str, network: str) -> N
     assert len(set(losses)) == STEPS
 
 
-@pytest.mark.parametrize("network", KERNELS)
+@pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_kernel_is_known_and_there(runs: Any, way: str, network: str) -> None:
     rows = runs(way, network, "Ascend").prof().rows("op_summary")
@@ -71,8 +72,14 @@ def test_every_kernel_is_known_and_there(runs: Any, way: str, network: str) -> N
     assert kinds[OPTIMIZERS.get(way, "ApplyKerasMomentumD")] == VARIABLES[network] * STEPS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("way", "network"), [*((way, "llama") for way in WAYS), ("session", "bert"), ("keras", "lstm")]
+    ("way", "network"),
+    [
+        *((way, "llama") for way in ("session", "estimator", "function", "keras")),
+        ("session", "bert"),
+        ("keras", "lstm"),
+    ],
 )
 def test_two_ranks_train_as_one_with_the_whole_batch(runs: Any, scripts: Any, way: str, network: str) -> None:
     ranks = scripts.ranks(SCRIPT, way, network, "Ascend")

@@ -73,6 +73,7 @@ def test_the_example_ends_with_a_summary_that_says_what_is_modelled(runs: tuple[
     assert "Every operator that launches a kernel is mapped." in text
 
 
+@pytest.mark.slow
 def test_with_onednn_the_kernels_are_those_of_the_operators_that_were_written(
     runs: tuple[Any, Any], scripts: Any, example: Path
 ) -> None:
@@ -92,6 +93,7 @@ def test_losses_are_those_of_plain_tensorflow(runs: tuple[Any, Any]) -> None:
     assert not (runs[1].folder / "tf_out").exists()
 
 
+@pytest.mark.slow
 def test_the_guides_sample_runs_around_a_model(scripts: Any) -> None:
     run = scripts(GUIDE.replace("SETTINGS", _SAMPLE), environment={"DRYNPU_QUIET": "1", "DRYNPU_CHIP": "Ascend910A"})
     assert run.prof().stems >= _DEFAULT_FILES
@@ -101,6 +103,7 @@ def test_the_guides_sample_runs_around_a_model(scripts: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_environment_profiles_sessions_that_say_nothing_and_their_own_word_counts_for_more(scripts: Any) -> None:
     environment = {"DRYNPU_QUIET": "1", "PROFILING_MODE": "true", "PROFILING_OPTIONS": _OPTIONS}
     off = """
@@ -118,6 +121,7 @@ custom_op.parameter_map.pop("profiling_mode")
     assert "runtime" in set(prof.column("api_statistic", "Level"))
 
 
+@pytest.mark.slow
 def test_without_options_and_after_an_exception_the_enabled_but_empty_set_is_left(scripts: Any) -> None:
     mode = 'custom_op.parameter_map["profiling_mode"].b = True'
     script = GUIDE.replace("SETTINGS", mode) + "    raise KeyError('the script fails')\n"
@@ -130,6 +134,7 @@ def test_without_options_and_after_an_exception_the_enabled_but_empty_set_is_lef
     assert [row["Iteration ID"] for row in prof.rows("step_trace")] == ["1", "2", "3"]
 
 
+@pytest.mark.slow
 def test_a_record_group_of_a_plugin_leaves_its_files(scripts: Any, example: Path, third_party_group: Path) -> None:
     environment = {"PYTHONPATH": str(third_party_group), "DRYNPU_QUIET": "1"}
     prof = scripts(example / "train_session.py", "--steps", "3", environment=environment).prof("tf_out")

@@ -8,7 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from drynpu.products import load_profile
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).with_name("killed_session.py")
 STEPS = 12

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parent / "training_ranks.py"
 STEPS = 4
 GRADIENTS, LOSS = 5 * 7 + 7 + 7 * 2, 1

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from attrs import frozen
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "torch" / "train_gpt.py"
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 KNOWN = {
     "linalg.lstsq",  # the CPU itself differs from call to call in the last bits
     "tensor_split",  # refuses sections on a device, as on any device

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "torch" / "train_gpt.py"
 NETS = Path(__file__).parent / "outlined_training.py"
 COLUMNS = ("Name", "Type", "Accelerator Core", "Input Shapes", "Input Data Types", "Output Shapes", "Output Data Types")

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("profiled_training.py")
 HOST_NUMBERS = {"aclnnInplaceNormal": 4, "aclnnInplaceRandom": 2}
 """Random numbers that the script draws on the host, in two steps: the sink takes them for work of the device."""

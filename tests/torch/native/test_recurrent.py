@@ -6,6 +6,10 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 LAST_BITS = {"float32": 1e-6, "float64": 1e-14, "bfloat16": 2**-6}
 """How far losses may be apart where the device has cells, whose sums are in another order: a few bits of each type."""
 

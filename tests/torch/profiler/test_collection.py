@@ -13,6 +13,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 STEPS = 3
 SCRIPT = f"""
 import sys, torch, torch_npu

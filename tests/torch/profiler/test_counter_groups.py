@@ -13,6 +13,8 @@ import pytest
 from drynpu.kernels import metric_column_names
 from drynpu.platforms import find_platform
 
+pytestmark = pytest.mark.slow
+
 GROUPS = (
     *("PipeUtilization", "ArithmeticUtilization", "Memory", "MemoryL0", "MemoryUB", "ResourceConflictRatio"),
     *("L2Cache", "MemoryAccess"),

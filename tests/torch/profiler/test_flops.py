@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.torch.conftest import FRESH
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import json
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import time, torch, torch_npu
 from torch_npu.profiler import HostSystem, ProfilerLevel, _ExperimentalConfig, profile, tensorboard_trace_handler

@@ -16,6 +16,8 @@ pytest.importorskip("torch")
 
 from drynpu.products import find_profiles, load_profile
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("killed_training.py")
 STEPS = 10
 

@@ -20,6 +20,8 @@ from drynpu_mindspore.profiler import build_surface
 from drynpu_mindspore.profiler._environment import _keywords
 from drynpu_mindspore.profiler.dynamic import read_options
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 QUICKLY = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 

@@ -18,6 +18,8 @@ from attrs import define, field
 
 from drynpu_torch.profiler.dynamic._config import template
 
+pytestmark = pytest.mark.slow
+
 CONFIG = "profiler_config.json"
 LINE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} \[([A-Z]+)\] \[(\d+)\] \w+\.py: (.*)$")
 
