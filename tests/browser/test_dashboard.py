@@ -85,6 +85,7 @@ def test_numbers_are_those_of_the_files(tab: Any, ready: Ready, dashboard: Any, 
         assert len(rows) == profile.kernels.height
 
 
+@pytest.mark.slow
 def test_a_step_is_selected(tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]) -> None:
     run = runs["torch"]
     tab.goto(dashboard.page(run, "steps"))
@@ -98,6 +99,7 @@ def test_a_step_is_selected(tab: Any, ready: Ready, dashboard: Any, runs: Mappin
     assert [float(text) for text in cells.all_text_contents()] == [pytest.approx(float(rows[1]["Computing"]), abs=1e-3)]
 
 
+@pytest.mark.slow
 def test_the_selector_changes_the_address(tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]) -> None:
     tab.goto(dashboard.page(runs["torch"], "operators"))
     ready(tab)
@@ -110,6 +112,7 @@ def test_the_selector_changes_the_address(tab: Any, ready: Ready, dashboard: Any
     assert tab.get_by_label("Where").input_value() == "aicore"
 
 
+@pytest.mark.slow
 def test_ranks_are_selected(tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]) -> None:
     if "torch_text_level1" not in runs:
         pytest.skip("no genuine profiles here")
@@ -127,6 +130,7 @@ def test_ranks_are_selected(tab: Any, ready: Ready, dashboard: Any, runs: Mappin
     assert len(shown) == 2
 
 
+@pytest.mark.slow
 def test_rows_are_searched_sorted_and_downloaded(
     tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]
 ) -> None:
@@ -153,6 +157,7 @@ def test_rows_are_searched_sorted_and_downloaded(
     assert sorted(row["name"] for row in rows) == sorted(expected)
 
 
+@pytest.mark.slow
 def test_new_runs_appear_and_hostile_names_are_text(
     tab: Any, ready: Ready, serving: Callable[..., Any], runs: Mapping[str, Path], tmp_path: Path
 ) -> None:
@@ -169,6 +174,7 @@ def test_new_runs_appear_and_hostile_names_are_text(
         assert fact(tab, "Kernels")
 
 
+@pytest.mark.slow
 def test_a_restarted_server_shows_the_same(
     tab: Any, ready: Ready, serving: Callable[..., Any], base: Path, runs: Mapping[str, Path]
 ) -> None:
@@ -186,6 +192,7 @@ def test_a_restarted_server_shows_the_same(
             assert [tab.locator(each).all_text_contents() for each in ("dl.facts", ".ag-row")] == before
 
 
+@pytest.mark.slow
 def test_the_theme_is_kept(tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]) -> None:
     tab.goto(dashboard.page(runs["torch"], "overview"))
     ready(tab)
@@ -199,6 +206,7 @@ def test_the_theme_is_kept(tab: Any, ready: Ready, dashboard: Any, runs: Mapping
     assert tab.evaluate(ground) == dark != light
 
 
+@pytest.mark.slow
 def test_pages_are_reached_with_the_keyboard(tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]) -> None:
     tab.goto(dashboard.page(runs["torch"], "overview"))
     ready(tab)
@@ -210,6 +218,7 @@ def test_pages_are_reached_with_the_keyboard(tab: Any, ready: Ready, dashboard: 
     tab.get_by_role("heading", name="Operators", level=1).wait_for()
 
 
+@pytest.mark.slow
 def test_a_page_stays_while_its_rows_are_fetched(
     tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]
 ) -> None:
@@ -231,6 +240,7 @@ def test_a_page_stays_while_its_rows_are_fetched(
     tab.get_by_text("1 of 3 rows", exact=True).wait_for()
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_said(chromium: Any, dashboard: Any) -> None:
     tab = chromium.new_page()
     tab.goto(f"{dashboard.address}run/../../etc/overview")

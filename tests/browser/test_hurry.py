@@ -13,6 +13,8 @@ import pytest
 pytest.importorskip("dash", reason="the dashboard is an extra")
 pytest.importorskip("playwright", reason="pages are looked at in a browser")
 
+pytestmark = pytest.mark.slow
+
 ANSWERS = re.compile("/_dash-update-component")
 FIGURE = "#timeline-graph .main-svg"
 DRAWN = "#timeline-graph .barlayer path"

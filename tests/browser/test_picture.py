@@ -14,6 +14,8 @@ import pytest
 pytest.importorskip("plotly", reason="figures are an extra")
 pytest.importorskip("playwright", reason="pictures are looked at in a browser")
 
+pytestmark = pytest.mark.slow
+
 FREE = (0x9A, 0xA5, 0xB1)
 """Colour of free time, which the bars of a small training mostly are."""
 COLOURS = """async (data) => {

@@ -17,7 +17,9 @@ pytest.importorskip("playwright", reason="pages are looked at in a browser")
 from drynpu.views.pages import PAGES
 
 
-@pytest.mark.parametrize("kind", ["torch", "mindspore", "torch_db_level1"])
+@pytest.mark.parametrize(
+    "kind", ["torch", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("mindspore", "torch_db_level1"))]
+)
 def test_a_report_opens_offline(tab: Any, runs: Mapping[str, Path], tmp_path: Path, kind: str) -> None:
     if kind not in runs:
         pytest.skip(f"there is no {kind} run here")
@@ -36,6 +38,7 @@ def test_a_report_opens_offline(tab: Any, runs: Mapping[str, Path], tmp_path: Pa
         plots.nth(number).locator("svg.main-svg").first.wait_for(state="attached")
 
 
+@pytest.mark.slow
 def test_tables_of_a_report_sort_and_search(tab: Any, runs: Mapping[str, Path], tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     subprocess.run([sys.executable, "-m", "drynpu", "report", str(runs["torch"]), "-o", str(file)], check=True)
@@ -51,6 +54,7 @@ def test_tables_of_a_report_sort_and_search(tab: Any, runs: Mapping[str, Path], 
     assert all("matmul" in name.lower() for name in shown)
 
 
+@pytest.mark.slow
 def test_on_a_phone_nothing_covers_the_page(tab: Any, runs: Mapping[str, Path], tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     subprocess.run([sys.executable, "-m", "drynpu", "report", str(runs["torch"]), "-o", str(file)], check=True)

@@ -16,6 +16,8 @@ import pytest
 pytest.importorskip("dash", reason="the dashboard is an extra")
 pytest.importorskip("playwright", reason="pages are looked at in a browser")
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[2] / "examples" / "torch" / "train_gpt.py"
 DETAILS = "ASCEND_PROFILER_OUTPUT/kernel_details.csv"
 

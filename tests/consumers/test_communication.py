@@ -17,6 +17,8 @@ import pytest
 from drynpu.options import ExportType
 from drynpu.products import export_torch, load_profile
 
+pytestmark = pytest.mark.slow
+
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
 RANKS = (0, 1, 2, 3)

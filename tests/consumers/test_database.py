@@ -23,6 +23,8 @@ from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Collective, Destination, Recording
 from drynpu.tables import Profile
 
+pytestmark = pytest.mark.slow
+
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
 BEGIN_NS = 1_736_408_883_000_000_000

@@ -15,6 +15,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 

@@ -19,6 +19,8 @@ from drynpu.cluster.synth import SynthOptions, synthesise
 from drynpu.options import ExportType
 from drynpu.products import export_torch, load_profile
 
+pytestmark = pytest.mark.slow
+
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
 GENUINE = Path(os.environ.get("GENUINE_PROFILES") or Path(__file__).parents[3] / "shared" / "data") / "genuine"

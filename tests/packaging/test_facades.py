@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Ours: TypeAlias = Callable[[Any], None]
 Make: TypeAlias = Callable[..., Any]
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pytest
+
 Make: TypeAlias = Callable[..., Any]
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +85,7 @@ def test_the_version_is_the_package_s(wheel: Path) -> None:
     assert wheel.name == f"drynpu-{__version__}-py3-none-any.whl"
 
 
+@pytest.mark.slow
 def test_the_source_distribution_builds_the_same_wheel_byte_for_byte(wheel: Path, tmp_path: Path) -> None:
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path)]
     subprocess.run([*build, str(ROOT)], check=True, capture_output=True)
@@ -95,6 +98,7 @@ def test_the_source_distribution_builds_the_same_wheel_byte_for_byte(wheel: Path
         assert f"/{name}\n" in listing
 
 
+@pytest.mark.slow
 def test_uninstalling_leaves_nothing(make_environment: Make, install_ours: Callable[[Any], None]) -> None:
     environment = make_environment()
     probe = "import drynpu, drynpu.plugins, drynpu_torch, importlib.util as u; print(u.find_spec('torch_npu') is None)"
@@ -110,6 +114,7 @@ def test_uninstalling_leaves_nothing(make_environment: Make, install_ours: Calla
     )
 
 
+@pytest.mark.slow
 def test_importing_the_core_is_quick_and_the_command_exists(
     make_environment: Make, install_ours: Callable[[Any], None]
 ) -> None:
