@@ -10,7 +10,9 @@ from importlib.abc import InspectLoader
 from typing import Any
 
 CONDITION = "TYPE_CHECKING"
-"""Under it stand the imports of such a room, so that type checkers and tests read them as those of every room."""
+"""
+Under it stand the imports of such a room, so that type checkers and tests read them like the imports of any other room.
+"""
 
 
 def lazy_room(package: str) -> Callable[[str], Any]:

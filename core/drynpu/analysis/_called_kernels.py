@@ -23,7 +23,7 @@ _TYPES: Final = pl.List(pl.String())
 LAUNCHES: Final = pl.Schema({"operator": pl.String(), "calls": pl.Int64(), "genuine": _TYPES, "predicted": _TYPES})
 """An outermost operator, how often it was called with this result, and the types of its kernels in order of name."""
 _NAMESPACE: Final = "::"
-"""In the names of the framework's operators, unlike in those of ranges that the script or torch_npu set."""
+"""In the names of the framework's operators, but not in names of ranges that the script or torch_npu set."""
 
 
 @frozen(eq=False, kw_only=True)

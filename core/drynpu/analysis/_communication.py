@@ -82,7 +82,7 @@ def transfers_of(tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def communication_time(profile: Profile, transfers: pl.DataFrame) -> pl.DataFrame:
-    """Return table :data:`COMMUNICATION_TIME`; *transfers* are those of :func:`communication_transfers`."""
+    """Return table :data:`COMMUNICATION_TIME`; *transfers* come from :func:`communication_transfers`."""
     tasks = profile.frame("communication_tasks")
     master = tasks.filter("is_master").sort(*_OPERATOR, "plane_id", "start_ns", maintain_order=True)
     remote = transfers.filter(pl.col("is_master") & (pl.col("transport") != "LOCAL"))
@@ -134,7 +134,7 @@ def launched_communication_steps(profile: Profile, times: pl.DataFrame) -> tuple
     """
     Return the same by the rule of the vendor's databases, where a single step does not have everything.
 
-    The ranges are those of ``launched_ranges``.
+    The ranges come from ``launched_ranges``.
     """
     ranges = launched_ranges(profile).drop_nulls("step_id")
     return tuple(ranges["step_id"].to_list()), steps_at(times["start_ns"], ranges, with_end=True)

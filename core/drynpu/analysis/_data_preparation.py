@@ -89,7 +89,7 @@ def loader_waits(profile: Profile) -> pl.DataFrame:
 
 @once_per_profile
 def queue_records(profile: Profile) -> pl.DataFrame:
-    """Return table :data:`QUEUE_RECORDS`: the queue on the host, as MindSpore reports it, then that of the device."""
+    """Return table :data:`QUEUE_RECORDS`: the queue on the host, as MindSpore reports it, then the device's queue."""
     times, waits = profile.frame("pipeline_times"), profile.frame("queue_waits")
     sizes = times.filter(pl.col("record") == 1)
     obtained = times.filter((pl.col("record") == 0) & (pl.col("part") == 0)).unique("batch", keep="first")

@@ -138,7 +138,7 @@ def select_iteration(profile: Profile, model_id: int, iteration_id: int) -> Prof
     ------
     CommandError
         There are no iterations, or not this model or iteration; the texts are the vendor's (Ascend/msprof
-        msinterface/msprof_export.py), the exit codes those of cann_msprof.md 6.2.
+        msinterface/msprof_export.py), the exit codes in cann_msprof.md 6.2.
     """
     iterations = profile.frame("iterations")
     _check(iterations, model_id, iteration_id)

@@ -47,7 +47,7 @@ def total_interval_us(times_us: Iterable[tuple[str, float]], chip: str) -> tuple
     Return the interval in us that holds the total time of kernels four times out of five; None for an unknown chip.
 
     What is wrong for one kernel of a family is wrong for all of them alike, so within a family the distances from the
-    prediction add up; those of different families are independent, and their squares add up.
+    prediction add up; errors of different families are independent, and their squares add up.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ MINDSPORE_STEP_TRACE = pl.Schema(
 )
 
 LAUNCH_NAMES = r"KernelLaunch|LaunchTask"
-"""Events by which MindSpore launches kernels: one by one, and those of a graph."""
+"""Events by which MindSpore launches kernels: one by one, or as a graph."""
 # Calls that launch no kernel and have a task all the same: the event on its stream.
 EVENT_APIS = ("aclrtRecordEvent", "aclrtStreamWaitEvent")
 _POINT_TO_POINT = r"^(hcom_\w+SendRecv__\d+|hcom_send__\d+|hcom_receive__\d+|Receive-op|Send-op)"
@@ -182,7 +182,7 @@ def mindspore_step_trace(
     Return table :data:`MINDSPORE_STEP_TRACE`: a row per step, or one of step ``0`` for everything.
 
     What a device did counts to the step whose range on the host holds its start, both ends included; Free counts by
-    what of it lies in the range. Stage is what lies between the first and the last communication, without the
+    only the part inside the range. Stage is the time between the first and the last communication, without the
     Bubble, which is what sending and receiving took; both are 0 without communication.
 
     Parameters
@@ -231,7 +231,7 @@ def _sums(by_kind: dict[str, pl.DataFrame], collectives: pl.DataFrame, start: in
 
 
 def _preparing(by_kind: dict[str, pl.DataFrame], start: int, origin: int | None) -> int:
-    """Return what passed from *origin* to the first work at or after *start*, also that of a later step."""
+    """Return the time from *origin* to the first work at or after *start*, even if a later step has it."""
     firsts = [by_kind[kind].filter(pl.col("start_ns") >= start)["start_ns"].min() for kind in OVERLAP_KINDS[:2]]
     known = [first for first in firsts if isinstance(first, int)]
     return min(known) - origin if known and origin is not None else 0

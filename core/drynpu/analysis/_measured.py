@@ -78,8 +78,8 @@ def measured_kernels(profile: Profile, chip: Chip, source: str) -> Kernels:
     """
     Return the different kernels of a profile with the median of their durations.
 
-    Kernels without shapes are left out, and so are those of engines whose times are not fitted: AI CPU, communication,
-    events.
+    Kernels without shapes are left out, and so are kernels of engines whose times are not fitted: AI CPU,
+    communication, events.
     """
     table = profile.kernels.filter(pl.col("duration_ns") > 0)
     absent = [pl.lit("").alias(name) for name in _TEXTS if name not in table.columns]
@@ -151,10 +151,10 @@ def validate_kernels(kernels: Kernels, calibration: Calibration, *, by: str = "f
 
 def recalibrate(measured: Kernels, usual: Calibration) -> Recalibration:
     """
-    Return coefficients that were fitted to measured kernels, shrunk towards those of *usual*.
+    Return coefficients that were fitted to measured kernels, shrunk towards the coefficients of *usual*.
 
     All kernels are of one generation of chips. Families and types that were not measured keep the coefficients of
-    *usual*. The errors afterwards are those of each half of the kernels with the other half fitted.
+    *usual*. The errors afterwards are measured on each half of the kernels with the other half fitted.
 
     Raises
     ------

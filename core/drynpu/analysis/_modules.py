@@ -23,7 +23,7 @@ def module_calls(profile: Profile) -> pl.DataFrame:
     calls = profile.python_calls
     if not calls["name"].str.contains(_MODULE_EVENT).any():
         return pl.DataFrame(schema=MODULE_CALLS)
-    # Returns have no name of their own, so that the frames of modules are found among those of all functions.
+    # Returns have no name of their own, so that the frames of modules are found among the frames of all functions.
     return (
         python_frames(calls)
         .filter(pl.col("name").str.starts_with(_SHOWN_PREFIX))

@@ -67,7 +67,7 @@ class NamedTables(Mapping[str, pl.DataFrame]):
     """
     All tables of a profile by name; each is made when it is first asked for, and kept.
 
-    Besides the tables of every profile, which may be empty, there are those of record groups and products that have
+    Besides the tables of every profile, which may be empty, there are tables of record groups and products that have
     rows. Of a profile read from results, what these hold beyond has the name of its file.
     """
 
@@ -81,7 +81,7 @@ class NamedTables(Mapping[str, pl.DataFrame]):
         return self._kept[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names, first those of every profile."""
+        """Yield the names, first of the tables that every profile has."""
         return iter(self._names())
 
     def __len__(self) -> int:

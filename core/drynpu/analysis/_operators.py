@@ -36,7 +36,7 @@ def operator_details(profile: Profile) -> pl.DataFrame:
     Return table :data:`OPERATOR_DETAILS`: one row per operator in start order, step markers left out.
 
     Host total is the operator's own duration, host self that less its direct children. Device self adds up the
-    device work launched by the operator itself, device total also that of all operators below it; ``aicore`` counts
+    device work launched by the operator itself, device total includes all operators below it; ``aicore`` counts
     only work whose task type is exactly ``AI_CORE``.
     """
     return operator_times(profile).filter(~pl.col("name").str.contains(STEP_NAME))

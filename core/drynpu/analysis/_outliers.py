@@ -21,6 +21,6 @@ def slow_ranks(steps: pl.DataFrame) -> pl.DataFrame:
 
 
 def slow_links(links: pl.DataFrame) -> pl.DataFrame:
-    """Return links that are slow for their kind: those of `cluster_links` with ``share`` below the mean of all."""
+    """Return links that are slow for their kind: links of `cluster_links` with ``share`` below the mean of all."""
     share = (1 - pl.col("gb_s") / pl.col("gb_s").mean().over("transport")).alias("share")
     return links.with_columns(share).filter(pl.col("share") > SLOW_SHARE).sort("share", descending=True)

@@ -71,7 +71,7 @@ def overlap(profile: Profile) -> pl.DataFrame:
     Return table :data:`OVERLAP`: merged intervals per device and kind, none empty, by device, kind, start.
 
     Computing is the union of compute kernels (communication kernels ``...AicpuKernel`` and ``...AivKernel``
-    excepted), Communication that of communication operations; Free is what neither covers between the first
+    excepted), Communication the time of communication operations; Free is what neither covers between the first
     and the last event of the device. Copies are neither, so they lie in Free, as in the vendor's analysis.
     """
     return overlap_table(profile).frame()

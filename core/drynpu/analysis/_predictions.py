@@ -45,7 +45,7 @@ def predict_kernels(
     Parameters
     ----------
     chip:
-        Chip of all rows, by default that of each row's column ``chip``.
+        Chip of all rows; by default each row names its chip in the column ``chip``.
 
     Raises
     ------

@@ -19,7 +19,7 @@ def scope_bars(profile: Profile, launches: pl.DataFrame) -> pl.DataFrame:
     """
     Return table :data:`SCOPE_BARS`.
 
-    Operators of the host and tasks of the device lie in the scopes that their own name, or that of their launch, has
+    Operators of the host and tasks of the device lie in the scopes of their own name, or of the name of their launch,
     before its last ``/``. What begins before the one before it has ended is left out. A bar goes on while the
     scopes down to its depth stay the same.
 

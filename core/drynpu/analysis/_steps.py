@@ -161,8 +161,8 @@ def steps_at(start_ns: pl.Series, ranges: pl.DataFrame, *, with_end: bool = Fals
     ranges:
         Table of :func:`step_ranges`.
     with_end:
-        Whether the end belongs to the range. For kernels it does not: the vendor compares texts, and that of a start
-        is longer by a TAB. For communication it does.
+        Whether the end belongs to the range. For kernels it does not: the vendor compares texts, and the text of a
+        start is longer by a TAB. For communication it does.
     """
     times = start_ns.to_numpy()
     order = np.argsort(times, kind="stable")

@@ -64,10 +64,10 @@ class Summary:
     ``steps`` has the columns of ``step_trace``. ``unmapped`` counts kernels of operators without a rule by name,
     ``unknown`` by type the kernels whose time is not known.
     Peaks are bytes, ``None`` if memory was not recorded. ``files`` maps every deliverable to its size in bytes.
-    ``iterations`` are those of compiled graphs.
+    ``iterations`` are iterations of compiled graphs.
     ``missing`` names what results that others wrote do not hold; ``None`` for a profile with raw data.
     ``kernel_interval_us`` holds ``kernel_us`` four times out of five, each pair of ``step_intervals_us`` the time of
-    the step in that row; ``None`` where times are measured, as those of steps are on the clock ``wall``.
+    the step in that row; ``None`` where times are measured, as for steps on the clock ``wall``.
     ``absent`` are the files that the options ask for and that are not there.
     """
 

@@ -124,7 +124,7 @@ def size_mistakes(profiler: ObservedProfiler, summary: Summary, total_steps: int
     """
     Yield which files of a profiler would be too large to look at, or for the disk.
 
-    Sizes of a step are those of the recorded first steps in *summary*; a profiler without a schedule records the
+    Sizes of a step come from the recorded first steps in *summary*; a profiler without a schedule records the
     *total_steps* of the run.
     """
     recorded = max(summary.steps.height, 1)

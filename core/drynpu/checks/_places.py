@@ -21,7 +21,7 @@ _LIBRARIES = ("site-packages", "dist-packages")
 @frozen
 class Places:
     """
-    Tells lines of the script from those of libraries: installed ones, Python's, drynpu's.
+    Distinguishes lines of the script from lines of libraries: installed ones, Python's, drynpu's.
 
     ``folders`` are drynpu's: of the core, and of an adapter with its facades.
     """

@@ -31,7 +31,7 @@ _PROFILER = "profiler"
 
 @define
 class StepClock:
-    """Tells which of the things that repeat are steps: those of the kind that the script has done most often."""
+    """Says which of the repeated events are steps: the kind that the script has done most often."""
 
     _times: Counter[object] = field(factory=Counter)
     _most: object = None
@@ -111,7 +111,7 @@ class CheckedProcess:
         """
         Note a profiler that the script has started and that records nothing; return its number here.
 
-        *schedule* and *handler* are those of `ObservedProfiler`; *has_end* says that the script has to end it, which
+        *schedule* and *handler* are fields of `ObservedProfiler`; *has_end* says that the script has to end it, which
         `note_end` notes.
         """
         self.profilers.append(

@@ -54,5 +54,5 @@ def _genuine_ranks(directories: Sequence[Path]) -> Iterator[tuple[str, Rank]]:
         run = Run.from_path(directory)
         for rank in run.ranks:
             if rank.modelled:
-                raise CommandError(f"{rank.path} was simulated by drynpu: its times are those of the model")
+                raise CommandError(f"{rank.path} was simulated by drynpu: its times come from the model")
             yield run.name or directory.name, rank

@@ -77,7 +77,7 @@ class _Verbs(click.Group):
             raise click.UsageError(f"{error.message} {off}", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: HelpFormatter) -> None:
-        """List the verbs with their lines by what they are for, without importing them; then those of plugins."""
+        """List the verbs with their lines by purpose, without importing them; then the verbs of plugins."""
         names = self.list_commands(ctx)
         widest = max(map(len, names))
         limit = formatter.width - 4 - widest  # click indents names by two and parts columns by two
@@ -89,7 +89,7 @@ class _Verbs(click.Group):
 
 
 def build_cli(plugins: Plugins) -> click.Group:
-    """Return a fresh command group: the bundled verbs, which find *plugins* in their context, and those of plugins."""
+    """Return a fresh command group: the bundled verbs, which find *plugins* in their context, and verbs of plugins."""
     settings = {"help_option_names": ["-h", "--help"], "max_content_width": _WIDTH, "obj": plugins}
 
     @click.group(cls=_Verbs, context_settings=settings)

@@ -35,7 +35,7 @@ _DATA_GROUPS = ("dp", "data_parallel", "data_parallel_group")
 @frozen(kw_only=True)
 class Measures:
     """
-    What the slowest rank of a cell took in a step, means over its steps, in ms; memory is that of the fullest rank.
+    Times of the slowest rank of a cell in a step, means over its steps, in ms; memory of the fullest rank.
 
     ``low_ms`` and ``high_ms`` hold the step time four times out of five; ``None``: not known.
     """
@@ -129,7 +129,7 @@ def run_cell(folder: Path, cell: Cell, given: Mapping[str, str], options: Sequen
     """
     Run the script of a *cell* in *folder* with *given* as its options, and return the cell with what it left.
 
-    *options* are those of ``drynpu run``; *script* is its path and the arguments that all cells share.
+    *options* are options of ``drynpu run``; *script* is its path and the arguments that all cells share.
     """
     folder.mkdir(parents=True)
     values = [part for name, value in given.items() for part in (f"--{name}", value)]

@@ -102,7 +102,7 @@ def analyze(
 
 
 def _profiles(directory: Path, output: Path | None, messages: Console) -> list[Path]:
-    """Return the profiles to analyse, and recover those of killed processes first."""
+    """Return the profiles to analyse; first recover the profiles of killed processes."""
     recovered = recover(directory, lambda line: messages.print(f"drynpu: {line}", soft_wrap=True), output)
     try:
         paths = find_profiles(directory)

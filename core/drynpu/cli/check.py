@@ -23,7 +23,7 @@ class _ScriptOrDocument(click.Command):
     """A command whose options end where a script begins: what follows is the script's."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; those of documents may stand in any order."""
+        """Parse the arguments; for documents their order does not matter."""
         ctx.allow_interspersed_args = not any(arg in ("-m", "--module") or arg.endswith(".py") for arg in args)
         return super().parse_args(ctx, args)
 

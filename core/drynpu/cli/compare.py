@@ -27,7 +27,7 @@ def compare(first: Path, second: Path, rank: str, json_output: bool) -> None:
     Say what changed from the run in FIRST to that in SECOND: steps, kernels, collectives, operators, memory.
 
     Both are result directories, folders with the ranks of a run, or single result files; of a folder with several runs
-    the newest is meant. Times are those of a mean step; what changed most stands first.
+    the newest is meant. Times describe a mean step; the largest change comes first.
     """
     one, other = (newest_run(path).rank(rank) for path in (first, second))
     if json_output:

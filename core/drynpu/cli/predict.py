@@ -20,7 +20,7 @@ _DECIMALS = 3
 
 @click.command()
 @click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--chip", default="", help="Chip of all rows; by default that of the column 'chip'.")
+@click.option("--chip", default="", help="Chip of all rows; by default the column 'chip' names it.")
 @click.option("--hccl", is_flag=True, help="The table has transfers and collectives, no kernels.")
 @click.option(
     "--calibration", type=click.Path(path_type=Path), envvar="DRYNPU_CALIBRATION", help="Coefficients to use."

@@ -113,7 +113,7 @@ def sweep(
     Run SCRIPT once for each combination of the values, and compare steps, memory and communication.
 
     Every cell is a run of the script by drynpu run --world, with the values as its options (--tp 2 --pp 4) behind the
-    ARGUMENTS, which follow a --. Numbers are those of the slowest rank that ran. A cell that fails says why.
+    ARGUMENTS, which follow a --. Numbers describe the slowest rank that ran. A cell that fails says why.
 
     Without --world the axis dp is the number of data-parallel ranks: the world is as large as they and the sizes tp, pp
     and cp make it, and the script does not get the value.

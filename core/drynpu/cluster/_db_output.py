@@ -120,7 +120,7 @@ def rate_rows(rates: pl.DataFrame) -> pl.DataFrame:
     key = ["group_name", "step", "rank", "transport_type"]
     once = rates.unique([*key, "hccl_op_name"], keep="first", maintain_order=True)
     moved = once.group_by(key).agg(pl.col("transit_size", "transit_time").sum())
-    # Rows without a package size, those of transports that moved nothing, belong to no sum.
+    # Rows without a package size belong to transports that moved nothing; they belong to no sum.
     sums = rates.drop_nulls("package_size").group_by([*key, "package_size"]).agg(pl.col(COUNT_COLUMNS).sum())
     totals = (
         sums.join(moved, on=key)

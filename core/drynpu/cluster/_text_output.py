@@ -97,7 +97,7 @@ def write_times(folder: Path, operations: pl.DataFrame, totals: pl.DataFrame, gr
     """
     Write ``cluster_communication.json``: ranks of the group -> step -> operator -> rank; nothing without operators.
 
-    *operations* and *totals* are those of all ranks, with their ``rank``.
+    *operations* and *totals* cover all ranks, with their ``rank``.
     """
     if operations.is_empty():
         return None
@@ -125,7 +125,7 @@ def _placed(rows: pl.DataFrame, groups: Sequence[Group]) -> pl.DataFrame:
 
 
 def _summed(totals: pl.DataFrame, groups: Sequence[Group]) -> pl.DataFrame:
-    """Return the sums with ratios; those of both types of one group with the same ranks are one."""
+    """Return the sums with ratios; both types of one group with the same ranks have one sum."""
     grouped = (
         _placed(totals, groups).group_by("ranks", "step", "group", "rank", maintain_order=True).agg(pl.col("info"))
     )
@@ -173,7 +173,7 @@ def _nested(rows: pl.DataFrame, text: pl.Expr) -> Iterator[bytes]:
 
 def link_tables(matrix: pl.DataFrame, groups: Sequence[Group]) -> tuple[pl.DataFrame, pl.DataFrame, tuple[str, ...]]:
     """
-    Return the links of all ranks by entry, those of the sums, and notes about ranks that no file names.
+    Return the links of all ranks by entry, the links of the sums, and notes about ranks that no file names.
 
     A rank's number in its group follows from the link to itself that its file has; links to ranks without one are
     left out and counted. Columns ``ranks``, ``step``, ``name``, ``group``, ``source``, ``target`` (ranks of the
@@ -199,7 +199,7 @@ def link_tables(matrix: pl.DataFrame, groups: Sequence[Group]) -> tuple[pl.DataF
     if lost := mapped.height - known.height:
         notes.append(f"{lost} links lead to ranks that no directory is of; they were left out of the matrix")
     if doubles := numbers.filter(pl.col("claims") > 1).height:
-        notes.append(f"{doubles} numbers within groups are those of several ranks; the first counts")
+        notes.append(f"{doubles} numbers within groups belong to several ranks; the first counts")
     links = known.drop("source", "target").rename({"source_rank": "source", "target_rank": "target"})
     kept = links.filter(~pl.col("name").str.contains("middle|top|bottom"))
     sums = kept.group_by(*key, "source", "target", maintain_order=True).agg(*values)

@@ -82,7 +82,7 @@ def _family(name: str) -> AclTag:
 
 @define
 class MarkNumbers:
-    """Numbers of marks, from 1 on: what ties a mark of the host to that of the device."""
+    """Numbers of marks, from 1 on: they tie a mark of the host to its mark on the device."""
 
     last: int = 0
 

@@ -36,7 +36,7 @@ class TaskIds:
 
 
 def number_tasks(simulation: Simulation) -> TaskIds:
-    """Return the ids of tasks: those of the nodes of loaded graphs come before those of later launches."""
+    """Return the ids of tasks: nodes of loaded graphs come before later launches."""
     nodes = simulation.loads.nodes.kernels
     alone, count = np.flatnonzero(nodes.node < 0), len(nodes.first)
     launch = np.concatenate([nodes.first, alone])
@@ -72,7 +72,7 @@ class HostLaunches:
     """
     The launches of the host, ``[h]``; Unix ns.
 
-    ``launch`` is the row of the kernel among those of the recording; a node of a loaded graph is there once, launched
+    ``launch`` is the row of the kernel in the recording; a node of a loaded graph is there once, launched
     by the thread that loads graphs.
     """
 

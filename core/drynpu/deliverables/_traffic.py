@@ -32,7 +32,7 @@ class BothDirections:
 
 @frozen(eq=False, kw_only=True)
 class CacheFlows:
-    """Requests of the cores to L2 and those of them that it missed, bytes."""
+    """Requests of the cores to L2, and the requests that missed, in bytes."""
 
     reads: Flow
     writes: Flow
@@ -92,7 +92,7 @@ def memory_flows(context: RecordContext) -> BothDirections:
 
 
 def cache_flows(context: RecordContext) -> CacheFlows:
-    """Return what the AI cores asked L2 for, and what of it L2 had to fetch from memory or pass on to it."""
+    """Return the requests of the AI cores to L2, and the part that L2 had to fetch from memory or pass on to it."""
     simulation = context.simulation
     return CacheFlows(
         reads=_launch_flow(simulation, _per_kernel(simulation, "gm_to_l1_bytes", "gm_to_ub_bytes")),

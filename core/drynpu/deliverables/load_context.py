@@ -38,7 +38,7 @@ class LoadContext(ToolkitTables):
         return find_platform(self.reader.host_info.platform_version)
 
     def calls(self, level: str) -> pl.DataFrame:
-        """Return the calls of one level (``API``); those of the others are not made."""
+        """Return the calls of one level (``API``) without building the other levels."""
         return pl.concat(part.filter(pl.col("level") == level) for part in self._api.slices())
 
     def settings(self, device_id: int | None = None) -> Mapping[str, Any]:
@@ -51,7 +51,7 @@ class LoadContext(ToolkitTables):
     def each_device(
         self, schemas: Mapping[str, pl.Schema], read: Callable[[DeviceSide], Mapping[str, pl.DataFrame]]
     ) -> dict[str, pl.DataFrame]:
-        """Return tables of all devices by name, those of *schemas*; *read* returns what there is of one device."""
+        """Return the tables of *schemas* for all devices by name; *read* returns the data of one device."""
         parts = {name: [empty(schema)] for name, schema in schemas.items()}
         for side in self.devices:
             for name, table in read(side).items():
@@ -68,7 +68,7 @@ class LoadContext(ToolkitTables):
         """
         Return the records of a kind as a table, by time.
 
-        Columns of *schema* are fields of the record; ``device_id`` is that of *side*, ``time_ns`` is what *unix_ns*
+        Columns of *schema* are fields of the record; ``device_id`` is the id of *side*, ``time_ns`` is what *unix_ns*
         makes of the device's clock and the records, by default the field ``tick`` as Unix ns.
         """
         records = self.reader.read(kind, side.device_id)

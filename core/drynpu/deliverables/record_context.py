@@ -64,7 +64,7 @@ class GroupRecords:
     ``host_ageing`` are host records in files that may be deleted at the storage limit; the name of such a file says of
     operators that their shapes were dynamic (cann_msprof.md 7.2). ``host_text`` and ``device_text`` hold rows of text
     kinds; on the host also rows by process id, for kinds with a file for each process. ``notes`` are readable lines
-    about what was requested and is not written, or what of it is beyond the hardware.
+    about requested data that is not written, or that the hardware cannot record.
     """
 
     host: Mapping[str, Records] = field(factory=dict)

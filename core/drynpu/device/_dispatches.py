@@ -123,7 +123,7 @@ class Dispatches:
     event: I64
     thread: I64
     compiles: Bools = field()
-    """Whether the call compiles its operator (those of the single-op path do)."""
+    """Whether the call compiles its operator (calls of the single-op path do)."""
     in_graph: Bools = field()
     """Whether it is a part of a graph that is launched as a whole, without a call or a queue for each node."""
 

@@ -72,7 +72,7 @@ def _link(rows: I64, depth: I64, parent: I64) -> None:
 
 def closing_order(depth: I64, thread: I64) -> I64:
     """
-    Return the place of every interval among those of its thread in the order in which they end, int64 ``[n]``.
+    Return the place of every interval in its thread, in the order in which intervals end, int64 ``[n]``.
 
     An interval comes after all inside it, also where they end in the same nanosecond. Rows are sorted as for `nest`.
     """

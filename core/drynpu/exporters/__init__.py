@@ -1,6 +1,6 @@
 """
 Exporters: profiles in the files of other tools.
 
-The bundled ones reach ``drynpu export`` through the hook that those of other distributions use: `plugin` names them.
-Importing this package imports nothing.
+The bundled exporters reach ``drynpu export`` through the same hook as exporters of other distributions: `plugin` names
+them. Importing this package imports nothing.
 """

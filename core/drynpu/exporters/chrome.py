@@ -16,7 +16,7 @@ def export_chrome(profile: Profile, folder: Path) -> Sequence[Path]:
     """
     Write ``trace_view.json.gz``, of a distributed run ``trace_view_<rank>.json.gz``; nothing without events.
 
-    The events are those of the trace_view.json that the framework's profiler leaves. Raises `OutputError`.
+    The events equal the trace_view.json that the framework's profiler leaves. Raises `OutputError`.
     """
     rank = f"_{profile.rank_id}" if profile.rank_id >= 0 else ""
     path = make_directory(folder) / f"trace_view{rank}.json.gz"

@@ -2,7 +2,7 @@
 Accesses that cost time by their number, not their bytes: rows found by an index, short runs of a changed layout.
 
 A core waits for the address of a row before it can ask for it, and copies a run at a time; both go on in all cores at
-once. Numbers are those of A2 kernels in ns per core: 102 rows of a gather in 34 us, 102 single elements in 32-39 us,
+once. Numbers describe A2 kernels in ns per core: 102 rows of a gather in 34 us, 102 single elements in 32-39 us,
 runs of 9 to 36 elements in 16 to 38 ns.
 """
 

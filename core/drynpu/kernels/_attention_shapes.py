@@ -35,7 +35,7 @@ class Pairs:
     Pairs of a query and a key, over batch and heads.
 
     ``computed`` leaves out those that a causal mask leaves out. A score sums over ``width`` products, a value has
-    ``value_width`` elements. ``key_bytes`` are those of keys and values in a ``paged`` cache that the sequences reach.
+    ``value_width`` elements. ``key_bytes`` count the keys and values in a ``paged`` cache that the sequences reach.
     Keys are ``cached`` where there are more of them than queries: earlier steps made them.
     """
 

@@ -42,7 +42,7 @@ class Binding:
     names: Mapping[str, str] = field(factory=dict)
     required: tuple[str, ...] = ()
     operations: float = field()
-    """Element operations per element; by default those of the kernel's type."""
+    """Element operations per element; by default the operations of the kernel's type."""
 
     @operations.default
     def _usual_operations(self) -> float:

@@ -142,7 +142,7 @@ class Calibration:
 
 
 def _measured_as(known: Generation, family: str, op_type: str) -> str:
-    """Return the level of a kernel type: its own, or that of the kernel whose arguments it has as constants."""
+    """Return the level of a kernel type: its own, or the level of the kernel whose arguments it has as constants."""
     name = f"{family}/{op_type}"
     plain = name.removesuffix(_CONSTANT)
     return plain if name not in known.levels and plain in known.levels else name

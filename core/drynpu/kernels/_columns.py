@@ -1,5 +1,5 @@
 """
-Counters back to columns: those of op_summary (cann_msprof.md 4.2), and those of single cores (4.4).
+Counters back to columns of op_summary (cann_msprof.md 4.2) and of single cores (4.4).
 
 Plain arrays in and out: it works on genuine records as well, whatever order their events have.
 """
@@ -30,7 +30,7 @@ def metric_columns(
     """
     Return the counter columns of one metric group in the order of op_summary, not rounded.
 
-    Bandwidths are those of one core: times the core time times the blocks they give the bytes of the kernel.
+    Bandwidths describe one core: times the core time times the blocks they give the bytes of the kernel.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def core_metrics(metrics: str, platform: Platform, cores: CoreCounters) -> dict[
     """
     Return the value of every column for each core, ``[cores]``; 0 where there is nothing to divide by.
 
-    The clock of a bandwidth is that of the kind of core itself, other than in op_summary.
+    A bandwidth uses the clock of its own kind of core, unlike in op_summary.
 
     Raises
     ------
@@ -142,6 +142,6 @@ def core_metrics(metrics: str, platform: Platform, cores: CoreCounters) -> dict[
 
 
 def _whole(column: MetricColumn, events: Sequence[int]) -> bool:
-    """Return whether the events of a column are there; ratios and rates may name those of several releases."""
+    """Return whether the events of a column are there; ratios and rates may name events of several releases."""
     counted = [code in events for code, _ in column.terms]
     return all(counted) if column.formula in (Formula.TOTAL, Formula.QUOTIENT) else any(counted)

@@ -22,7 +22,8 @@ class CoreCounters:
     ``total_cycles`` has shape ``[m]``, ``pmu`` shape ``[m, e]`` with columns in the order of ``events``;
     ``block_num`` (``[m]``) is the number of blocks on this kind of core: for the vector side of MIX_AIC the mix
     block number. ``mhz`` and ``cores`` are the chip's, from info.json. ``time_us`` (``[m]``) is the core time where the
-    records tell it, as those of the 950 do (Ascend/msprof chip6_pmu_calculator); ``None``: it follows from the cycles.
+    records state it, as records of the 950 do (Ascend/msprof chip6_pmu_calculator); ``None``: it follows from the
+    cycles.
     """
 
     total_cycles: Integers

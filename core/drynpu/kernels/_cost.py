@@ -211,8 +211,8 @@ def _unified(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
         def engine(way: Cut) -> float:
             return _unified_engine_ns(tuning.cube, way.blocks, busy(way), moved, tuning, factors)
 
-        # Blocks of an attention are those of queries or cache, as beside vector cores: tiles of few queries would leave
-        # most of its vector work to one core.
+        # Blocks of an attention follow the queries or the cache, as beside vector cores: tiles of few queries would
+        # leave most of its vector work to one core.
         mixed = family_of(spec.op_type).name == "attention"
         cut = min(_mixed_cuts(spec, chip, tuning, cores) if mixed else _cut_all(spec, chip, tuning), key=engine)
         return _unified_account(spec, chip, tuning.cube, cut.blocks, busy(cut), moved, tuning)

@@ -46,7 +46,7 @@ class Core:
         return np.asarray(np.floor(self.cycles(t) / _CYCLES_PER_ICACHE_REQUEST))
 
     def icache_misses(self, t: CostTable) -> F64:
-        """Count those of them that the instruction cache did not serve."""
+        """Count the requests that the instruction cache did not serve."""
         rate: F64 = getattr(t, f"{self.side}_icache_miss_rate")
         return self.icache_requests(t) * rate
 

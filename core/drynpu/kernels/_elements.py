@@ -2,8 +2,8 @@
 Element operations of element-wise kernels: how much the vector unit does for one element.
 
 It is our count: 1 where the unit has an instruction (addition, division, exp, log, sqrt, ...), more where it evaluates
-a polynomial or a chain; 16 for GELU with erf is that of device_and_cost_model.md 2. Those of Cos, Sin, SwiGlu and its
-gradient follow from the measured time of the vector pipe of A2 at 0.6 of its lanes: the angle is brought into its
+a polynomial or a chain; 16 for GELU with erf comes from device_and_cost_model.md 2. The counts of Cos, Sin, SwiGlu and
+its gradient follow from the measured time of the vector pipe of A2 at 0.6 of its lanes: the angle is brought into its
 period first. A kernel costs the same, whichever framework launches it.
 """
 

@@ -37,7 +37,7 @@ class Estimate:
 
 
 def estimate(spec: KernelSpec, chip: Chip, tuning: Tuning | None = None) -> Estimate:
-    """Return the prediction for *spec* on *chip*; its duration is that of :func:`cost`."""
+    """Return the prediction for *spec* on *chip*; its duration comes from :func:`cost`."""
     tuning = tuning or Tuning()
     account = cost(spec, chip, tuning)
     us = account.duration_ns / 1000

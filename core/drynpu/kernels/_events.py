@@ -35,7 +35,7 @@ from drynpu.platforms import CounterSet, Platform
 # l1_write_bw, for which the parser takes half of that: on A2/A3 that column shows half of what enters L1.
 _BYTES_A2 = {0x32: 256, 0x3D: 128, 0x3E: 128, 0x20C: 128}
 
-# Requests of both directions, from those of each.
+# Requests of both directions together, from the requests of each.
 _SUMS = {
     0x11: (0xF, 0x10),
     0x14: (0x12, 0x13),

@@ -97,7 +97,7 @@ def _column(parts: Sequence[Operators], name: str, dtype: type[np.generic]) -> A
 
 
 def _pool(tuples: Sequence[tuple[T, ...]]) -> tuple[tuple[T, ...], list[int]]:
-    """Return all entries, those of the same tuple once, and where each tuple's begin."""
+    """Return all entries, equal tuples once, and where the entries of each tuple begin."""
     pooled: list[T] = []
     place: dict[int, int] = {}
     for entries in tuples:

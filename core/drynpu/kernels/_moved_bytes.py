@@ -1,8 +1,8 @@
 """
 The bytes that enter and leave the cores in a kernel that is known by its type and tensors only.
 
-They are not those of its tensors: a gather reads the rows that it returns, a cache gets a few rows of what is named
-twice, once among the inputs and once among the outputs (device_and_cost_model.md 3.4, "Byte counting traps").
+They differ from the bytes of its tensors: a gather reads the rows that it returns, a cache gets a few rows of what is
+named twice, once among the inputs and once among the outputs (device_and_cost_model.md 3.4, "Byte counting traps").
 """
 
 from __future__ import annotations

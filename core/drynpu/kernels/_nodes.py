@@ -20,7 +20,7 @@ from drynpu.kernels._specs import format_change
 from drynpu.kernels._types import KernelPlan, KernelSpec, Placement, Signature, TensorDesc
 
 _PLAIN = (bool, int, float, str)
-# Names of fused nodes join those of all their parts; longer ones are cut.
+# Names of fused nodes join the names of all their parts; longer ones are cut.
 _LONGEST_NAME = 512
 _AROUND = frozenset({"_before", "_after", "_casts_before", "_casts_after"})
 
@@ -91,7 +91,7 @@ class NodeCall(OperatorCall):
         return [t for t in super().tensors(*keys) if t.dtype != NO_DATA]
 
     def further(self, count: int) -> list[TensorDesc]:
-        """Return the inputs behind the first *count*: those of operators that were fused into this one, or a bias."""
+        """Return the inputs behind the first *count*: inputs of operators that were fused into this one, or a bias."""
         return self.tensors()[count:]
 
     def output(self, position: int = 0) -> TensorDesc | None:

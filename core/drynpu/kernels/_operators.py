@@ -102,7 +102,7 @@ class Operators:
         return len(self.name)
 
     def select(self, rows: I64, **columns: npt.NDArray[np.generic]) -> Operators:
-        """Return *rows* of the table, with *columns* in place of those of the same name."""
+        """Return *rows* of the table, with *columns* replacing columns of the same name."""
         chosen: dict[str, Any] = {
             name: columns[name] if name in columns else getattr(self, name)[rows] for name in _COLUMNS
         }

@@ -111,7 +111,7 @@ def copy_plan(signature: Signature) -> KernelPlan:
     """
     Return the plan of a copy between host and device; one to the host waits for the stream.
 
-    The bytes are those of the source: the second tensor where the operator writes into its first
+    The bytes are counted at the source: the second tensor where the operator writes into its first
     (``aten::copy_``), else the first.
     """
     tensors = signature.tensors()

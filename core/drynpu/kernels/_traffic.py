@@ -120,7 +120,7 @@ def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> 
 
 
 def _moved(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> dict[str, int]:
-    """Return the bytes that cross into and out of the cores, and those of them that come from behind L2."""
+    """Return the bytes that cross into and out of the cores, and the part that comes from behind L2."""
     missed_reads, missed_writes = pipes.missed_shares(spec, chip, tuning)
     read, written = spec.bytes_read, spec.bytes_written
     from_main, to_main = _lines(missed_reads * read), _lines(missed_writes * written)

@@ -90,7 +90,9 @@ class Tuning:
     """Output tile of a cube block, which sets how often operands are read again from L2."""
     refetch_efficiency: float = 0.9
     refetch_efficiency_lost: float = 0.2
-    """What of it is lost where the operands do not fit into L2: measured 100 bytes per cycle and core, and 64 to 86."""
+    """
+    The part that is lost where the operands do not fit into L2: measured 100 bytes per cycle and core, and 64 to 86.
+    """
     mte1_per_mac: float = 0.83
     """Medians .64 / .77 (3.2)."""
     fixpipe_bytes_per_cycle: float = 48.0
@@ -138,7 +140,7 @@ class Tuning:
     """Factors on the physics of kernels."""
 
     uniform: Factors | None = None
-    """Factors of all kernels in place of those of the calibration."""
+    """Factors of all kernels, instead of the calibration's factors."""
 
     def factors(self, spec: KernelSpec, chip: Chip) -> Factors:
         """Return the factors on the physics of a kernel."""

@@ -45,7 +45,7 @@ DTYPES: dict[str, DType] = {
     )
 }
 
-# cann_msprof.md 7.3; NCL (measured for three dimensions) and those of volumes have their numbers in the public
+# cann_msprof.md 7.3; NCL (measured for three dimensions) and the formats of volumes have their numbers in the public
 # aclFormat enumeration, DHWCN in GE's.
 FORMATS: dict[str, int] = {
     "NCHW": 0,

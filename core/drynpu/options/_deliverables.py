@@ -101,7 +101,7 @@ class Deliverable:
 
     @property
     def title(self) -> str:
-        """As it is shown in a table: the file, with what of it where it is a part."""
+        """As it is shown in a table: the file, or the named part of it."""
         part = self.name if self.kind is DeliverableKind.LAYER else self.detail
         return f"{self.file} ({part})" if part else self.file
 
@@ -218,7 +218,7 @@ def unsimulated_of_option(
     """
     Return the files and layers that the option at *path* leaves on a real device only, with the reason.
 
-    They are among those of `files_of_option`, to which the arguments belong; layers are named beside files.
+    They are among the results of `files_of_option`, to which the arguments belong; layers are named beside files.
 
     Raises
     ------

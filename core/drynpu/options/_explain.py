@@ -31,7 +31,7 @@ class Explanation:
     files:
         Deliverables that exist because of it.
     only_on_device:
-        Those of them, and layers of the timeline, that a simulated device does not leave: ``file: why``.
+        Files, and layers of the timeline, that a simulated device does not leave: ``file: why``.
     bytes_per_kernel, bytes_per_operator, bytes_per_step, bytes_per_second:
         Its share of the estimate of `estimate_footprint`.
     """
@@ -53,7 +53,7 @@ def explain(parsed: Parsed, *, chip: str | None = None) -> tuple[Explanation, ..
     """
     Explain every option of *parsed*, in the order of the model: effective value, origin, files, raw bytes.
 
-    Files are those of cann_msprof.md 3, or of torch_npu_profiler.md 3.6 for ``experimental_config``; with *chip*
+    Files come from cann_msprof.md 3, or of torch_npu_profiler.md 3.6 for ``experimental_config``; with *chip*
     (platform version, series or SoC name) only those that the chip has. Raises `OptionError` for an unknown chip.
     """
     footprint = estimate_footprint(parsed.request, "5" if chip is None else chip)

@@ -16,7 +16,7 @@ from drynpu.platforms import DEFAULT_CHIP, resolve_series
 KERNEL, OPERATOR, STEP, SECOND = "kernel", "operator", "step", "second"
 
 _SIDES = {KERNEL: "device", OPERATOR: "host", STEP: "device", SECOND: "device"}
-"""What has to be recorded for records of that kind, but for those of items of the host."""
+"""What has to be recorded for records of that kind, except records of items of the host."""
 
 
 @frozen
@@ -69,7 +69,7 @@ def estimate_footprint(request: ProfilingRequest, chip: str = DEFAULT_CHIP) -> F
     The records of every option stand in the option table, with the sizes of cann_msprof.md 7.3 and 7.4 and
     torch_npu_profiler.md 3.7. Lengths of texts, events per operator and what one sample of an item holds are
     assumptions about an average operator and chip; the table says which. User marks, the records of instruction
-    profiling and those of communication depend on none of these counts and are left out.
+    profiling and the files of communication depend on none of these counts and are left out.
 
     Raises
     ------

@@ -184,7 +184,7 @@ class ProfilingRequest:
 
 
 def with_values(request: ProfilingRequest, values: Mapping[str, Any]) -> ProfilingRequest:
-    """Return *request* with *values*, by path (not those of a schedule). Raises `OptionError` as the classes do."""
+    """Return *request* with *values*, by path (not of a schedule). Raises `OptionError` as the classes do."""
     top: dict[str, Any] = {}
     sections: dict[str, dict[str, Any]] = {}
     for path, value in values.items():
@@ -216,8 +216,8 @@ def leaf_values(request: ProfilingRequest) -> dict[str, object]:
     """
     Return every single option of *request* by its path.
 
-    Paths are those of a document: ``level``, ``switches.tx``, ``schedule.wait``; a request without schedule has the
-    one path ``schedule`` with the value ``None``.
+    Paths are written as in a document: ``level``, ``switches.tx``, ``schedule.wait``; a request without schedule has
+    the one path ``schedule`` with the value ``None``.
     """
     leaves: dict[str, object] = {}
     for attribute in attrs.fields(ProfilingRequest):

@@ -58,7 +58,7 @@ class Schedule:
         """
         Return what happens during *step*, counted from 0.
 
-        The rules are those of torch_npu_profiler.md 1.4. Raises `OptionError` for a negative step.
+        The rules come from torch_npu_profiler.md 1.4. Raises `OptionError` for a negative step.
         """
         if step < 0:
             raise OptionError([f"step: {step} is below 0; steps are counted from 0."])

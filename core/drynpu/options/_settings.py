@@ -62,7 +62,7 @@ class Settings:
     ``chip`` is a name of the chip catalogue, which is checked where chips are loaded. ``notices`` names variables
     that look like misspellings. ``report_device``: tensors say that they are on the device, where a framework's tensors
     would otherwise say cpu. ``topology`` is the path of a file with the links of the cluster, empty for
-    those of the chip. ``device``: what serves the npu of PyTorch, ``None`` for the native device where it is
+    the links of the chip. ``device``: what serves the npu of PyTorch, ``None`` for the native device where it is
     built and the sink elsewhere. ``compute``: its operators compute values. Without, they run on shapes alone, the
     script reads ``values`` where it asks for a floating-point number, and only tensors of at most ``computed_bytes``
     are computed, where their values follow from the host's.

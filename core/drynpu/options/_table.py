@@ -89,7 +89,7 @@ class Row:
     bytes: Collection[Mapping[str, Any]] = ()
 
     def platforms_of(self, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Return ``platforms`` and ``not_platforms`` of a key, flag or bit: its own, or those of the row."""
+        """Return ``platforms`` and ``not_platforms`` of a key, flag or bit: its own, or the row's."""
         if "platforms" in entry or "not_platforms" in entry:
             return {"platforms": entry.get("platforms"), "not_platforms": entry.get("not_platforms")}
         return {"platforms": self.platforms, "not_platforms": self.not_platforms}

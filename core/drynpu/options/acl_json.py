@@ -1,7 +1,7 @@
 """
 Dialect: the ``profiler`` section of acl.json (cann_msprof.md 1.6; pyacl_prof.md 11).
 
-The keys are those of `drynpu.options.profiling_options` under the rules of the surface ``ACL_JSON``; what is special
+The keys equal `drynpu.options.profiling_options` under the rules of the surface ``ACL_JSON``; what is special
 here is the document around them: a switch that is off is no error, and the file has a size limit.
 """
 
@@ -133,7 +133,7 @@ def parse_document(document: object, **options: Any) -> AclJson:
     """
     Read a whole acl.json: an object whose member ``profiler`` is the section.
 
-    Without that member profiling stays off. *options* are those of `parse`. Raises `OptionError`.
+    Without that member profiling stays off. *options* go to `parse`. Raises `OptionError`.
     """
     # The limits and the pointed messages of the section hold for the file around it.
     whole = _read(document, strict=bool(options.get("strict", False))).values

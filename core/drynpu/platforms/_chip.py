@@ -57,7 +57,7 @@ class Interconnect:
     start_us: float = 10.0
     """What a collective costs besides its transfers."""
     slow_links: tuple[SlowLink, ...] = ()
-    """Links that are slower than those of their level."""
+    """Links that are slower than the other links of their level."""
 
 
 @frozen(kw_only=True)

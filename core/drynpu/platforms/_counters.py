@@ -73,7 +73,7 @@ class CounterSet:
 
 @functools.cache
 def counter_set(name: str, *, split: bool) -> CounterSet:
-    """Return the counter groups that platforms.yaml calls *name*; those of *split* cores count on either kind."""
+    """Return the counter groups that platforms.yaml calls *name*; groups of *split* cores count on either kind."""
     document = packaged_document("counters.yaml")
     facts = document["sets"][name]
     numbering = document["numbering"][facts["numbering"]]

@@ -1,4 +1,4 @@
-"""Chip descriptions from YAML: the bundled ones, and those of the user or of a plugin."""
+"""Chip descriptions from YAML: bundled, from the user, or from a plugin."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def load_chip(name: str, extra_files: Iterable[AnyPath] = ()) -> Chip:
 
 def known_chips(extra_files: Iterable[AnyPath] = ()) -> tuple[Chip, ...]:
     """
-    Return all chips, sorted by name: the bundled ones and those of *extra_files*.
+    Return all chips, sorted by name: the bundled ones and the chips of *extra_files*.
 
     Raises
     ------

@@ -35,7 +35,7 @@ class Platform:
     """
     One generation of chips: all that the collector and the parser treat alike.
 
-    Names of records are those of ``drynpu.raw``. Defaults hold for platforms that no source describes.
+    Names of records come from ``drynpu.raw``. Defaults hold for platforms that no source describes.
     """
 
     version: str
@@ -84,7 +84,7 @@ class Platform:
     step_record: str = "ts_track_step"
     """Record of the step trace."""
     mixed_sub_tasks: bool = False
-    """Whether a kernel on both kinds of core is a sub-task: its times and counters are those of context 0."""
+    """Whether a kernel on both kinds of core is a sub-task: its times and counters belong to context 0."""
     ai_cpu_in_ts_track: bool = False
     """Whether the task scheduler instead of `task_record` says when tasks of the AI CPU ran."""
     wide_task_ids: bool = False

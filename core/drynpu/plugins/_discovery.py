@@ -97,7 +97,7 @@ def _check(choice: PluginChoice, every: Collection[Candidate]) -> None:
 @functools.lru_cache(maxsize=1)
 def _installed(folders: tuple[tuple[str, int], ...]) -> tuple[Candidate, ...]:  # noqa: ARG001 - the cache's key
     """
-    Return the installed plugins, where *folders* are those of ``sys.path`` in their present state.
+    Return the installed plugins, where *folders* are the folders of ``sys.path`` in their present state.
 
     Looking for plugins opens a file of every installed distribution, and a recording asks a dozen times.
     """

@@ -172,7 +172,7 @@ class Plugins:
 
     def exporters(self, *, bundled: bool = True) -> dict[str, Exporter]:
         """
-        Return the exporters of all plugins by name, or those of external plugins alone.
+        Return the exporters of all plugins by name, or of external plugins alone.
 
         Raises
         ------

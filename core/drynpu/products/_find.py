@@ -35,7 +35,7 @@ def find_profiles(path: Path, products: Sequence[Product] | None = None) -> list
     """
     Return the profiles at *path*: itself if it is one, else those among its direct children, sorted by name.
 
-    Result directories are those of *products*, by default all that are registered.
+    Result directories belong to *products*, by default all registered ones.
 
     Raises
     ------

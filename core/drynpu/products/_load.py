@@ -32,7 +32,7 @@ def load_profile(
     Read one profile: a result directory, a ``PROF_*`` directory, or a parent that holds exactly one of them.
 
     Parts may be missing, cut or empty; what was tolerated is in ``Profile.notes``. The kinds of records and of result
-    directories are those of *groups* and *products*, by default all that are registered.
+    directories belong to *groups* and *products*, by default all registered ones.
 
     Raises
     ------

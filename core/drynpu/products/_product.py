@@ -116,4 +116,4 @@ class Product:
     schemas: Mapping[str, pl.Schema] = field(factory=dict)
     """Further tables of `read`, with their schemas."""
     simplified: tuple[str, ...] = (TOOLKIT_OUTPUT, "mindstudio_profiler_log", "analyze")
-    """What of the PROF directory goes when only this product's deliverables are wanted; glob patterns."""
+    """Parts of the PROF directory to remove when only this product's deliverables are wanted; glob patterns."""

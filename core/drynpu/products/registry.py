@@ -17,7 +17,7 @@ PRODUCTS: tuple[Product, ...] = (MINDSPORE_PRODUCT, TORCH_PRODUCT)
 
 def registered_products() -> tuple[Product, ...]:
     """
-    Return the products that installed plugins add (``drynpu_products``), then those of this release.
+    Return the products that installed plugins add (``drynpu_products``), then the products of this release.
 
     A plugin that cannot be used is named in a line and left out.
     """

@@ -142,7 +142,7 @@ def _counters(realtime_ns: int, monotonic_ns: int, cntvct: int) -> str:
 
 def check_rates(host: HostInfo, devices: Sequence[DeviceInfo], anchors: ClockAnchors) -> None:
     """
-    Compare the clock rates of the control files with those of the anchors.
+    Compare the clock rates of the control files with the rates of the anchors.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from drynpu.raw._record_kind import RecordKind
 
 _PREFIXES = ("unaging", "aging")
 _OLDER = r"(?:\.(?:dev|host)\.profiler_default_tag\.\d+)?"
-"""What older collectors write between the number of a file and that of its slice."""
+"""What older collectors write between the number of a file and the number of its slice."""
 
 _LEAST_BYTES = 8
 """Of a record that says its size: head and alignment."""

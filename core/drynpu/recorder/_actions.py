@@ -1,7 +1,7 @@
 """
 What a profiling session does between two steps.
 
-The table is that of torch_npu_profiler.md 2 (MindSpore's profiler has the same one): for every pair of the
+The table comes from torch_npu_profiler.md 2 (MindSpore's profiler has the same one): for every pair of the
 previous and the next action the steps in order, and the warning that a facade may want to give.
 """
 

@@ -86,7 +86,7 @@ class Collector:
 
     def listen(self, path: Path | None = None) -> bool:
         """
-        Let commands at a socket, by default that of this process, start and stop recordings; return whether they can.
+        Let commands at a socket, by default this process's, start and stop recordings; return whether they can.
 
         A socket that cannot be made is a warning: nothing can attach to the process then.
         """

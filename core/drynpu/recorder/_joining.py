@@ -18,7 +18,7 @@ def join_recordings(parts: Sequence[Recording]) -> Recording:
     """
     Return one recording of what *parts* hold, at least one, which are in the order of time.
 
-    What has no parts, as the memory that was held at the beginning, is that of the first.
+    Values without parts, such as the memory held at the beginning, come from the first.
     """
     lists: dict[str, Any] = {
         name: tuple(chain.from_iterable(getattr(part, name) for part in parts))

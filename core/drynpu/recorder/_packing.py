@@ -114,7 +114,7 @@ def unpack(data: bytes) -> Any:
     Raises
     ------
     RawFormatError
-        The bytes are not those of such an archive, or of another version of drynpu.
+        The bytes are no such archive, or come from another version of drynpu.
     """
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:

@@ -28,7 +28,7 @@ _POLL_S: Final = 0.05
 REDUCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
     {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 )
-"""What makes one array of those of several ranks, by the name that HCCL gives it."""
+"""Functions that make one array of the arrays of several ranks, by the name that HCCL gives them."""
 
 
 def send_message(connection: socket.socket, header: Mapping[str, object], payload: bytes = b"") -> None:

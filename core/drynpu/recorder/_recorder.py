@@ -28,7 +28,7 @@ from drynpu.recorder._sampler import HostSampler
 from drynpu.simulate import Destination, HostSamples, Planner, Recording
 
 METADATA_FILE = "profiler_metadata.json"
-"""Says what of a recording is modelled, beside what the script adds to it."""
+"""Names the modelled parts of a recording, besides the script's own metadata."""
 
 _PROF_NUMBERS: Iterator[int] = itertools.count()
 """Numbers of the PROF directories of this process."""
@@ -76,7 +76,7 @@ class Recorder:
     @classmethod
     def open(cls, framework: str, request: ProfilingRequest, settings: Settings | None = None) -> Recorder:
         """
-        Return a recorder for what *request* asks for; without *settings* they are those of the environment.
+        Return a recorder for what *request* asks for; without *settings* they come from the environment.
 
         Raises
         ------

@@ -73,7 +73,7 @@ class Outcome:
     unmapped: Mapping[str, int]
     unknown: Mapping[str, int]
     time_map: TimeMap = field(repr=False)
-    """Maps measured host times to those of the files."""
+    """Maps measured host times to the times in the files."""
     collectives: int = 0
     modelled: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

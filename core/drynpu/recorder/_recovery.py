@@ -177,7 +177,7 @@ def _is_complete(home: Path, documents: Mapping[str, object], recording: Recordi
 
 def _unfinished(home: Path, documents: Mapping[str, object], recording: Recording) -> list[Path]:
     """Return what the process wrote of the result before it ended: it lacks the rest."""
-    if documents:  # the directory is that of this recording alone
+    if documents:  # the directory belongs to this recording alone
         return [path for path in home.iterdir() if path.is_dir() and path.name.startswith(("PROF_", "FRAMEWORK"))]
     return [path for path in _prof_directories(home, recording) if not (path / METADATA_FILE).exists()]
 

@@ -45,9 +45,9 @@ class RankCall:
     """
     One collective as the ranks tell each other of it.
 
-    ``ranks`` are those of the group; ``sequence`` is a number that all of them give the call, and that grows by 1 from
-    call to call of the group. ``messages`` are those of sends and receives: (sender, receiver, tag), by global rank.
-    ``size_bytes`` is what is moved, as in a `Collective`; 0 where nobody asks for it.
+    ``ranks`` are the ranks of the group; ``sequence`` is a number that all of them give the call, and that grows by 1
+    from call to call of the group. ``messages`` are keys of sends and receives: (sender, receiver, tag), by global
+    rank. ``size_bytes`` is what is moved, as in a `Collective`; 0 where nobody asks for it.
     """
 
     group: str
@@ -153,7 +153,7 @@ class RankRendezvous:
     calls:
         The collectives of the recording, in the order of their start.
     number:
-        That of the recording, by `announce`; None: it was not announced, and waits for nobody.
+        The announcement of the recording, by `announce`; None: it was not announced, and waits for nobody.
     rank:
         This rank.
     store:
@@ -183,7 +183,7 @@ class RankRendezvous:
     _keys: list[_StoreKeys] = field(factory=list)
 
     def __enter__(self) -> RankRendezvous:
-        """Write the table of this rank into the store and read those of the other ranks."""
+        """Write the table of this rank into the store and read the tables of the other ranks."""
         if self.number is None or self.store is None:
             return self
         self._together = True

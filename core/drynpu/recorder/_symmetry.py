@@ -2,9 +2,10 @@
 Ranks that do not run, modelled by symmetry: they do what the rank that runs does, some a little later.
 
 Between two collectives every rank takes what the running rank takes, times a jitter of its own and the factor of a
-straggler. In a collective the ranks of a group wait for their last. The groups of other ranks lie in the world as those
-of this one do, moved by so many ranks, so a straggler is felt through several groups as well. On a stated topology such
-a group may have other links (it crosses nodes, or has a slow one): its ranks are later by what it takes longer.
+straggler. In a collective the ranks of a group wait for their last. The groups of other ranks lie in the world like the
+groups of this one do, moved by so many ranks, so a straggler is felt through several groups as well. On a stated
+topology such a group may have other links (it crosses nodes, or has a slow one): its ranks are later by what it takes
+longer.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class SymmetricPeers:
         self._late_ns += elapsed * (factors - 1)
 
     def _meet(self, call: RankCall) -> None:
-        """Let the ranks of every group like that of *call* wait for their last."""
+        """Let the ranks of every group like the group of *call* wait for their last."""
         ranks, stride = call.ranks, _stride(call.ranks)
         block = stride * len(ranks)
         if not stride or self.size % block or ranks[0] % block >= stride:
@@ -99,7 +100,7 @@ class SymmetricPeers:
             groups += self._slower(call, self.chip).reshape(-1, 1, stride)
 
     def _slower(self, call: RankCall, chip: Chip) -> F64:
-        """Return by how much longer each group like that of *call* takes than it, ns, in order of their first ranks."""
+        """Return how much longer each group like the group of *call* takes, ns, in order of their first ranks."""
         key = (call.kind, call.size_bytes, call.ranks)
         if key not in self._slower_ns:
             count, stride = len(call.ranks), _stride(call.ranks)

@@ -51,7 +51,7 @@ class PythonFrames:
     """
     Calls of Python functions, sorted by ``(start_ns, -end_ns)``; every column has shape ``[n]``, times Unix ns.
 
-    A name is ``<file>(<line>): <function>``, that of a built-in function, or ``<class>######<object>`` for the call
+    A name is ``<file>(<line>): <function>``, the name of a built-in function, or ``<class>######<object>`` for the call
     of a module.
     """
 

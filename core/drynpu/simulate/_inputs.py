@@ -109,9 +109,9 @@ class GraphRun:
     """
     A graph of the device and its iterations.
 
-    ``points`` are those of its compiler; None: they follow from which operators compute gradients. ``load`` is when
+    ``points`` come from its compiler; None: they follow from which operators compute gradients. ``load`` is when
     the graph was loaded, from and to in measured Unix ns; None: before the recording. ``streams`` is empty for a graph
-    that a compiler made. Of one that was captured from streams, as those of ``NPUGraph``, it says on which stream the
+    that a compiler made. For a graph that was captured from streams (``NPUGraph``) it says on which stream the
     graph runs what was captured on which stream of the script; ``load`` is the capture.
     """
 
@@ -146,7 +146,7 @@ class Collective:
     group:
         Name of the communication group, the same on all its ranks; shown as its 64-bit id, as the vendor does.
     ranks, rank:
-        Global ranks of the group in order of group rank; that of this device.
+        Global ranks of the group in order of group rank; then this device's.
     size_bytes, peer:
         As in ``drynpu.device.collectives.CollectiveRequest``.
     dtype, count:
@@ -200,7 +200,7 @@ class Rendezvous(Protocol):
         Parameters
         ----------
         index:
-            Number of the collective among those of the recording, in order of their start.
+            Number of the collective in the recording, in order of starts.
         start_ns:
             When this rank's device reached it.
         """

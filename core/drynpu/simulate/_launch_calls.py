@@ -48,7 +48,7 @@ def queue_name(plan: KernelPlan) -> str:
     """
     Return what the task queue shows after ``Dequeue@``.
 
-    An API by its name, a copy by its direction, an operator of the single-op path by its type: that of the kernel
+    An API by its name, a copy by its direction, an operator of the single-op path by its type: the type of the kernel
     with the most matrix work (``Conv2D``, not the TransData around it), the last one where none has any.
     """
     if not plan.kernels:

@@ -36,7 +36,7 @@ class GraphNodes:
     """
     Nodes of loaded graphs in the order of their first executions, ``[k]``.
 
-    ``node`` (``[n]``) is that of each of the things that were executed, -1 for what the host launched by itself.
+    ``node`` (``[n]``) is the node of each executed task, -1 for tasks that the host launched by itself.
     ``first`` is the row of the first execution of each node, ``graph`` the number of its graph.
     """
 

@@ -90,7 +90,7 @@ def order(lowered: LoweredLaunches, *, computing: bool) -> HostOrder:
 
 
 def _current_stream(times: I64, threads: I64, switches: Sequence[tuple[int, int, int]]) -> I64:
-    """Return the current stream of each thread at each time: that of its last switch before."""
+    """Return the current stream of each thread at each time: the stream of its last switch before."""
     stream = np.full(len(times), DEFAULT_STREAM, np.int64)
     for thread in {switch[1] for switch in switches}:
         here = np.array([(time, to) for time, on, to in switches if on == thread], np.int64)
@@ -158,7 +158,7 @@ def _collective_columns(collectives: Sequence[Collective], issuing: I64) -> dict
     Return the dispatches that put the collectives on the device, five or six per collective.
 
     An event orders it after the issuing stream; it is launched on its group's stream; another event orders later work
-    after it: that of the issuing stream if it blocks, that of whoever waits for its own event.
+    after it: work of the issuing stream if it blocks, work of streams that wait for its own event.
     """
     count = len(collectives)
     start = np.array([each.start_ns for each in collectives], np.int64)

@@ -55,7 +55,7 @@ class Recording:
     live_before_bytes:
         Device memory held when the recording began.
     collectives:
-        Communication operators, on streams of their groups beside those of the operators.
+        Communication operators, on streams of their groups, beside the streams of the operators.
     """
 
     operators: Operators
@@ -102,7 +102,7 @@ class Recording:
 
     def highest_thread(self, pid: int) -> int:
         """
-        Return the highest thread id that occurs, at least *pid*; the next one is that of no thread in the recording.
+        Return the highest thread id that occurs, at least *pid*; the next id belongs to no thread in the recording.
 
         The operating system may have given that number to a thread that left no trace, or to another process: readers
         tell those apart by the pid.

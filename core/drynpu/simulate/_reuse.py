@@ -168,8 +168,8 @@ class _Inputs:
     """
     What kernels read: ``count`` rows from ``first`` for each kernel, ``[k]``; of each input its bytes and usual share.
 
-    ``moved`` and ``read`` are the bytes of each kernel, ``usual_share`` what of the latter comes from memory as a rule.
-    ``is_weight`` says which inputs are weights of products, or what is read as they are.
+    ``moved`` and ``read`` are the bytes of each kernel, ``usual_share`` the share of the latter that usually comes from
+    memory. ``is_weight`` says which inputs are weights of products, or what is read as they are.
     """
 
     first: I64

@@ -185,7 +185,7 @@ def schedule(
 
 
 def _map_times(recording: Recording, dispatches: Dispatches, times: StreamTimes, gaps: I64 | None) -> TimeMap:
-    """Return the map of measured host times to those of the schedule; *gaps* are those of the host, if modelled."""
+    """Return the map from measured host times to the schedule's times; *gaps* are the host's, if modelled."""
     start, end, to_start, to_end = dispatches.start_ns, dispatches.end_ns, times.start_ns, times.end_ns
     if gaps is not None:
         first, last = recording.begin_ns, recording.end_ns

@@ -110,7 +110,7 @@ class ColumnFile:
 
 class KeptColumns:
     """
-    Columns of *height* rows that come one by one: those of a long table go to a file, those of a short one stay.
+    Columns of *height* rows that come one by one: of a long table they go to a file, of a short one they stay.
 
     Columns without a fixed size stay too, and all where the folder for temporary files has no room.
     """

@@ -36,7 +36,7 @@ def find_executions(
     """
     Return the launch of each task, by its *key* (`launch_key`) and occurrence.
 
-    Where the host launched a task once and the device ran it again in the same batch of ids, the launch is that of a
+    Where the host launched a task once and the device ran it again in the same batch of ids, the launch belongs to a
     loaded graph and belongs to all of them (Ascend/msprof analysis/mscalculate/ascend_task/ascend_task_generator.py,
     and the native ascend_task_association.cpp). Where ids come round again without a batch, only launches within a
     call of a model do so. *flips* returns the ts_track_flip records of the device, which tell the batches.

@@ -194,7 +194,7 @@ def _name(key: int, words: Dictionaries) -> str:
 
 
 def _item(words: Dictionaries) -> Callable[[int, bool], str]:
-    """Return what gives the items: that of a Model API is the model's number, of every other level a text id."""
+    """Return what gives the items: the model's number for a Model API, a text id for every other level."""
     return lambda value, is_model: str(value) if is_model else words.hashes.get(value, "")
 
 

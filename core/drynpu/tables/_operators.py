@@ -45,7 +45,7 @@ _TEXT_COLUMNS = (
     "output_formats",
 )
 _TENSORS = ("op_name", "tensor_num", "tensors")
-"""What of a record of tensors is looked at."""
+"""Fields of a record of tensors that are used."""
 _INFO = pl.Schema(
     {
         "node": pl.Int64,

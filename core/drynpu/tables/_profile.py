@@ -48,7 +48,7 @@ class Profile(ToolkitTables):
     """
     One recording read back from disk. Tables follow the schemas of this room; absent data gives empty tables.
 
-    The framework's long ones (``host_ops``, ``queue``) are kept as those of `ToolkitTables` are. Tables of record
+    The framework's long ones (``host_ops``, ``queue``) are kept like the tables of `ToolkitTables`. Tables of record
     groups and of products are found by name: `frame`.
 
     Attributes
@@ -163,7 +163,7 @@ class Profile(ToolkitTables):
         """
         Return columns (default all) of one of the long tables with texts as ``Categorical``: 4 bytes a row, not 16.
 
-        Of the other columns the dtypes are those of the schema.
+        All other columns have the dtypes of the schema.
 
         Raises
         ------

@@ -89,7 +89,7 @@ def call_name() -> pl.Expr:
     """
     Return the name under which files show a row of `API`.
 
-    That of its type, but at the communication level that of the operator it works for, as in the toolkit's
+    The name of its type; at the communication level the name of the operator it works for, as in the toolkit's
     ``analysis/csrc/domain/data_process/ai_task/api_processor.cpp``.
     """
     of_operator = (pl.col("level") == "communication") & (pl.col("item") != "")

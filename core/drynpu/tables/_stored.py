@@ -124,7 +124,7 @@ class Stored:
         cls, schema: pl.Schema, makers: Mapping[str, Callable[[], object]], height: int, *, lasting: bool = False
     ) -> Stored:
         """
-        Return the same table from functions that give its columns: those of a long one are not there together.
+        Return the same table from functions that give its columns: of a long table they are never all in memory.
 
         ``lasting``: they give what lives on, and columns may share codes.
         """
@@ -136,7 +136,7 @@ class Stored:
             if isinstance(value, str):
                 value = Texts(pl.Series(np.zeros(height, np.uint8)), pl.Series([value], dtype=pl.String))
             if isinstance(value, Texts):
-                # Nothing else has its number while a value lives: here those of `from_columns` do.
+                # Nothing else has its number while a value lives: here the columns of `from_columns` live.
                 place = shared.setdefault(id(value.codes), name) if lasting else name
                 words[name] = place, value.words
                 if place == name:
@@ -337,7 +337,7 @@ def stored(table: Stored | pl.DataFrame) -> Stored:
 
 
 def with_codes(table: Stored | pl.DataFrame) -> Stored:
-    """Return a table with texts as codes, as those of records are kept."""
+    """Return a table with texts as codes, as tables of records are kept."""
     kept = stored(table)
     if all(name in kept.words for name, dtype in kept.schema.items() if dtype == pl.String):
         return kept
@@ -366,7 +366,7 @@ def _in_order(keys: pl.DataFrame) -> bool:
 
 
 def _height(value: object) -> int:
-    """Return the number of rows of a column, -1 for one value that is that of all rows."""
+    """Return the number of rows of a column, -1 for one value that all rows share."""
     if isinstance(value, Texts):
         return value.codes.len()
     return len(value) if isinstance(value, pl.Series | np.ndarray) and np.ndim(value) else -1

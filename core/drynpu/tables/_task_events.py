@@ -76,7 +76,7 @@ def _joined(parts: list[TaskEvents]) -> TaskEvents:
 
 
 def _stars(records: Records) -> TaskEvents:
-    """Return those of whole tasks; of sub-tasks those of kernels on both kinds of core, beside them."""
+    """Return the events of whole tasks, and of sub-tasks of kernels on both kinds of core."""
     function, _, _ = unpack_stars_header(records["header"])
     ends = function == StarsFunction.SUB_TASK_END.value
     is_mixed = records["ffts"] >> facts.FFTS_TYPE_SHIFT == facts.FFTS_MIXED

@@ -60,7 +60,7 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[s
 
 
 def _text(text: str) -> str:
-    """Return a text that is only text in Markdown: names are those of somebody's files."""
+    """Return a text that is only text in Markdown: names come from somebody's files."""
     plain = printable(text)
     for sign in "\\`*_|<[":
         plain = plain.replace(sign, f"\\{sign}")

@@ -230,7 +230,7 @@ def _trace(summary: Summary) -> str:
 
 
 def _text(text: str = "", style: str = "", overflow: OverflowMethod | None = None) -> Text:
-    """Return a text whose control characters are spelled out: names are those of somebody's files."""
+    """Return a text whose control characters are spelled out: names come from somebody's files."""
     return Text(printable(text), style=style, overflow=overflow)
 
 

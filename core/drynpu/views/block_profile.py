@@ -73,7 +73,7 @@ class BlockProfile:
 
     @property
     def step_ms(self) -> float:
-        """Median time of the steps, so that the first may set things up; without :meth:`step` that of the block."""
+        """Median time of the steps, so that the first may set things up; without :meth:`step` the time of the block."""
         names = ("computing_us", "communication_not_overlapped_us", "free_us")
         times = self.summary.steps.select(names).sum_horizontal()
         return median(times.to_list()) / 1000 if len(times) else 0.0

@@ -193,7 +193,7 @@ class Control:
 
 
 def flat(blocks: Sequence[Block]) -> list[Block]:
-    """Return the blocks with those of rows in place of the rows."""
+    """Return the blocks with rows replaced by their blocks."""
     found: list[Block] = []
     for block in blocks:
         found.extend(flat(block.blocks) if isinstance(block, Row) else [block])

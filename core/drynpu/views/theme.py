@@ -86,7 +86,7 @@ _CYCLE = (
 
 
 def colour_of(name: str) -> str:
-    """Return the colour of a name: that of `COLOURS`, else one that is the same in every run and on every page."""
+    """Return the colour of a name: from `COLOURS`, else one that is the same in every run and on every page."""
     return COLOURS.get(name) or _CYCLE[zlib.crc32(name.encode()) % len(_CYCLE)]
 
 

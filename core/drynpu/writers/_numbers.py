@@ -96,7 +96,7 @@ def _are_looked_up(values: pl.Series) -> bool:
 
 
 def whole_text(value: pl.Expr) -> pl.Expr:
-    """Return whole numbers as text; that of small ones is looked up, which is ten times as fast as making it."""
+    """Return whole numbers as text; texts of small numbers are looked up, which is ten times as fast as making them."""
     return value.map_batches(_whole, return_dtype=pl.String, is_elementwise=True)
 
 

@@ -70,7 +70,7 @@ def test_the_options_of_the_other_side_are_not_mixed_in() -> None:
     decision = start(True, None, PROFILING_MODE="true", PROFILING_OPTIONS=OPTIONS)
     assert decision.parsed is not None
     assert decision.parsed.request.switches.training_trace  # the enabled-but-empty rule, not the environment's text
-    message = "the script's own options count; those of the environment are not used."
+    message = "the script's own options count; options of the environment are not used."
     assert said(decision) == [("PROFILING_OPTIONS", message)]
 
 

@@ -1,4 +1,4 @@
-"""How much kernels compute and move: floating point operations, bytes, and what of the chip's peak that is."""
+"""How much kernels compute and move: floating point operations, bytes, and their share of the chip's peak."""
 
 from __future__ import annotations
 

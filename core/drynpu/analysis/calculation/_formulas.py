@@ -1,7 +1,7 @@
 """
 Operations of the cube units that follow from shapes alone.
 
-A multiplication and an addition are two operations. Shapes are those of the records: where they are padded to blocks
+A multiplication and an addition are two operations. Shapes come from the records: where they are padded to blocks
 (NC1HWC0, FRACTAL_Z, FRACTAL_NZ), so is the count, which is what the device computes.
 """
 

@@ -10,7 +10,7 @@ from drynpu.analysis.calculation._work import KERNEL_KEY, SHAPE_COLUMNS, call_of
 from drynpu.tables import Profile
 
 SCOPE_FLOPS = pl.Schema({"parent": pl.String, "scope": pl.String, "level": pl.Int64, "flops": pl.Float64})
-"""One row per scope; ``scope`` is its whole path, ``parent`` that of the scope around it, ``""`` at the top."""
+"""One row per scope; ``scope`` is its whole path, ``parent`` the path of the scope around it, ``""`` at the top."""
 
 _LEVELS = 6
 """Levels that are told apart; what lies deeper counts for the last of them."""

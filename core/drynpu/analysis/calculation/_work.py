@@ -75,7 +75,7 @@ def kernel_work(profile: Profile, within_ns: tuple[int, int] | None = None) -> p
 
 
 def work_totals(work: pl.DataFrame) -> tuple[float, float, float]:
-    """Return operations, time in us of the kernels whose operations are known, and that of all; of `kernel_work`."""
+    """Return operations, and us of kernels with known operations and of all kernels, of `kernel_work`."""
     known = work.filter(pl.col("cube_flops").is_not_null())
     flops = float((known["cube_flops"] * known["count"]).sum())
     return flops, float(known["total_us"].sum()), float(work["total_us"].sum())
@@ -107,7 +107,7 @@ def _bytes(*texts: str) -> int | None:
         return None
     total = 0
     for shapes, dtypes in ((texts[0], texts[1]), (texts[3], texts[4])):
-        # A list of dtypes that is shorter than that of shapes belongs to a damaged row.
+        # A list of dtypes that is shorter than the list of shapes belongs to a damaged row.
         for shape, dtype in zip(_shapes(shapes), dtypes.split(";"), strict=False):
             if shape and dtype not in DTYPES:
                 return None

@@ -1,4 +1,4 @@
-"""The timeline of a profile: an index of its events, and what of it can be seen in a window of a given width."""
+"""The timeline of a profile: an index of its events, and the part that is visible in a window of a certain width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a timeline can be seen in a window: events of at least a pixel, and runs of smaller ones."""
+"""The part of a timeline that is visible in a window: events of at least a pixel, and runs of smaller ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Boxes:
     busy_ns:
         What the events take within the window.
     code:
-        The name that most events of the box have, of those of the track.
+        The most frequent name of the events in the box; an index into the names of the track.
     pixel_ns:
         Duration from which events are drawn as they are.
     deeper:
@@ -66,7 +66,7 @@ class Boxes:
 
 @frozen(eq=False)
 class _Part:
-    """The boxes of one lane: those of the events from each bound to the next."""
+    """The boxes of one lane: one for the events from each bound to the next."""
 
     track: int
     depth: int

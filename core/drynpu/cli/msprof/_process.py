@@ -114,7 +114,7 @@ def process(request: Request) -> list[Processed]:
 
 def _directories(output: str, *, with_results: bool) -> list[Path]:
     """
-    Return the PROF directories at a path: itself, its children, or those of result directories below it.
+    Return the PROF directories at a path: itself, its children, or PROF directories in result directories below it.
 
     *with_results* takes in what holds only results, of which there is nothing to parse.
     """
@@ -185,7 +185,7 @@ class _Work:
         return done
 
     def export(self, directories: Sequence[Path]) -> list[Processed]:
-        """Write the results, beside those of earlier exports."""
+        """Write the results beside the results of earlier exports."""
         done = []
         for directory in directories:
             profile = self._read(directory)

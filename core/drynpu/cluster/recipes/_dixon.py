@@ -9,7 +9,7 @@ RANGES = ((7, 1, 1), (10, 1, 2), (13, 2, 2), (MOST_VALUES, 2, 3))
 """
 Up to how many values which distances are compared.
 
-That of the value at the second place, counted from 0, to the smallest, and that of the third place, counted from 1 from
+The value at the second place, counted from 0, to the smallest, and the value at the third place, counted from 1 from
 the end.
 """
 

@@ -34,7 +34,7 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
     ),
     "communication_matrix_sum": ("ClusterCommunicationMatrix",),
 }
-"""Recipes whose tables are some of those of a whole analysis."""
+"""Recipes whose tables are part of a whole analysis."""
 
 _RECIPES: Mapping[str, Recipe] = {
     recipe.name: recipe
@@ -81,7 +81,7 @@ def run_recipe(
     Parameters
     ----------
     output:
-        Where ``cluster_analysis_output/cluster_analysis.db`` gets the tables, in place of those of the same names;
+        Where ``cluster_analysis_output/cluster_analysis.db`` gets the tables, which replace tables of the same names;
         ``None`` writes nothing.
     workers, scheduler:
         As in `spread`; by default the work is done here.
@@ -148,7 +148,7 @@ _TYPES = {pl.String(): "TEXT", pl.Int64(): "INTEGER", pl.Float64(): "REAL"}
 
 
 def _store(path: Path, tables: Mapping[str, pl.DataFrame]) -> Path:
-    """Put tables into a database, in place of those of the same names; others stay."""
+    """Put tables into a database, where they replace tables of the same names; other tables stay."""
     with new_path(path) as partial:
         if path.is_file():
             shutil.copyfile(path, partial)

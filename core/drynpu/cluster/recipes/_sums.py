@@ -54,7 +54,7 @@ def _tenths(value: float) -> float:
 
 
 def _all_calls(by_rank: pl.DataFrame) -> pl.DataFrame:
-    """Return calls of all ranks: sums, extremes of quartiles, and the deviation joined from those of the ranks."""
+    """Return calls of all ranks: sums, extremes of quartiles, and the deviation joined from all ranks."""
     total = float(by_rank["totalTimeNs"].sum())
     rows = []
     for (name,), calls in by_rank.group_by(["name"], maintain_order=True):

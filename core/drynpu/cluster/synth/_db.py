@@ -1,4 +1,4 @@
-"""A synthetic rank as databases: copies of those of a recorded one, in which times, ranks and groups are changed."""
+"""A synthetic rank as databases: copies of a recorded rank's, in which times, ranks and groups are changed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write_db_rank(
     """
     Write the databases of a synthetic rank to the folder *output*.
 
-    Its communication is that of *linked* where links are those of a topology. With *anchors* what the device did begins
+    With the links of a topology its communication comes from *linked*. With *anchors* what the device did begins
     and ends on its ticks. Returns the map of times.
     """
     spans: Sequence[Span] = ()
@@ -234,7 +234,7 @@ def _moved(
 
 
 def _rename(connection: sqlite3.Connection, plan: RankPlan, groups: GroupCopies) -> None:
-    """Let the database be that of another rank: its rank, groups, operators of groups, and host."""
+    """Turn the database into another rank's: its rank, groups, operators of groups, and host."""
     if "rankId" in _columns(connection, "RANK_DEVICE_MAP"):
         connection.execute("UPDATE RANK_DEVICE_MAP SET rankId = ?", (plan.rank,))
     host = plan.copy or None if plan.node is None else plan.node

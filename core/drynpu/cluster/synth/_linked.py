@@ -53,12 +53,12 @@ Pace = tuple[float, float]
 @frozen(eq=False)
 class ClusterLinks:
     """
-    The links that were recorded over, those of the cluster, and what its ranks move.
+    The links of the recording, the links of the cluster, and the bytes that its ranks move.
 
     Attributes
     ----------
     recorded, chip:
-        The chip with the links of the recording, and with those of the cluster.
+        The chip with the links of the recording, and with the links of the cluster.
     groups:
         Id of a recorded group -> its recorded ranks.
     ranks:
@@ -133,7 +133,7 @@ def build_links(source: ClusterSource, groups: Sequence[Group], options: SynthOp
     """
     Return the links of the cluster that *options* describe.
 
-    The chip is the one that drynpu recorded with, else that of the settings.
+    The chip is the one that drynpu recorded with, else the chip of the settings.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The raw data of a synthetic rank: ``PROF_*`` and ``FRAMEWORK``, slice by slice from those of a recorded rank."""
+"""The raw data of a synthetic rank: ``PROF_*`` and ``FRAMEWORK``, made slice by slice from a recorded rank."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def write_raw_rank(
     """
     Write the raw data of a synthetic rank to its *directory*, one slice after the other.
 
-    Times are those of *warp*, groups those of the copy. Kernels that overlap nothing keep their counters.
+    Times follow *warp*, groups belong to the copy. Kernels that overlap nothing keep their counters.
     """
     timeline = Timeline.build(source.anchors, warp, np.load(source.host_times))
     ids = GroupIds.build(groups, ranks, source.texts)

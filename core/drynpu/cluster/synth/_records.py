@@ -1,4 +1,4 @@
-"""Raw records of a synthetic rank: copies of those of a recorded one, on the timeline and in the groups of the rank."""
+"""Raw records of a synthetic rank: copies of recorded ones, on the timeline and in the groups of the rank."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PROBED = 4096
 @frozen(eq=False)
 class Timeline:
     """
-    The clocks of a recording and the map from its times to those of a rank.
+    The clocks of a recording and the map from its times to the times of a rank.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def host_time_names(kind: RecordKind) -> tuple[str, ...]:
 
 @frozen(eq=False)
 class GroupIds:
-    """Ids of groups in records: those of the recorded rank and of the synthetic one, what numbers grow by, sizes."""
+    """Ids of groups in the records of the recorded and of the synthetic rank, the growth of numbers, sizes."""
 
     recorded: Array
     ids: Array

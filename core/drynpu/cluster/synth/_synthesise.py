@@ -173,7 +173,7 @@ def _write_rank(item: tuple[RankPlan, tuple[OperatorWork, ...]], job: _Job) -> N
     worker, _, _ = source.path.name.partition("_")
     if plan.node is not None:
         worker = f"{worker}-{plan.node}"
-    # The stamp in a name is that of the recorded rank, the process id counts.
+    # The name keeps the time stamp of the recorded rank; its process id counts up.
     stamp = "".join(part for part in source.path.name.split("_") if len(part) == 17 and part.isdigit())
     suffix = "_".join(source.path.name.split("_")[-2:])
     directory = job.folder / f"{worker}_{100_000 + plan.rank}_{stamp or '0' * 17}_{suffix}"

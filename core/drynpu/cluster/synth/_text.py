@@ -40,7 +40,7 @@ def write_text_rank(
     """
     Write the results of a synthetic rank to the folder *output*, from those in the directory *source*.
 
-    Its communication is that of *linked* where links are those of a topology. With *anchors* kernels begin and end on
+    With the links of a topology its communication comes from *linked*. With *anchors* kernels begin and end on
     ticks of the device. Returns the map of times.
     """
     recorded = source / FRAMEWORK_OUTPUT

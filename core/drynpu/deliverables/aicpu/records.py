@@ -26,7 +26,7 @@ def build(context: RecordContext) -> GroupRecords:
     """
     Return aicpu.data: AI CPU kernels with their parts, queue events, and waits for the queue.
 
-    The parts of a kernel are modelled (``device.samplers.aicpu``); the task as a whole is that of the schedule. Queue
+    The parts of a kernel are modelled (``device.samplers.aicpu``); the task as a whole comes from the schedule. Queue
     events are measured host times on the recording's timeline; the 910 alone records them (cann_msprof.md 3).
     """
     if not context.request.switches.aicpu or context.request.level is Level.NONE:

@@ -118,10 +118,10 @@ class LlcEvents:
     """
     Events of the last level cache in one mode (Ascend/msprof ``llc_model``).
 
-    ``traffic`` are requests of all kinds (reads, writes), ``requests`` and ``hits`` those of the mode, as sums. Nothing
-    says what their summands are but the ones named ``first_``: the others stay 0. The names are those of the public
-    kernel driver of the same cache (``hisi_uncore_l3c_pmu``): 0x00 and 0x01 reads and writes, 0x20 and 0x21 those of
-    the devices' side, 0x22 and 0x23 their hits.
+    ``traffic`` are requests of all kinds (reads, writes), ``requests`` and ``hits`` depend on the mode; all are sums.
+    Nothing says what their summands are but the ones named ``first_``: the others stay 0. The names come from the
+    public kernel driver of the same cache (``hisi_uncore_l3c_pmu``): 0x00 and 0x01 are reads and writes, 0x20 and 0x21
+    reads and writes of the devices' side, 0x22 and 0x23 their hits.
     """
 
     traffic: tuple[int, int] = (0x00, 0x01)

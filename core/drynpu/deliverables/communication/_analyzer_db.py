@@ -69,7 +69,7 @@ def export_communication_db(profile: Profile, directory: Path, rules: Collection
     """
     Write ``analyze/communication_analyzer.db`` below *directory*, in place of an earlier one.
 
-    Its rows are those of communication.json and communication_matrix.json without the sum of all operators: times in
+    Its rows equal communication.json and communication_matrix.json without the sum of all operators: times in
     ms (starts in us), sizes in 10^6 bytes, rates in GB/s. A transport that moved nothing has no row, and one without
     packets of its own (SDMA, the sum of others) one row with packet size 0. Tables of another rule that an earlier
     run left are written again.

@@ -118,7 +118,7 @@ def build(context: RecordContext) -> GroupRecords:
 
 
 def _launch_times(context: RecordContext) -> CollectiveTimes:
-    """Return the times of collectives, with those of the load for the first executions of nodes of loaded graphs."""
+    """Return the times of collectives; the first executions of nodes of loaded graphs have the times of the load."""
     times, loads = context.simulation.collectives, context.simulation.loads
     first = loads.nodes.collectives.first
     if not len(first):
@@ -174,7 +174,7 @@ def _expand(times: CollectiveTimes, context: RecordContext) -> _Tasks:
 
 
 def _number(context: RecordContext, stream: I64, recorded: Bools, alone: Bools) -> tuple[U16, U16]:
-    """Return the ids of *recorded* tasks, those of nodes of graphs before those launched *alone*; 0 for others."""
+    """Return the ids of *recorded* tasks, nodes of graphs before tasks launched *alone*; 0 for others."""
     rows = np.flatnonzero(recorded)
     rows = rows[np.argsort(alone[rows], kind="stable")]
     before = len(context.host.task_ids.launch)

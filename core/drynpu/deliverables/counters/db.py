@@ -24,7 +24,7 @@ def db_rows(profile: Profile) -> Rows:
 
     Units that a kind of core lacks are there as 0, unlike in op_summary.
 
-    Times are ns; names are those of the toolkit's own tables (Ascend/msprof, unified_pmu_processor.cpp).
+    Times are ns; names are the same as in the toolkit's own tables (Ascend/msprof, unified_pmu_processor.cpp).
     """
     columns = [name for name in profile.pmu_columns if name not in _FROM_DURATION]
     if not columns or profile.level == "level0" or not profile.platform.stars:
@@ -56,7 +56,7 @@ def counter_name(column: str, *, split: bool) -> tuple[str, float]:
     """
     Return the name of a counter in the database and the factor to its unit.
 
-    Bandwidths are bytes/s where one kind of core does everything; the path of the toolkit that computes those of
+    Bandwidths are bytes/s where one kind of core does everything; the path of the toolkit that computes bandwidths of
     *split* cores leaves them in GB/s.
     """
     if column in _CORE_TIMES:

@@ -38,8 +38,8 @@ def replay_calls(context: RecordContext, iteration: I64, graph: I64) -> Records:
     """
     Return the calls that launched captured graphs, one of ACL and one of the runtime for each replay.
 
-    *iteration* is that of each dispatch of an operator, -1 for none (``[d]``), *graph* the graph of each iteration. The
-    calling thread launches a graph itself, when the queue is empty.
+    *iteration* is the iteration of each dispatch of an operator, -1 for none (``[d]``), *graph* the graph of each
+    iteration. The calling thread launches a graph itself, when the queue is empty.
     """
     simulation, host, graphs = context.simulation, context.host, context.recording.graphs
     captured = np.array([each.is_captured for each in graphs] or [False])

@@ -41,7 +41,7 @@ def point_records(points: KeyPoints, index: I64, model_id: I64, stream: int, dev
     """
     Return the marks of every iteration, in the order model start, forward, backward, iteration end, model end.
 
-    *index* and *model_id* are those of every iteration number.
+    *index* and *model_id* belong to each iteration number.
     """
     parts = []
     for tag, ticks in (
@@ -154,7 +154,7 @@ def _ticks(context: RecordContext, time_ns: I64) -> I64:
 
 def reduces(context: RecordContext, iteration: I64, points: KeyPoints) -> Interval:
     """
-    Return when the all-reduces of iterations ran; *iteration* is that of every collective of the simulation.
+    Return when the all-reduces of iterations ran; *iteration* is the iteration of each collective of the simulation.
 
     Only all-reduces are marked, as the graph engine marks no other collective.
     """

@@ -111,7 +111,7 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
 
 
 def trace_files(profile: Profile, style: JsonStyle, writer: Writer) -> Mapping[str, Iterator[Block]]:
-    """Return the events of step_trace_*.json: those of the timeline again."""
+    """Return the events of step_trace_*.json: the same as in the timeline."""
     return {"step_trace": step_trace_blocks(profile, style, writer)}
 
 

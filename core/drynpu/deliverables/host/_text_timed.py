@@ -1,7 +1,7 @@
 """
 Text kinds of the host with snapshots below a ``time <raw monotonic ns>`` line.
 
-Lines are those of /proc (Ascend/msprof host_cpu_usage_parser and host_network_usage_parser read them).
+Lines are copied from /proc (Ascend/msprof host_cpu_usage_parser and host_network_usage_parser read them).
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def _network(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     """
     Add up the cards whose speed is known; without any, all but the loopback, whose usage is then unknown.
 
-    The usage is that of the mean card, measured against the last one, as the vendor does.
+    The usage describes the mean card, measured against the last one, as the vendor does.
     """
     speeds = {
         card.name: card.speed * facts.BYTES_PER_MBIT for card in context.reader.host_info.net_cards if card.speed > 0

@@ -34,7 +34,7 @@ def build(context: RecordContext) -> GroupRecords:
     """
     Return the samples of network ports (``io_hz``) and of the links between devices and to the host.
 
-    Traffic is that of collectives and of copies between host and device; a link that neither uses reads 0, as an idle
+    Collectives and copies between host and device make the traffic; a link that neither uses reads 0, as an idle
     link does. The NIC is the same port as RoCE without its RDMA traffic: nothing simulated sends plain packets.
     """
     sampling = context.request.sampling
@@ -112,7 +112,7 @@ def _pcie(context: RecordContext, edges: I64) -> Records:
 
     The device moves the data itself: what goes to the host are posted writes, what comes from it are completions of its
     reads, and completions it sends answer the reads of other devices. Packet headers and the read requests themselves
-    are not counted. The latency of reads is that of the link wherever there are any.
+    are not counted. The latency of reads is the latency of the link wherever there are any.
     """
     copies, peers = copy_flows(context), link_flows(context, (LinkType.PCIE,))
     spans = edges[1:] * 1000.0

@@ -18,7 +18,7 @@ _STREAM = "{stream_id}"
 @frozen(eq=False, kw_only=True)
 class CollectiveMarks:
     """
-    Ranges whose times, unlike those of other marks, are simulated, shape ``[n]``.
+    Ranges whose times are simulated, unlike the times of other marks; shape ``[n]``.
 
     ``start_tick`` and ``end_tick`` count from the recording's base; ``task`` is the first free number on ``stream``.
     """

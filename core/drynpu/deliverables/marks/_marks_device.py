@@ -43,7 +43,7 @@ def device_ticks(context: RecordContext, time_ns: I64, stream: I64) -> tuple[I64
         work_rows = work_rows[np.argsort(work_time[work_rows], kind="stable")]
         ended = np.maximum.accumulate(work_end[work_rows])
         tick[mark_rows] = np.maximum(tick[mark_rows], _latest(work_time[work_rows], ended, time_ns[mark_rows], 0))
-        # Two threads can issue in an order that is not that of their arrival.
+        # Two threads can issue in another order than they arrive.
         tick[mark_rows] = np.maximum.accumulate(tick[mark_rows])
         task[mark_rows] = np.count_nonzero(simulation.stream == number) + np.arange(len(mark_rows))
     return tick, task

@@ -36,5 +36,5 @@ def db_rows(profile: Profile) -> Rows:
 
 
 def mark_connection() -> pl.Expr:
-    """Return the connection id of a mark: 4000000000 of plain ones, above that of extended ones."""
+    """Return the connection id of a mark: 4000000000 for plain marks, more for extended marks."""
     return pl.when(_IS_EXTENDED).then(pl.col("mark_id") + _HOST_ONLY + 1).otherwise(_HOST_ONLY)

@@ -60,7 +60,7 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
 
 
 def trace_files(profile: Profile, style: JsonStyle, writer: Writer) -> Mapping[str, Iterator[Block]]:
-    """Return the events of msprof_tx_*.json: those of the timeline again."""
+    """Return the events of msprof_tx_*.json: the same as in the timeline."""
     return {"msprof_tx": layers(profile, style, writer)}
 
 

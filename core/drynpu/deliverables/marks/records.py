@@ -34,7 +34,7 @@ def build(context: RecordContext) -> GroupRecords:
     an extended record, with an id and the domain; longer messages take several. Others have a plain one, which has no
     domain, and whose message is cut.
     Host times are measured and lie on the recording's timeline; times on the device are modelled: a marker takes no
-    time and starts when it arrived and the work before it on its stream has ended. Its task id follows those of the
+    time and starts when it arrived and the work before it on its stream has ended. Its task id follows the ids of the
     kernels of its stream. Ranges around collectives are simulated on both sides.
     """
     if not context.request.switches.tx:
@@ -52,13 +52,13 @@ def build(context: RecordContext) -> GroupRecords:
 
 @frozen(eq=False, kw_only=True)
 class _Times:
-    """Marks by start; host times in ns of the recording's timeline. ``around`` are those of collectives."""
+    """Marks by start; host times in ns of the recording's timeline. ``around`` are marks of collectives."""
 
     marks: list[Mark]
     start_ns: I64
     end_ns: I64
     order: I64
-    """Place of each among the ``user_count`` marks of the user followed by those of ``around``."""
+    """Place of each among the ``user_count`` marks of the user followed by the marks of ``around``."""
     user_count: int
     around: CollectiveMarks
 

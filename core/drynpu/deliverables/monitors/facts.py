@@ -66,7 +66,7 @@ Traffic of the PCIe link on the 950 (Ascend/msprof StarsChipTransV6Bean ``2HI3Q8
 
 SOC_BANDWIDTH = soc_profile_record("soc_bandwidth", 0x1C, ("levels", "<u2", 32))
 """
-Load of the buses: low 3 bits the bandwidth level of the memory bus, the next 8 bits that of the L2 buffer.
+Load of the buses: low 3 bits the bandwidth level of the memory bus, the next 8 bits the level of the L2 buffer.
 """
 
 STARS_QOS = soc_profile_record("stars_qos", 0x18, ("bandwidth", ("<u4", (QOS_STREAMS,)), 24))

@@ -14,7 +14,7 @@ def build(context: RecordContext) -> GroupRecords:
     """
     Return task_memory_info: every device allocation and release, under the operator that allocated.
 
-    Sizes and times are those of the simulation's memory; a release of memory that was taken before the recording has no
+    Sizes and times come from the simulation's memory; a release of memory that was taken before the recording has no
     operator. Where the framework reports its allocator itself (``profile_memory``) the memory is its own and nothing is
     reported twice.
     """

@@ -64,7 +64,7 @@ def step_records(steps: tuple[tuple[int, int, int], ...], anchors: ClockAnchors)
     """
     Mark explicit steps ``(step id, start_ns, end_ns)`` in the step trace (tags 60000 and 60001, cann_msprof.md 5).
 
-    Times are those of the recording's host timeline (Unix ns). What began before the device's counter did is marked
+    Times are on the recording's host timeline (Unix ns). What began before the device's counter did is marked
     at its first tick: no device writes an earlier one.
     """
     table = np.array(steps, np.int64).reshape(-1, 3)

@@ -23,7 +23,7 @@ from drynpu.writers._numbers import (
 from drynpu.writers._text_table import TextTable
 
 STARTS = "start_ns"
-"""Column of ``op_summary`` beside those of the file: start in ns, to find the step of a row."""
+"""Column of ``op_summary`` that the file does not have: start in ns, to find the step of a row."""
 
 _WHOLE_TASK = 4294967295
 _NO_MODEL = "4294967295"
@@ -156,7 +156,7 @@ def _filled(cells: pl.DataFrame, name: str) -> pl.Expr:
 
 
 def _shown(kernels: pl.DataFrame, cells: list[pl.Expr]) -> pl.DataFrame:
-    """Return kernels as cells, those of few texts as categories."""
+    """Return kernels as cells, with columns of few texts as categories."""
     numbers = {title: whole_words(kernels[name]).alias(title) for name, title in _NUMBERS.items()}
     whole = bool((kernels["context_id"] == _WHOLE_TASK).all())
     context = whole_text(pl.col("context_id"))
@@ -199,7 +199,7 @@ def _order(kernels: Stored, communication_ops: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_ordered(rows: pl.DataFrame) -> bool:
-    """Return whether rows are in order of device and start already, as those of one device usually are."""
+    """Return whether rows are in order of device and start already, as rows of one device usually are."""
     device, start = rows["device_id"], rows[STARTS]
     return device.min() == device.max() and start.is_sorted()
 
@@ -285,7 +285,7 @@ def _times(writer: Writer) -> list[pl.Expr]:
 
 def kernel_details(summary: TextTable, steps: Callable[[pl.Series], pl.Series] | None, *, level: str) -> TextTable:
     """
-    Return the rows of kernel_details.csv from those of ``op_summary`` (torch_npu_profiler.md 4.2).
+    Return the rows of kernel_details.csv from the rows of ``op_summary`` (torch_npu_profiler.md 4.2).
 
     *steps* gives the step of each start as text (null: none) when step ranges were found; with ``None`` there is no
     ``Step Id`` column.

@@ -93,7 +93,7 @@ def flip_records(runs: TaskRuns, platform: Platform) -> Records:
 
 def with_flips(track: Records, platform: Platform, task_type: Callable[[str], int]) -> Records:
     """
-    Return task_track records with those of the flips before the tasks that follow them.
+    Return task_track records, with the records of flips before the tasks that follow them.
 
     The toolkit's parser counts them to find the batches of launches, whatever batch the records state. *task_type*
     gives the number of a type.

@@ -43,7 +43,7 @@ def find_task_ids(rows: Stored | pl.DataFrame, tasks: Stored | pl.DataFrame) -> 
     Return the ``globalTaskId`` of the task of each row, null where there is none; in the fewest bytes.
 
     Ids of tasks come round again in a long run: of several tasks with the same ones it is the nearest in time.
-    *tasks* are those of `numbered_tasks`.
+    *tasks* come from `numbered_tasks`.
     """
     wanted, known = stored(rows), stored(tasks)
     starts, places = known.column("start_ns").to_numpy(), _device_rows(known)

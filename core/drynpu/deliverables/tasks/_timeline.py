@@ -99,7 +99,7 @@ class _Ids:
 
 @frozen(eq=False)
 class _Arrows:
-    """``linked``: connections whose arrow has both ends. ``events``: those of calls that record or wait for events."""
+    """``linked``: connections whose arrow has both ends. ``events``: calls that record or wait for events."""
 
     linked: _Ids
     events: _Ids

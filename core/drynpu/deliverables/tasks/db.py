@@ -82,7 +82,7 @@ class _TaskRows:
 
 def _callers(tasks: Stored, calls: Stored) -> pl.DataFrame:
     """
-    Return the call around that of the runtime for the connection of each copy that has one.
+    Return the call around the runtime's call, for the connection of each copy that has one.
 
     Columns: ``connection_id`` of the copy, ``caller`` (the connection of the call around it), ``from_acl``.
     """
@@ -249,7 +249,7 @@ def _schedules(kernels: _KernelRows, *, detailed: bool) -> TextTable:
 
 
 def _copies(tasks: Stored) -> pl.DataFrame:
-    """Return the tasks that the host launched as copies; those of collectives state neither size nor direction."""
+    """Return the tasks that the host launched as copies; copies of collectives state neither size nor direction."""
     kinds = ENUMS["ENUM_MEMCPY_OPERATION"]
     is_copy = pl.col("copy_bytes").is_not_null() | (pl.col("launch_type") == _COPY_TYPE)
     shown = (

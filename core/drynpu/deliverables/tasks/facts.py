@@ -60,7 +60,7 @@ RUNTIME_TASK_TYPES: Mapping[str, int] = MappingProxyType(
 )
 """
 Numbers of task types that parsers know, whatever the dictionary says: the native path drops launches of type 6 and
-takes those of type 98 for the turn of a stream's task ids (cann_msprof.md 7.2).
+takes records of type 98 for the turn of a stream's task ids (cann_msprof.md 7.2).
 """
 
 MODEL_API_TYPES: Mapping[str, int] = MappingProxyType(
@@ -73,7 +73,7 @@ class AclTag(enum.IntEnum):
     """
     Family of a call into ACL, the high half of its type: ``Mode`` of the timeline (cann_msprof.md 7.2).
 
-    Numbers are those of Ascend/msprof ``analysis/profiling_bean/prof_enum/data_tag.py``, whose reader refuses all calls
+    Numbers come from Ascend/msprof ``analysis/profiling_bean/prof_enum/data_tag.py``, whose reader refuses all calls
     of a run if one has a family outside this list.
     """
 

@@ -2,7 +2,7 @@
 Facts of the schedulers that say when tasks ran: what a task is to each of them, and their records.
 
 STARS (5, 7, 8, 11), its form on the 950 (15, 16), and HWTS before it (1 to 4); cann_msprof.md 7.4. Which of them a
-platform has is its ``task_record``. Public files are those of Ascend/msprof, ``analysis``.
+platform has is its ``task_record``. Public files are in Ascend/msprof, ``analysis``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SqeType(enum.IntEnum):
     HOST_CPU = 18
     CDQM = 19
     C_CORE = 20
-    # Those of the 950 alone. Its scheduler has other numbers for all (V6_TYPES), so that no vendor says these.
+    # Only for the 950. Its scheduler has other numbers for all (V6_TYPES), so no vendor states these.
     FUSION = enum.auto()
     AICPU_H = enum.auto()
     AICPU_D = enum.auto()

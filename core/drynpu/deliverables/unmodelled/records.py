@@ -24,7 +24,7 @@ UNMODELLED: Mapping[str, str] = MappingProxyType(
 """
 Files and layers that some option leaves on some real device, and no recording of this release there -> why.
 
-Files of the operating system of the device have the names of those of the host, which are measured and written.
+Files of the device's operating system have the same names as the host's, which are measured and written.
 """
 
 _OPTIONS = (

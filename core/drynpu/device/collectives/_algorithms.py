@@ -2,7 +2,7 @@
 Which algorithm a collective takes, and the steps of one rank.
 
 * *mesh*: on a board whose devices all see each other, a rank reads from all peers at once (two steps for
-  allReduce: reduce the part of this rank, gather those of the others);
+  allReduce: reduce the part of this rank, gather the parts of the others);
 * *ring*: on the first generation's boards, neighbour by neighbour;
 * between boards and cards the faster of ring and pipelined tree for allReduce, doubling for allGather and
   reduceScatter, pairwise for alltoall (the terms of device_and_cost_model.md 2);
@@ -236,7 +236,7 @@ def _all_reduce(
 
 def _doubling(count: int) -> list[int]:
     """
-    Return how many blocks each step moves until a rank has those of all others.
+    Return how many blocks each step moves until a rank has the blocks of all others.
 
     >>> _doubling(6)
     [1, 2, 2]

@@ -46,7 +46,7 @@ class CollectivePlan:
     """
     Tasks in order of plane and start, int64 columns ``[n]`` in ticks from the start of the operator.
 
-    ``peer`` is a group rank (that of this rank for local work); ``notify`` is uint64. ``ticks`` is the length of the
+    ``peer`` is a group rank (this rank's for local work); ``notify`` is uint64. ``ticks`` is the length of the
     whole operator without waiting.
     """
 
@@ -74,7 +74,7 @@ def plan_collective(request: CollectiveRequest, chip: Chip) -> CollectivePlan:
     """
     Plan one communication operator of one rank.
 
-    The time is that of device_and_cost_model.md 2: per step the link's latency and its bytes over rate times
+    The time follows device_and_cost_model.md 2: per step the link's latency and its bytes over rate times
     efficiency, and the static cost of a collective, which lies between the tasks of plane 0.
 
     Raises

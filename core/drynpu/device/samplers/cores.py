@@ -3,7 +3,7 @@ Counters of single cores over time: which core a block of a kernel ran on, and w
 
 The model: a kernel deals its blocks out to the cores in turn, from the first on (block *b* of a kernel on *c* cores
 runs on core ``b % c``), every block counts the same, and counters rise evenly while the kernel runs. Everything else is
-exact: over all cores and samples the counts are those of the kernels.
+exact: over all cores and samples the counts equal the kernels' counts.
 """
 
 from __future__ import annotations

@@ -108,6 +108,6 @@ def whole_counts(cumulative: npt.ArrayLike, unit: float) -> I64:
     """
     Return what a counter of whole units gains between readings of a cumulative amount.
 
-    What is left of a unit stays in the counter: the sum is that of the whole, rounded once.
+    The rest of a unit stays in the counter: the sum equals the whole, rounded once.
     """
     return np.diff(np.rint(_floats(cumulative) / unit).astype(np.int64))

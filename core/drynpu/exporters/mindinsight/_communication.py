@@ -26,7 +26,7 @@ def communication_files(device: Device) -> Mapping[str, bytes]:
     moved = device.rows(transfers).join(
         times.select("connection_id", "step", "name").unique("connection_id"), on="connection_id", how="inner"
     )
-    # MindInsight finds a step by its number as text, and counts them from 1 as those of the step trace.
+    # MindInsight finds a step by its number as text, and counts steps from 1 as in the step trace.
     rows = [
         (number, *_row(times.filter(pl.col("step") == each), moved.filter(pl.col("step") == each), 1))
         for number, each in enumerate(steps, 1)

@@ -125,14 +125,14 @@ def _op_info(row: Mapping[str, str]) -> str:
         if not row[f"{side}_shapes"]:
             continue
         parts = [row[f"{side}_{what}"].split(";") for what in ("formats", "dtypes", "shapes")]
-        # A list that is shorter than that of shapes belongs to a damaged row.
+        # A list that is shorter than the list of shapes belongs to a damaged row.
         for number, (layout, dtype, shape) in enumerate(zip(*parts, strict=False)):
             found[f"{side}_{number}"] = {"format": layout, "data_type": dtype, "shape": shape}
     return orjson.dumps(found).decode() if found else ""
 
 
 def _operations(device: Device, operators: pl.DataFrame) -> Iterator[tuple[str, bytes]]:
-    """Yield the operations of the cube units; those of the vector units are in no table and stand as unknown."""
+    """Yield the operations of the cube units; operations of the vector units are in no table and show as unknown."""
     keys = ["op_type", "task_type", "input_shapes", "input_dtypes", "output_shapes"]
     work = kernel_work(device.profile).select(*keys, pl.col("cube_flops").alias("flops")).unique(keys)
     known = operators.join(work, on=keys, how="inner", maintain_order="left").filter(pl.col("flops") > 0)

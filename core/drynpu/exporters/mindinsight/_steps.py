@@ -17,8 +17,8 @@ def step_files(device: Device) -> Mapping[str, bytes]:
     """
     Return the step trace and the operators at its points; nothing where nothing marks the steps.
 
-    Steps are numbered from 1, because MindInsight takes the number of a step for that of its line. Where no step has
-    backward propagation, columns are those of inference; of a step without it beside others the tail is 0.
+    Steps are numbered from 1, because MindInsight uses the number of a step as the number of its line. Where no step
+    has backward propagation, the columns are for inference; if only some steps lack it, their tail is 0.
     """
     phases = device.rows(step_phases(device.profile)).sort("start_ns")
     if phases.is_empty():

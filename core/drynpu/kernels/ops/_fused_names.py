@@ -1,7 +1,7 @@
 """
-What MindSpore calls the operators of :mod:`drynpu.kernels.ops.fused`; rows are read as those of ``_names.py``.
+What MindSpore calls the operators of :mod:`drynpu.kernels.ops.fused`; rows are read like the rows of ``_names.py``.
 
-Kernel types and element operations are those of the same aclnn operators of PyTorch.
+Kernel types and element operations equal PyTorch's for the same aclnn operators.
 """
 
 from __future__ import annotations

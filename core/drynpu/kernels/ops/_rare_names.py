@@ -1,5 +1,5 @@
 """
-What MindSpore and npu_bridge call vector kernels that few scripts reach; rows are read as those of ``_names.py``.
+What MindSpore and npu_bridge call vector kernels that few scripts reach; rows are read like the rows of ``_names.py``.
 
 Each is one kernel of the operator library that reads and writes its tensors once. Where the framework's name is not the
 library's, the type is the one that the library's graph operators bear.

@@ -1,7 +1,7 @@
 """
 Scaled dot product attention: FlashAttentionScore (device_and_cost_model.md 4.1).
 
-Operation counts are those of section 2: 4 x queries x keys x heads x width for the cube unit, 4 x queries x keys x
+Operation counts come from section 2: 4 x queries x keys x heads x width for the cube unit, 4 x queries x keys x
 heads for the softmax; the backward pass has five products instead of two. A causal call costs half: the measured
 backward kernel shows that masked blocks are skipped (3.1, identity 4). The exact number of pairs under the diagonal is
 used.

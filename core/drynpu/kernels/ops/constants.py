@@ -27,7 +27,7 @@ StridedSliceGradD TileD TransposeD UnsortedSegmentMaxD UnsortedSegmentMinD Unsor
 """
 _RENAMED: Final = {"ArgMaxD": "ArgMaxV2", "ArgMinD": "ArgMinV2", "TopKD": "TopKV2"}
 _OPEN: Final = {name: name.removesuffix("D") for name in _TEXT.split()} | _RENAMED
-"""Types of the kernels that take them as tensors, by those of the kernels that have them compiled in."""
+"""Types of the kernels that take them as tensors, by types of the kernels that have them compiled in."""
 _COMPILED: Final = {name: compiled for compiled, name in _OPEN.items()}
 
 _UNIFIED: Final = {"MatMulV3": "MatMulV2", "LayerNormV3": "LayerNorm"}

@@ -212,7 +212,7 @@ def bias_gradient(call: OperatorCall) -> KernelPlan | None:
 
 
 def _with_height(call: OperatorCall, tensor: TensorDesc) -> TensorDesc:
-    """Return [N, C, W] as [N, C, 1, W]: convolutions of one dimension are computed as those of two."""
+    """Return [N, C, W] as [N, C, 1, W]: convolutions of one dimension are computed as convolutions of two."""
     if len(tensor.shape) == _LEAST_DIMS:
         return call.tensor_of((*tensor.shape[:2], 1, tensor.shape[2]), tensor.dtype)
     return call.tensor_of(tensor.shape, tensor.dtype)

@@ -142,7 +142,7 @@ class ImageTypes:
     followers:
         Element-wise types that return what they are given; C0 depends on the data type, so none that changes it.
     biases:
-        Those of them that add one number per channel.
+        The ones among them that add one number per channel.
     shape_readers:
         Types that only read the shape of what they take.
     channels_first:

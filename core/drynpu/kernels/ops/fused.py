@@ -1,7 +1,7 @@
 """
 Operators of fused kernels: attention over layouts and caches, products of groups, routing of tokens.
 
-Operation counts of attention are those of :mod:`drynpu.kernels.ops.attention`. Over a cache it is taken to reach as far
+Operation counts of attention come from :mod:`drynpu.kernels.ops.attention`. Over a cache it is taken to reach as far
 as the table of blocks, because lengths are data. A product of groups multiplies every row by one matrix.
 """
 

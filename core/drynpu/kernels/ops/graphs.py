@@ -27,7 +27,7 @@ class GraphOperator:
     Attributes
     ----------
     inputs, outputs:
-        Tensors, in the order of those of *signature*.
+        Tensors, in the order of the tensors of *signature*.
     members:
         Numbers of its nodes, in the order in which they were joined.
     """
@@ -89,7 +89,7 @@ class Fusion:
     fits:
         Says of a pair whether it becomes one.
     renames:
-        Whether the name of the second follows that of the first.
+        Whether the name of the second follows the name of the first.
     folds:
         Whether the second only changes weights when the graph is compiled: of its inputs the third (a shift) becomes
         the bias of the first, unless that has one.
@@ -144,7 +144,7 @@ def _join_pairs(operators: Sequence[GraphOperator], fusion: Fusion, results: Col
 
 
 def _joined(first: GraphOperator, second: GraphOperator, position: int, fusion: Fusion) -> GraphOperator:
-    """Return *second* computed by the kernel of *first*: its other inputs follow those of *first*."""
+    """Return *second* computed by the kernel of *first*: its other inputs follow the inputs of *first*."""
     call, after = first.call, second.call
     others = [i for i in range(len(second.inputs)) if i != position]
     notes: dict[str, object] = {}

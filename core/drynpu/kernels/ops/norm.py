@@ -2,7 +2,7 @@
 Normalisations and softmax; operation counts as in device_and_cost_model.md 2 where it gives them.
 
 A training batch norm is BNTrainingReduce and BNTrainingUpdate, its gradient BNTrainingUpdateGrad and
-BNTrainingReduceGrad; that of inference is BNInfer (4.3). The graph engine names the parts after the node, with
+BNTrainingReduceGrad; the kernel of inference is BNInfer (4.3). The graph engine names the parts after the node, with
 ``_Reduce`` and ``_Update``.
 """
 
@@ -127,7 +127,7 @@ def layer_norm(call: OperatorCall) -> KernelPlan | None:
 
 
 def layer_norm_gradient(call: OperatorCall) -> KernelPlan | None:
-    """``dy x shape mean deviation scale``: those of scale and offset are FP32."""
+    """``dy x shape mean deviation scale``: gradients of scale and offset are FP32."""
     inputs, scale = call.tensors("dy", "x", "deviation", "mean"), call.tensors("scale")
     if len(inputs) < 4 or call.attribute("shape") is None:
         return None

@@ -2,7 +2,7 @@
 The fusion passes of the graph engine, for the operators of any framework.
 
 Graph fusion puts a bias into the operator before it, which keeps its name; UB fusion joins kernels, under the names of
-all of them one after another (no longer than 512 characters) and the type of the first. The patterns are those of the
+all of them one after another (no longer than 512 characters) and the type of the first. The patterns are taken from the
 vendor's list of fusion passes that graphs meet:
 
 - bias: AABiasaddConvFusion, MatMulBiasAddFusionPass;

@@ -23,7 +23,7 @@ _SAVED = 8
 """Sequences that the forward kernel makes and the backward one takes: y, h, c, the four gates, tanh of c."""
 _GRU_GATES = 3
 _GRU_OPS, _GRU_GRADIENT_OPS = 24, 32
-"""Three activations and the update of the state, counted as those of an LSTM are."""
+"""Three activations and the update of the state, counted as in an LSTM."""
 _GRU_SAVED = 6
 """y, h, the update, reset and new gates, and the hidden part of the new one."""
 

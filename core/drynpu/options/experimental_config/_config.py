@@ -20,7 +20,7 @@ class ConfigValues:
     """
     The fifteen values of an ``_ExperimentalConfig`` in the order in which ``profiler_info.json`` shows them.
 
-    The defaults are those of the constructor, before any rule ran; `normalise_config` gives the values after.
+    The defaults are the constructor's, before any rule ran; `normalise_config` gives the values after.
     """
 
     profiler_level: Any = PROFILER_LEVELS["Level0"]

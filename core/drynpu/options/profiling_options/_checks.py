@@ -64,7 +64,7 @@ def check_value(key: Key, value: object, context: ValueContext) -> _Checked:
     return _READERS[key.kind](key, value, context)
 
 
-# Where the order of the words in the message is not that of the command's.
+# Messages that list the words in another order than the command.
 _ORDERS = {Kind.GRAPH_API: "'l0', 'l1' or 'off'"}
 
 

@@ -66,7 +66,7 @@ def resolve_start(
     Decide between a script's own setting and ``PROFILING_MODE`` / ``PROFILING_OPTIONS``.
 
     ``PROFILING_MODE=dynamic`` wins over everything; then the script's setting; then the environment. The side that
-    decides also gives the options: those of the other side do not count. Without any, the enabled-but-empty rule
+    decides also gives the options: the options of the other side do not count. Without any, the enabled-but-empty rule
     holds (cann_msprof.md 1.2).
 
     Parameters
@@ -97,7 +97,7 @@ def resolve_start(
             state = "on" if enabled else "off"
             notices.append(_note(_MODE, f"the script turns profiling {state}, which counts for more."))
         elif environ.get(_OPTIONS):
-            notices.append(_note(_OPTIONS, "the script's own options count; those of the environment are not used."))
+            notices.append(_note(_OPTIONS, "the script's own options count; options of the environment are not used."))
         if not enabled:
             return Start(mode=ProfilingMode.OFF, by=Origin.GIVEN, notices=tuple(notices))
         parsed = parse(options, environ=environ, strict=strict, **reading)

@@ -119,7 +119,7 @@ class Surface:
     length_fails:
         Whether a document that is too long is refused even when reading leniently.
     acl_defaults:
-        Whether the defaults are those of acl.json: calls and counters on, communication and the iteration trace
+        Whether the defaults of acl.json apply: calls and counters on, communication and the iteration trace
         following the level, the directory of the executable for want of another.
     """
 

@@ -106,7 +106,7 @@ def words_on(platform: Platform, kind: Kind) -> dict[str, Any]:
     return {text: value for text, value in _WORDS[kind].items() if value is not lacking}
 
 
-# Kinds of options whose values are words; those of the cache sampler depend on the platform alone.
+# Kinds of options whose values are words; words of the cache sampler depend on the platform alone.
 _WORDS: Mapping[Kind, Mapping[str, Any]] = {
     Kind.SWITCH: SWITCH_WORDS,
     Kind.LEVEL: LEVEL_WORDS,

@@ -49,7 +49,7 @@ _COPIED = ("op_statistic", "api_statistic", "static_op_mem", "l2_cache", "hbm", 
 
 @frozen(kw_only=True)
 class _Choice:
-    """What of the parameters in profiler_info_<rank>.json decides on files; without them, what there is data for."""
+    """Parameters in profiler_info_<rank>.json that decide on files; without them every file that has data."""
 
     host: bool
     device: bool

@@ -119,7 +119,7 @@ def _operator_events(simulation: Simulation, operators: Operators, rows: I64) ->
     """
     Return an event per operator or annotation on its own thread.
 
-    The name of a node of a graph is its whole scope; that of an operator which was called by itself is not.
+    The name of a node of a graph is its whole scope; the name of an operator that was called by itself is not.
     """
     fixed = _events(len(rows), "PynativeFramework", "RunOp")
     fixed["tid"] = operators.thread[rows]

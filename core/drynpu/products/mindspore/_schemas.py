@@ -17,7 +17,7 @@ FRAMEWORK_EVENTS = pl.Schema(
         "is_flow": pl.Boolean,  # begins the flow; else an event that ends it
         "is_stack": pl.Boolean,
         "custom_info": pl.String,
-        "position": pl.Int64,  # in the file, whose order is not that of the starts; null in results without it
+        "position": pl.Int64,  # in the file, which is not ordered by start; null in results without it
     }
 )
 """mindspore.op_range: one row per event, in order of start."""

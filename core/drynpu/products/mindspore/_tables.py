@@ -58,10 +58,10 @@ def mindspore_kernel_details(
     summary: TextTable, launches: pl.DataFrame, steps: pl.DataFrame | None, *, level: str
 ) -> TextTable:
     """
-    Return the rows of kernel_details.csv from those of ``op_summary``.
+    Return the rows of kernel_details.csv from the rows of ``op_summary``.
 
     A kernel is called ``<launch>/<kernel>`` where its launch is known. With *steps* (table of ``mindspore_steps``)
-    there is a ``Step ID``: that of the launch, else of the kernel's own start.
+    there is a ``Step ID``: the step of the launch, else of the kernel's own start.
     """
     known = launches.select("name", "start_ns", "launch", "launch_start_ns").unique(["name", "start_ns"], keep="last")
     columns = [name for name in summary.columns if name not in (STARTS, "Device_id")]

@@ -21,7 +21,7 @@ from drynpu.writers._numbers import toolkit_writer, us_text
 
 _MINDSPORE, _HOST_OPS, _SCOPES = 1, 2, 3
 """Process ids of the layers that MindSpore itself adds."""
-# Places of the layers in a viewer (mindspore_profiler.md 12.5); those of the toolkit lie between.
+# Places of the layers in a viewer (mindspore_profiler.md 12.5); the toolkit's layers lie between.
 _SORT = {_MINDSPORE: 1, _HOST_OPS: 2, _SCOPES: 12}
 _NAMES = {_MINDSPORE: "MindSpore", _HOST_OPS: "CPU OP", _SCOPES: "Scope Layer"}
 _STACK = "python_function"
@@ -46,7 +46,7 @@ def mindspore_blocks(profile: Profile, style: JsonStyle, groups: Sequence[Record
 
 
 def _event(name: pl.Expr, pid: int, tid: pl.Expr, category: Value, args: dict[str, Value]) -> dict[str, Value]:
-    """Return an X event of rows with start_ns and end_ns; both times are texts, unlike those of the toolkit."""
+    """Return an X event of rows with start_ns and end_ns; both times are texts, unlike in the toolkit."""
     return {
         "ph": '"X"',
         "name": name,

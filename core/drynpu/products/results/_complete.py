@@ -59,7 +59,7 @@ def _tasks_of(kernels: pl.DataFrame) -> pl.DataFrame:
 
 def _launched(kernels: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     """
-    Give each kernel that knows no launch that of its task: same ids, else same name; nearest in time.
+    Give each kernel without a launch the launch of its task: same ids, else same name; nearest in time.
 
     It gets the name of its task, too: MindSpore's kernel_details.csv puts the operator before it.
     """

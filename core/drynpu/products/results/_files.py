@@ -88,7 +88,7 @@ def only_toolkit_results(profile: Profile) -> bool:
 
 
 def result_name(profile: Profile) -> str:
-    """Return the name for a folder with the deliverables of a profile: that of its directory, or of its only file."""
+    """Return the name for a folder with the deliverables of a profile: of its directory, or of its only file."""
     path = profile.path.resolve()
     if path.is_file():
         return path.stem

@@ -33,7 +33,7 @@ _METRIC_NAMES = {spelling: name for name, spelling in AIC_METRICS.items()}
 
 def load_results(files: ResultFiles, product: str, schemas: Mapping[str, pl.Schema]) -> Profile:
     """
-    Return the profile that result files hold; *schemas* are those of the further tables.
+    Return the profile that result files hold; *schemas* describe the further tables.
 
     A damaged file is left out with a note.
 
@@ -139,7 +139,7 @@ def _timeline(trace: Trace | None, schemas: Mapping[str, pl.Schema], text: Resul
 
 
 def _document(paths: Sequence[Path], notes: list[str]) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    """Return communication.json by step and kind; that of the toolkit knows neither."""
+    """Return communication.json by step and kind; the toolkit's file has neither."""
     document = read_json_file(paths[0], notes) if paths else {}
     if any("@" in key for key in document):
         return {"": {"": document}}

@@ -183,7 +183,7 @@ def _samples(frames: Mapping[str, pl.DataFrame], notes: list[str]) -> dict[str, 
 
 
 def memory_event() -> pl.Expr:
-    """Return 0 for samples of the process, 1 for those of the device, as NPU_MEM counts them."""
+    """Return 0 for samples of the process, 1 for samples of the device, as NPU_MEM counts them."""
     return (pl.col("kind").str.to_lowercase() != "app").cast(pl.Int64)
 
 

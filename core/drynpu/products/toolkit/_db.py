@@ -35,7 +35,7 @@ def export_msprof_db(
     Write the toolkit's database, schema 1.2.0 (cann_msprof.md 4.6): times in ns, sizes in bytes, rates per second.
 
     A table exists only if it has rows, except STRING_IDS, NPU_INFO, RANK_DEVICE_MAP, HOST_INFO, META_DATA and the
-    ENUM tables. Its rows are those of the csv and json files of the same profile. An earlier export stays: the name
+    ENUM tables. Its rows equal the csv and json files of the same profile. An earlier export stays: the name
     carries the first free second from *now* on (local time).
 
     Parameters

@@ -79,7 +79,7 @@ def no_toolkit() -> Toolkit:
 
 def load_toolkit(path: Path, groups: Sequence[RecordGroup]) -> Toolkit:
     """
-    Read a PROF directory: the tables that every profile has, and those of the record groups.
+    Read a PROF directory: the tables that every profile has, and the tables of the record groups.
 
     Raises
     ------

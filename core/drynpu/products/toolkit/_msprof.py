@@ -49,7 +49,7 @@ def export_msprof(
     Write op_summary, op_statistic, api_statistic, task_time, memory samples, the timeline and README.txt.
 
     A file exists only if it has data. Names carry one second (``_<YYYYMMDDhhmmss>``, local time): the first free
-    one from *now* on, so that earlier exports stay. Number formats are those of the writer that the toolkit uses
+    one from *now* on, so that earlier exports stay. Number formats follow the writer that the toolkit uses
     for the chip (cann_msprof.md 4.1).
 
     Parameters

@@ -1,4 +1,4 @@
-"""A PROF directory from what was recorded: the host's records, those of each device, control files."""
+"""A PROF directory from a recording: the host's records, each device's records, control files."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def write_prof(
     groups: Sequence[RecordGroup] | None = None,
 ) -> tuple[Path, tuple[str, ...]]:
     """
-    Write a PROF directory: the host's records of *hosts*, those of its device of each of *devices*.
+    Write a PROF directory: the host's records of *hosts*, and the records of each of *devices*.
 
     What is there once, such as the name and the control files, is of the first host. Hosts of one directory share
-    their ``texts``, ``types`` and ``mark_numbers``. Records are those of *groups*, by default all that are registered.
+    their ``texts``, ``types`` and ``mark_numbers``. Records belong to *groups*, by default all registered ones.
     """
     groups = registered_groups() if groups is None else groups
     context = hosts[0]

@@ -69,7 +69,7 @@ REPORT_KEYS: tuple[str, ...] = (*_KEYS.values(), *_OF_GROUPS.values(), "low_powe
 
 @frozen
 class Reports:
-    """The wanted layers by their words; ``None`` for all. ``warnings`` says what of the file does not count."""
+    """The wanted layers by their words; ``None`` for all. ``warnings`` names parts of the file that do not count."""
 
     wanted: frozenset[str] | None = None
     warnings: tuple[str, ...] = field(default=(), eq=False)

@@ -24,7 +24,7 @@ API_TYPES = {50001: "op", 50002: "queue", 50003: "trace", 50004: "mstx"}
 
 _OPERATOR, _QUEUE, _TRACE = 50001, 50002, 50003
 _FIRST_CONNECTION = 5 << 28
-"""Connection ids of the framework are those of the task queue above this, so that they are none of the toolkit's."""
+"""Connection ids of the framework are ids of the task queue plus this, so that none equals an id of the toolkit."""
 
 # globalTid holds the process in its upper and the thread in its lower 32 bits.
 TID_BITS = 2**32
@@ -214,7 +214,7 @@ def _connections(profile: Profile, marking: pl.Series, first: int) -> pl.DataFra
     """
     Return ``op_id`` and ``connection``, operators that set marks last.
 
-    Of one operator those of its sequence number come first.
+    For one operator, ids with its sequence number come first.
     """
     operators = profile.table("host_ops")
     pairs = paired_operators(operators, ~marking).with_columns(

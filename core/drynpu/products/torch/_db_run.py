@@ -48,8 +48,8 @@ def own_rows(profile: Profile, environment: Mapping[str, str]) -> Rows:
     """
     Yield what every database of torch has: the rank, kinds of calls, metadata.
 
-    *environment* is what the recording noted down of its environment, or that of the analysis where it noted nothing.
-    Metadata are JSON texts; those of the toolkit (SCHEMA_VERSION) stand before them.
+    *environment* is the environment that the recording noted, or the environment of the analysis where it noted
+    nothing. Metadata are JSON texts; the toolkit's entries (SCHEMA_VERSION) come first.
     """
     rank = rank_of(profile)
     (device,) = profile.device_ids if len(profile.device_ids) == 1 else (_NOTHING,)

@@ -23,7 +23,7 @@ _QUEUE_NAMES = {
     "alltoall": "HcclAlltoAll",
     "alltoallv": "HcclAlltoAllV",
 }
-"""Functions whose name is not that of the operator with a capital (torch_npu's ProcessGroupHCCL)."""
+"""Functions whose name is not the operator's name with a capital (torch_npu's ProcessGroupHCCL)."""
 
 
 def write_torch(directory: Path, context: RecordContext, keep_computing: bool) -> None:

@@ -19,7 +19,7 @@ _NOT_CHOICES = ("rank", "step", "token")
 
 @frozen
 class Address:
-    """What an address says. Without ``run`` it is that of the list of runs."""
+    """The content of an address. Without ``run`` it is the address of the list of runs."""
 
     run: str = ""
     page: str = ""

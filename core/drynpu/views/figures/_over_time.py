@@ -22,7 +22,7 @@ def thin(frame: pl.DataFrame, columns: Sequence[str], most: int = MOST_POINTS) -
     """
     Return rows of *frame* that give the same picture: of each stretch the last row and the least and most of *columns*.
 
-    Rows are those of the frame in their order; at most about *most*.
+    Rows keep the order of the frame; at most about *most*.
     """
     if frame.height <= most:
         return frame

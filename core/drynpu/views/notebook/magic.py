@@ -28,7 +28,7 @@ def register_magic(shell: InteractiveShell) -> None:
         Record a cell on the simulated npu, and show what ran.
 
         The cell runs in the notebook's own variables. `npu_profile.step()` in it ends a step; after it the variable
-        holds step_ms, kernels, peak_memory and run, whose tables and figures are those of drynpu.open_run.
+        holds step_ms, kernels, peak_memory and run, whose tables and figures equal drynpu.open_run's.
         """
         options = parse_argstring(npu_profile, line)
         profile = BlockProfile(Path(options.output).absolute(), options.framework)

@@ -45,7 +45,7 @@ class Page:
     with_other: bool = False
 
     def blocks(self, view: View) -> Sequence[Block]:
-        """Return the blocks of a view; those of the last views of a rank are kept."""
+        """Return the blocks of a view; the blocks of the last views of a rank are cached."""
         other = "" if view.other is None else view.other.name
         key = (self.name, view.step, other, tuple(sorted(view.selection.choices.items())))
         kept: Sequence[Block] = view.rank.keep(key, lambda: list(self.build(view)))

@@ -1,4 +1,4 @@
-"""How much is computed: operations by kernel, scope and step, and what of the chip's peak that is."""
+"""How much is computed: operations by kernel, scope and step, and the share of the chip's peak."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _scopes(view: View) -> Iterator[Block]:
 PAGE = Page(
     "calculation",
     "Calculation",
-    "How much the kernels compute, how fast, and what of the chip's peak that is.",
+    "How much the kernels compute, how fast, and which share of the chip's peak.",
     _build,
     with_step=True,
 )

@@ -125,7 +125,7 @@ def _rank_charts(cluster: _Cluster, steps: pl.DataFrame, view: View) -> Iterator
             "rank-steps",
             "Mean step of each rank",
             lambda: stacked_bars(labels, parts, axis_title="ms", unit="ms", label_title="rank"),
-            f"Mean steps of {len(labels)} ranks; the longest is that of rank {longest[0]}, {time_text(longest[1])}.",
+            f"Mean steps of {len(labels)} ranks; the longest is on rank {longest[0]}, {time_text(longest[1])}.",
             modelled=view.modelled,
         )
     waits = cluster.ranks.drop_nulls("wait_us")

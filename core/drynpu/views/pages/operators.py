@@ -103,7 +103,7 @@ def _kernels(view: View, *, on_aicpu: bool) -> Iterator[Block]:
 
 
 def _by_type(kernels: pl.DataFrame) -> pl.DataFrame:
-    """Return totals by type and core, the longest first; columns as those of op_statistic."""
+    """Return totals by type and core, the longest first; with the columns of op_statistic."""
     time_us = pl.col("duration_ns") / 1000
     totals = kernels.group_by("op_type", pl.col("task_type").alias("core_type")).agg(
         pl.len().alias("count"),

@@ -13,7 +13,7 @@ from drynpu.views.timeline import KIND_TITLES, Look, draw_timeline, figure_heigh
 
 _MOST_BOXES = 2000
 """Boxes of the figure that stands still."""
-_NO_DEVICE = "Nothing was recorded on a device, so there are no streams: the rows below are those of the host."
+_NO_DEVICE = "Nothing was recorded on a device, so there are no streams: the rows below belong to the host."
 _NO_HOST = (
     "Neither operators of the framework nor calls of the toolkit were recorded, so nothing can be followed from the "
     "host to its kernels."

@@ -115,7 +115,7 @@ def _parts(page: Page, run: Run, rank: Rank, selections: Sequence[_Titled], most
 
 
 def _selections(page: Page, rank: Rank) -> Iterator[_Titled]:
-    """Yield what of a page stands in a document: each option of its first control, the defaults of the others."""
+    """Yield the parts of a page that a document shows: each option of its first control, the defaults of the others."""
     controls = page.controls(rank)
     if not controls:
         yield "", Selection()

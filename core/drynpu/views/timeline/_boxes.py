@@ -22,7 +22,7 @@ _FAINT_INK = "#7a8590"
 
 
 def box_traces(scene: Scene) -> list[dict[str, Any]]:
-    """Return the boxes, those of a kind in one trace; each is a pixel wide at least unless the next one is nearer."""
+    """Return the boxes, one trace for each kind; each is a pixel wide at least unless the next one is nearer."""
     boxes = scene.boxes
     start = np.clip(boxes.start_ns, *scene.window)
     end = np.clip(boxes.end_ns, *scene.window)
@@ -63,7 +63,7 @@ def box_traces(scene: Scene) -> list[dict[str, Any]]:
 
 
 def _room(boxes: Boxes, start: I64) -> I64:
-    """Return the time from the start of each box to that of the next on its lane."""
+    """Return the time from the start of each box to the start of the next on its lane."""
     room = np.append(start[1:], 2**62) - start
     room[np.append((np.diff(boxes.track) != 0) | (np.diff(boxes.lane) != 0), True)[: len(start)]] = 2**62
     return room[: len(start)]
@@ -73,7 +73,7 @@ def _kinds(scene: Scene) -> tuple[list[tuple[str, bool]], I64]:
     """
     Return the kinds of boxes, the busiest first, each with whether the legend explains it; and the kind of each box.
 
-    Rows of the host say by their headings what they show; those of a device show several kinds.
+    Rows of the host say by their headings what they show; rows of a device show several kinds.
     """
     boxes, tracks = scene.boxes, scene.index.tracks
     on_device = (TrackKind.STREAMS, TrackKind.COMMUNICATION)
@@ -99,7 +99,7 @@ def _ink(colour: str) -> str:
 
 
 def _inks(colour: str, opacity: F64) -> list[str]:
-    """Return colours of texts on boxes of a colour; where the box is faint, its ground is that of the page."""
+    """Return colours of texts on boxes of a colour; a faint box has the background of the page."""
     ink = _ink(colour)
     return [ink if each >= _READABLE else _FAINT_INK for each in opacity.tolist()]
 

@@ -38,7 +38,7 @@ def figure_height(index: TimelineIndex, look: Look) -> int:
 def draw_timeline(
     index: TimelineIndex, look: Look, step: str = "", launches: Launches | None = None, *, most_boxes: int = 3000
 ) -> go.Figure:
-    """Return the figure of a look as plotly's object; parameters are those of `timeline_document`."""
+    """Return the figure of a look as plotly's object; parameters as for `timeline_document`."""
     document = timeline_document(index, look, step, launches, most_boxes=most_boxes)
     figure: go.Figure = graph_objects().Figure(document)
     return figure

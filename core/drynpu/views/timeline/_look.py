@@ -24,7 +24,7 @@ _SHORTEST_NS = 20
 @frozen
 class Look:
     """
-    What of a timeline is shown.
+    The shown part of a timeline.
 
     Attributes
     ----------

@@ -44,10 +44,10 @@ class DatabaseWriter:
 
     def write(self, name: str, rows: Rows, *, always: bool = False, first_string: int = 0) -> None:
         """
-        Add *rows*, whose columns are named as those of the table; *always* makes the table without rows, too.
+        Add *rows*, whose columns have the names of the table's columns; *always* makes the table without rows, too.
 
         Rows that are made when they are asked for are made twice where several columns of them are numbered texts.
-        *first_string* is where the texts of these rows count from. Above 0, those of a framework, an empty text is
+        *first_string* is where the texts of these rows count from. Above 0, for texts of a framework, an empty text is
         ``NO_TEXT``.
         """
         table = self._tables[name]

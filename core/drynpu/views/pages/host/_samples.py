@@ -21,7 +21,7 @@ def chart(
     Parameters
     ----------
     samples:
-        Column ``time_ns`` and those of *series*, by time.
+        Column ``time_ns`` and the columns of *series*, by time.
     series:
         Column -> name in the legend; columns without a value are left out.
     """

@@ -121,7 +121,7 @@ def calls(view: View) -> Iterator[Block]:
         lambda: bars(labels, values, axis_title="total time (ms)", unit="ms", height_px=height),
         ", ".join(f"{name} {share_text(value * 1000 / whole)}" for name, value in zip(labels[:5], values, strict=False))
         + ".",
-        "calls lie inside each other: those of a higher level contain those below",
+        "calls lie inside each other: calls of a higher level contain the calls below",
         view.modelled,
         height,
     )

@@ -17,7 +17,7 @@ BEFORE = "before the recording"
 """What is in use and has no block: it was allocated before the profiler recorded, as parameters mostly are."""
 UNKNOWN_CATEGORY, NO_MODULE = "other", "no module"
 OPERATOR = pl.col("name").str.replace(r"^.*/", "").str.replace(r"-op\d+$", "")
-"""Operators of one type: those of MindSpore's graphs have their cell and a number in their name."""
+"""Operators of one type: operators of MindSpore's graphs have their cell and a number in their name."""
 _MOST = 9
 _LONGEST = 27
 """Characters of a module that a bar shows; the end of a path says more than its begin."""
@@ -109,7 +109,7 @@ def _modules(live: pl.DataFrame, rest: int, where: str, view: View) -> Iterator[
         f"By module, {where}",
         lambda: bars(labels, values, axis_title=f"memory ({unit})", unit=unit, height_px=height),
         _sentence(sizes),
-        "the innermost module that was open; in backward that of the forward operator",
+        "the innermost open module; in backward the module of the forward operator",
         view.modelled,
         height,
     )

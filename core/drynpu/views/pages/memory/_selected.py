@@ -1,4 +1,4 @@
-"""What of the memory is shown: a component, a stretch of time, and a position in it."""
+"""The shown part of the memory: a component, a stretch of time, and a position in it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _sums(blocks: pl.DataFrame) -> pl.DataFrame:
 
 
 def controls(rank: Rank) -> Sequence[Control]:
-    """Return the choice of the component, and that of the position that a click on the curve sets too."""
+    """Return the choices of the component and of the position; a click on the curve also sets the position."""
     options = _options(all_records(rank))
     if not options:
         return ()
@@ -162,7 +162,7 @@ def _position(text: str, first: int, last: int, peak: int) -> tuple[int, bool]:
 
 
 def _phases(profile: Profile) -> pl.DataFrame:
-    """Return the steps where memory is allocated, on the host; those of the device where only they are known."""
+    """Return the steps where memory is allocated, on the host; steps of the device where only they are known."""
     phases = host_phases(profile)
     columns = ("step", "start_ns", "forward_ns", "backward_ns", "end_ns")
     if phases.height:
