@@ -23,6 +23,7 @@ from drynpu._errors import (
 )
 from drynpu._extras import require
 from drynpu._guard import facade_version, find_genuine, hand_over
+from drynpu._modules import modules_with, own_names
 from drynpu._open import load_ipython_extension, open_run
 from drynpu._say import say, say_once
 from drynpu._toolkit import TOOLKIT_VARIABLES, cann_release, toolkit_folder
@@ -45,7 +46,9 @@ __all__ = [
     "find_genuine",
     "hand_over",
     "load_ipython_extension",
+    "modules_with",
     "open_run",
+    "own_names",
     "require",
     "say",
     "say_once",

@@ -8,10 +8,15 @@ from typing import Any, Final
 import torch
 
 _LOCK: Final = threading.RLock()
+_MODULE: Final = torch._ops.__name__
+"""What classes of namespaces have to call their module: operators take their own from it, and PyTorch writes that into
+the code of graphs, which a later process reads."""
 
 
 class _DeferredOperators(torch._ops._OpNamespace):
     """``torch.ops.npu`` until a name is looked up in it; from then on it is an ordinary namespace."""
+
+    __module__ = _MODULE
 
     def __getattr__(self, name: str) -> Any:
         register_operators()
@@ -20,6 +25,8 @@ class _DeferredOperators(torch._ops._OpNamespace):
 
 class _Operators(torch._ops._OpNamespace):
     """``torch.ops.npu`` while the operators are registered, which looks names up in it; other threads wait."""
+
+    __module__ = _MODULE
 
     def __getattr__(self, name: str) -> Any:
         with _LOCK:

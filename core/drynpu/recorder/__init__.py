@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from drynpu.recorder._end_info import with_end_info
     from drynpu.recorder._joining import join_graphs, join_recordings
     from drynpu.recorder._journal import JOURNAL_PREFIX, SAVE_INTERVAL_NS
+    from drynpu.recorder._parts import OptionalParts
     from drynpu.recorder._rank_link import RankLink
     from drynpu.recorder._rank_server import REDUCTIONS
     from drynpu.recorder._recorder import METADATA_FILE, Recorder, rank_number
@@ -66,6 +67,7 @@ __all__ = [
     "Controllable",
     "FolderStore",
     "HostSampler",
+    "OptionalParts",
     "Outcome",
     "Planner",
     "ProfileCommand",

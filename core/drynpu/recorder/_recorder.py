@@ -15,13 +15,14 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from drynpu._collections import without_collections
+from drynpu import say, without_collections
 from drynpu.options import ProfilingRequest, Settings, to_mapping
 from drynpu.platforms import Chip
 from drynpu.products import deliver_toolkit
 from drynpu.raw import ClockAnchors, new_prof_directory, write_document
 from drynpu.recorder._chosen import load_chosen_chip
 from drynpu.recorder._journal import Documents, Journal
+from drynpu.recorder._parts import OptionalParts
 from drynpu.recorder._recording import Outcome, Setup, write_devices
 from drynpu.recorder._run_journal import RunJournal
 from drynpu.recorder._sampler import HostSampler
@@ -30,6 +31,7 @@ from drynpu.simulate import Destination, HostSamples, Planner, Recording
 METADATA_FILE = "profiler_metadata.json"
 """Names the modelled parts of a recording, besides the script's own metadata."""
 
+_HOST_METRICS = "the metrics of the host"
 _PROF_NUMBERS: Iterator[int] = itertools.count()
 """Numbers of the PROF directories of this process."""
 
@@ -58,6 +60,8 @@ class Recorder:
         What was measured of the host between starts and stops; None if nothing was asked for.
     outcome:
         What :meth:`write` wrote last.
+    parts:
+        Gathers what the recording can do without; the metadata names what is lost.
     """
 
     framework: str
@@ -67,6 +71,7 @@ class Recorder:
     anchors: ClockAnchors | None = None
     host_samples: HostSamples | None = None
     outcome: Outcome | None = None
+    parts: OptionalParts = field(factory=OptionalParts)
     journal: Journal | None = None
     """Parts of the recording on disk while it runs; None before the first call of :meth:`save`."""
     _sampler: HostSampler | None = field(default=None, init=False)
@@ -74,9 +79,17 @@ class Recorder:
     """A PROF directory without records and its number."""
 
     @classmethod
-    def open(cls, framework: str, request: ProfilingRequest, settings: Settings | None = None) -> Recorder:
+    def open(
+        cls,
+        framework: str,
+        request: ProfilingRequest,
+        settings: Settings | None = None,
+        warn: Callable[[str], object] = say,
+    ) -> Recorder:
         """
         Return a recorder for what *request* asks for; without *settings* they come from the environment.
+
+        *warn* shows a line about a part that is lost.
 
         Raises
         ------
@@ -86,7 +99,13 @@ class Recorder:
             A setting cannot be.
         """
         settings = Settings.from_environ(os.environ) if settings is None else settings
-        return cls(framework=framework, request=request, settings=settings, chip=load_chosen_chip(settings))
+        return cls(
+            framework=framework,
+            request=request,
+            settings=settings,
+            chip=load_chosen_chip(settings),
+            parts=OptionalParts(warn),
+        )
 
     @property
     def begin_ns(self) -> int:
@@ -107,13 +126,14 @@ class Recorder:
         if capture is not None:
             capture()
         if self._sampler is None:
-            self._sampler = HostSampler(self.request.sampling)
-            self._sampler.start()
+            sampler = HostSampler(self.request.sampling)
+            self.parts.gather(_HOST_METRICS, sampler.start, None)
+            self._sampler = sampler
 
     def stop(self) -> None:
         """Stop sampling the host; the adapter stops the capture."""
         sampler, self._sampler = self._sampler, None
-        samples = None if sampler is None else sampler.stop()
+        samples = None if sampler is None else self.parts.gather(_HOST_METRICS, sampler.stop, None)
         if samples is not None:
             known = [] if self.host_samples is None else [self.host_samples]
             self.host_samples = HostSamples.join([*known, samples])
@@ -222,6 +242,8 @@ class Recorder:
             plan=plan,
             topology=self.settings.topology,
         )
+        lost = tuple(self.parts.lost)
+        recordings = {each: evolve(found, notes=(*found.notes, *lost)) for each, found in recordings.items()}
         self.outcome = write_devices(recordings, place, setup)
         journal = RunJournal.from_environ(os.environ)
         if journal is not None:

@@ -26,6 +26,9 @@ from drynpu_mindspore.capture._memory import GraphMemory
 from drynpu_mindspore.capture._pipeline import read_pipeline
 from drynpu_mindspore.target import CPU
 
+_DATASET, _SHAPES, _EVENTS = "the data pipeline (data_process)", "shapes of inner operators", "events of the host"
+_NO_EVENTS: Callable[[], HostEvents] = HostEvents
+_MEMORY = "the totals of memory (profile_memory)"
 _NO_HOOK = (
     "no C++ compiler (g++, c++, clang++ or the one that CXX names), or a MindSpore that is not 2.7 for Linux: "
     "shapes of operators that others call inside are not seen"
@@ -81,15 +84,15 @@ class Capture:
         self.graphs.busy()
         self._thread = threading.get_native_id()
         self._options = CaptureOptions() if options is None else options
+        parts = self._options.parts
         if self._options.data_process:
-            self._dataset = _dataset_profiler()
-            self._dataset.init()
-            self._dataset.start()
+            self._dataset = parts.gather(_DATASET, _started_dataset_profiler, None)
         if not self._hook_tried:
-            self._hook, self._hook_tried = load_hook(_package()), True
+            self._hook, self._hook_tried = parts.gather(_SHAPES, lambda: load_hook(_package()), None), True
         self._record()
         # Always: what PyNative calls comes with the events.
-        self._recorder.start(with_stack=self._options.host_events and self._options.with_stack)
+        with_stack = self._options.host_events and self._options.with_stack
+        parts.gather(_EVENTS, lambda: self._recorder.start(with_stack=with_stack), None)
 
     def cut(self) -> CapturedPart:
         """
@@ -104,7 +107,7 @@ class Capture:
             No recording is under way.
         """
         notes, folder = self._end()
-        read_events = self._recorder.cut()
+        read_events = self._options.parts.gather(_EVENTS, self._recorder.cut, _NO_EVENTS)
         part = self._part(folder, read_events, notes)
         self._record()
         return part
@@ -119,12 +122,11 @@ class Capture:
             No recording is under way.
         """
         notes, folder = self._end()
-        read_events = self._recorder.stop()
+        parts = self._options.parts
+        read_events = parts.gather(_EVENTS, self._recorder.stop, _NO_EVENTS)
         dataset, self._dataset = self._dataset, None
-        if dataset is not None:
-            dataset.stop()
-            dataset.save(folder.name)
-        part = self._part(folder, read_events, notes, has_dataset=dataset is not None)
+        saved = dataset is not None and parts.gather(_DATASET, lambda: _save_dataset(dataset, folder.name), False)
+        part = self._part(folder, read_events, notes, has_dataset=saved)
         self.graphs.idle()
         return part.read()
 
@@ -165,7 +167,13 @@ class Capture:
         with self._graphs_lock:
             forward = self.graphs.collect()
         begin_ns, notes = self._begin_ns, [*notes, *self._unavailable()]
-        return CapturedPart(lambda: self._read(folder, read_events(), forward, seen, begin_ns, notes, has_dataset))
+        parts = self._options.parts
+
+        def read() -> CapturedMindSpore:
+            events = parts.gather(_EVENTS, read_events, HostEvents())
+            return self._read(folder, events, forward, seen, begin_ns, notes, has_dataset)
+
+        return CapturedPart(read)
 
     def _read(
         self,
@@ -177,7 +185,7 @@ class Capture:
         notes: Sequence[str],
         has_dataset: bool,
     ) -> CapturedMindSpore:
-        options = self._options
+        options, parts = self._options, self._options.parts
         with folder, self._graphs_lock:
             path = Path(folder.name)
             launches = read_launches(path)
@@ -187,12 +195,14 @@ class Capture:
             unknown = _unknown(operators)
             return CapturedMindSpore(
                 operators=operators,
-                dataset=read_pipeline(path) if has_dataset else {},
+                dataset=parts.gather(_DATASET, lambda: read_pipeline(path), {}) if has_dataset else {},
                 host_events=on_host.events if options.host_events else FrameworkEvents.empty(),
                 notes=(*notes, _NO_HOOK) if unknown and self._hook is None else tuple(notes),
                 unknown=unknown,
                 memory=GraphMemory(graphs=self.graphs.kernel_graphs(), gradients=bool(forward)),
-                pool=read_pool(path, begin_ns) if options.profile_memory else NO_TOTALS,
+                pool=parts.gather(_MEMORY, lambda: read_pool(path, begin_ns), NO_TOTALS)
+                if options.profile_memory
+                else NO_TOTALS,
             )
 
     def _unavailable(self) -> list[str]:
@@ -236,10 +246,19 @@ def _cpu_profiler() -> Any:
     return _c_expression.Profiler.get_instance(CPU)
 
 
-def _dataset_profiler() -> Any:
+def _started_dataset_profiler() -> Any:
     from mindspore import _c_dataengine
 
-    return _c_dataengine.GlobalContext.profiling_manager()
+    profiler = _c_dataengine.GlobalContext.profiling_manager()
+    profiler.init()
+    profiler.start()
+    return profiler
+
+
+def _save_dataset(profiler: Any, folder: str) -> bool:
+    profiler.stop()
+    profiler.save(folder)
+    return True
 
 
 def _unknown(operators: Operators) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from attrs import define, field, frozen
 
 from drynpu.arrays import I64
 from drynpu.kernels import Operators
+from drynpu.recorder import OptionalParts
 from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture._memory import GraphMemory
 
@@ -29,6 +30,8 @@ class CaptureOptions:
     """Calls of Python functions, among the events of the host."""
     profile_memory: bool = False
     """Totals of MindSpore's memory pool."""
+    parts: OptionalParts = field(factory=OptionalParts, eq=False)
+    """Gathers all of these, and what tells shapes."""
 
 
 @frozen(eq=False, kw_only=True)

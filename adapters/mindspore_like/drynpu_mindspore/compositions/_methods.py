@@ -33,6 +33,7 @@ from mindspore.ops.auto_generate.gen_ops_prim import (
 from mindspore.ops.function import array_func, math_func, nn_func, random_func
 from mindspore.ops.function.grad import grad_func
 
+from drynpu import own_names
 from drynpu_mindspore.compositions import _functions
 from drynpu_mindspore.compositions._batch_products import replace_products
 from drynpu_mindspore.compositions._common_types import join_types
@@ -153,7 +154,7 @@ def _replace_everywhere() -> None:
     for path, module in list(sys.modules.items()):
         if path.split(".")[0] != "mindspore":
             continue
-        for name, value in list(vars(module).items()):
+        for name, value in list(own_names(module).items()):
             if id(value) in found:
                 setattr(module, name, found[id(value)])
 

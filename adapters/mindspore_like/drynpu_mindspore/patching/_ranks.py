@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
+from drynpu import modules_with
 from drynpu_mindspore.patching._device import SimulatedDevice
 from drynpu_mindspore.recording import WORLD_GROUP, JobRanks
 
@@ -121,9 +122,8 @@ def replace_init(device: SimulatedDevice, ranks: JobRanks) -> None:
 
 def replace_everywhere(attribute: str, genuine: Any, replaced: Any) -> None:
     """Replace a function in all modules of MindSpore that have it under that name."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("mindspore") and getattr(module, attribute, None) is genuine:
-            setattr(module, attribute, replaced)
+    for module in modules_with(attribute, genuine, "mindspore"):
+        setattr(module, attribute, replaced)
 
 
 def _free_port() -> int:

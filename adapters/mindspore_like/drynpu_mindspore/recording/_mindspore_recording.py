@@ -22,6 +22,7 @@ from drynpu.recorder import (
     Outcome,
     Planner,
     RankCall,
+    RankRendezvous,
     Recorder,
     framework_plan,
     load_chosen_chip,
@@ -139,11 +140,12 @@ class MindSporeRecording:
             host_events=Activity.HOST in self._recorder.request.activities,
             with_stack=parameters.with_stack,
             profile_memory=parameters.profile_memory,
+            parts=self._recorder.parts,
         )
         self._recorder.start(lambda: self._begin(options), host_hz=_HOST_HZ)
 
     def _begin(self, options: CaptureOptions) -> None:
-        self._ranks.begin_recording()
+        self._recorder.parts.gather("the meeting with other ranks", self._ranks.begin_recording, None)
         self._capture.start(options)
         self._running = True
         # What a stop wrote stands: of starts behind it nothing is saved.
@@ -209,7 +211,9 @@ class MindSporeRecording:
         recorder = self._recorder
         clear_raw(self.path)
         recording, more, rank_calls = self._recording(self._captured, self.marks.calls, self.marks.tx)
-        with self._ranks.end_recording(rank_calls) as others:
+        with recorder.parts.during(
+            "the meeting with other ranks", lambda: self._ranks.end_recording(rank_calls), RankRendezvous()
+        ) as others:
             recording = evolve(recording, host_samples=recorder.host_samples, rendezvous=others)
             outcome = recorder.write({self._device_id: recording}, self._planner(), self.path, **self._destination())
         notes = [note for captured in self._captured for note in captured.notes]
@@ -217,7 +221,11 @@ class MindSporeRecording:
             notes.append(_UNKNOWN.format(", ".join(unknown)))
         recorder.outcome = evolve(outcome, notes=tuple(dict.fromkeys((*notes, *more, *outcome.notes, *others.notes))))
         dataset = next((captured.dataset for captured in reversed(self._captured) if captured.dataset), {})
-        write_pipeline(self.path / FRAMEWORK, dataset, self.run.rank_id)
+        recorder.parts.gather(
+            "the data pipeline (data_process)",
+            lambda: write_pipeline(self.path / FRAMEWORK, dataset, self.run.rank_id),
+            None,
+        )
         self._write_metadata()
         self.finalize()
 

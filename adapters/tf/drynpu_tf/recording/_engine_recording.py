@@ -15,13 +15,14 @@ from drynpu.device import LaunchMode
 from drynpu.kernels import Operators, usual_calibration
 from drynpu.kernels.ops import without_constants
 from drynpu.options import ProfilingRequest
-from drynpu.recorder import SAVE_INTERVAL_NS, Planner, Recorder, framework_plan
+from drynpu.recorder import SAVE_INTERVAL_NS, Planner, RankRendezvous, Recorder, framework_plan
 from drynpu.simulate import Recording
 from drynpu_tf.ranks import RANKS, rank_count, rank_number
 from drynpu_tf.recording._timeline import GraphExecution, Part, Progress, Timeline, join, node_plans
 from drynpu_tf.rules import FALLBACKS
 
 _FRAMEWORK = "tensorflow"
+_MEETING = "the meeting with other ranks"
 
 
 @define
@@ -56,7 +57,7 @@ class EngineRecording:
         recorder.start()
         # Read now, before the first step, so that the end of the recording does not wait for it.
         usual_calibration()
-        RANKS.begin_recording()
+        recorder.parts.gather(_MEETING, RANKS.begin_recording, None)
         return cls(output_dir, device_id, recorder)
 
     @classmethod
@@ -165,7 +166,7 @@ class EngineRecording:
         recorder = self._recorder
         recorder.stop()
         for source in self._sources:
-            source()
+            recorder.parts.gather("what ran last", source, None)
         self._sources.clear()
         if not self._parts:
             with RANKS.end_recording(()):
@@ -184,7 +185,7 @@ class EngineRecording:
         """Write the raw data; the ranks meet while it is simulated."""
         recorder = self._recorder
         calls = [each.call for each in sorted(timeline.issued, key=lambda each: each.collective.start_ns)]
-        with RANKS.end_recording(calls) as others:
+        with recorder.parts.during(_MEETING, lambda: RANKS.end_recording(calls), RankRendezvous()) as others:
             recording = evolve(recording, rendezvous=others)
             outcome = recorder.write({self.device_id: recording}, plan, self.directory, **_fields())
         left_out = [

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -15,7 +15,7 @@ from drynpu import without_collections
 from drynpu.arrays import I32, I64, Bools, Records
 from drynpu.device import cut_crossings, inherit, nest
 from drynpu.kernels import Accesses, Allocations, Operators, Placement, Signature, used_entries
-from drynpu.recorder import SAVE_INTERVAL_NS
+from drynpu.recorder import SAVE_INTERVAL_NS, OptionalParts
 from drynpu.simulate import GraphRun, HostCall, PythonFrames
 from drynpu_torch.capture._chunk import USER_SCOPE, Chunk, rows_named
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
@@ -26,11 +26,19 @@ from drynpu_torch.capture._host_calls import HostCallRecorder
 from drynpu_torch.capture._native import COPY_RANGES, Marks, place_native
 from drynpu_torch.capture._patches import CREATION, LOADER, automatic_marks, loaders_on_host
 from drynpu_torch.capture._ranges import OpenRanges, RangeCut, joined_ranges
-from drynpu_torch.capture._stacks import engine_threads, python_frames, shown_stacks
+from drynpu_torch.capture._stacks import (
+    engine_threads,
+    no_frames,
+    python_frames,
+    stack_columns,
+    without_stacks,
+)
 from drynpu_torch.capture._tracer import Call, Tracer
 from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.distributed import CollectiveCapture, Communication, Issued
 from drynpu_torch.rules import NAMESPACE, signature_from_kineto
+
+V = TypeVar("V")
 
 _FACTORIES = ("aten::empty_strided", "aten::empty")
 _INDICES = ("aten::tril_indices", "aten::triu_indices")
@@ -41,6 +49,7 @@ _SHOWN_AS = {COPY_TO_HOST: "aten::to"}
 _CHUNK_EVENTS = 30_000
 """Events after which a recording is cut: memory stays bounded, and the cost of cutting is spread over many events."""
 _PLACEMENTS = tuple(Placement)
+_COLLECTIVES = "collectives"
 
 
 @frozen(eq=False, kw_only=True)
@@ -79,6 +88,7 @@ class Capture:
     ``automatic_marks`` switches the ranges on that the vendor sets by itself. ``flop_formulas`` are the functions whose
     calls show their floating point operations in ranges, ``None`` for none. ``gc_threshold_ms`` is the shortest garbage
     collection to record, ``None`` for none at all. ``announced`` says that other ranks record at the same time.
+    ``parts`` gathers all but the operators.
     """
 
     tracer: Tracer
@@ -90,6 +100,7 @@ class Capture:
     flop_formulas: Mapping[str, FlopFormula] | None = None
     gc_threshold_ms: float | None = None
     announced: bool = True
+    parts: OptionalParts = field(factory=OptionalParts)
     _patches: contextlib.ExitStack = field(factory=contextlib.ExitStack)
     _chunks: list[Chunk] = field(factory=list)
     _steps_in_chunk: int = 0
@@ -103,7 +114,8 @@ class Capture:
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active."""
         communication = CollectiveCapture(self.device_calls, announced=self.announced)
-        communication.start()  # before the tracer, which would record its calls of PyTorch as the script's
+        # Before the tracer, which would record its calls of PyTorch as the script's.
+        self.parts.gather(_COLLECTIVES, communication.start, None)
         try:
             self._begin()
         except BaseException:
@@ -112,17 +124,23 @@ class Capture:
         self.device_calls.communication = communication
         if self.tracer.library is not None:
             self.tracer.library.note_calls(wanted=True)
-        self._patches.enter_context(loaders_on_host())
-        self._patches.enter_context(self.tracer.threads.watched())
-        self._patches.enter_context(self._ranges.watched())
-        if self.gc_threshold_ms is not None:
-            self._garbage_ns = self._patches.enter_context(garbage_collections(self.gc_threshold_ms))
+        self._patch("what data loaders do on the host", loaders_on_host, None)
+        self._patch("work of other threads", self.tracer.threads.watched, None)
+        self._patch("ranges across a cut", self._ranges.watched, None)
+        threshold_ms = self.gc_threshold_ms
+        if threshold_ms is not None:
+            self._garbage_ns = self._patch("garbage collections", lambda: garbage_collections(threshold_ms), [])
         else:
-            self._delays = self._patches.enter_context(collection_costs())
+            self._delays = self._patch("delays by garbage collections", collection_costs, [])
         if self.automatic_marks:
-            self._patches.enter_context(automatic_marks())
-        if self.flop_formulas is not None:
-            self._patches.enter_context(flop_ranges(self.flop_formulas))
+            self._patch("the marks of data loaders and checkpoints", automatic_marks, None)
+        formulas = self.flop_formulas
+        if formulas is not None:
+            self._patch("floating point operations (with_flops)", lambda: flop_ranges(formulas), None)
+
+    def _patch(self, part: str, begin: Callable[[], contextlib.AbstractContextManager[V]], instead: V) -> V:
+        """Enter what *begin* returns until the recording stops."""
+        return self._patches.enter_context(self.parts.during(part, begin, instead))
 
     def step(self) -> None:
         """
@@ -177,7 +195,9 @@ class Capture:
             self._garbage_ns,
             [] if recorder is None else recorder.issued,
         )
-        self.on_chunk(functools.partial(_part, self.tracer, chunk, *noted))
+        part = functools.partial(_part, self.tracer, self.parts, chunk, *noted)
+        on_chunk = self.on_chunk
+        self.parts.gather("steps for the case of a kill", lambda: on_chunk(part), None)
 
     def stop(self) -> CapturedTorch:
         """Stop recording and join the chunks."""
@@ -189,9 +209,11 @@ class Capture:
             self.tracer.library.note_calls(wanted=False)
         self._give(self._chunks[-1])
         recorder, self.device_calls.communication = self.device_calls.communication, None
-        communication = Communication() if recorder is None else recorder.stop()
+        communication = Communication()
+        if recorder is not None:
+            communication = self.parts.gather(_COLLECTIVES, recorder.stop, communication)
         chunks = [without_transport(chunk, self.tracer.names) for chunk in self._chunks]
-        captured = _join(self.tracer, chunks, self.device_calls, self._ranges.cuts)
+        captured = _join(self.tracer, self.parts, chunks, self.device_calls, self._ranges.cuts)
         self.device_calls.calls.extend(functional_waits(captured.operators))
         return evolve(
             captured,
@@ -225,6 +247,7 @@ class _Given:
 
 def _part(
     tracer: Tracer,
+    parts: OptionalParts,
     chunk: Chunk,
     calls: Sequence[HostCall],
     streams: Sequence[tuple[int, int, int]],
@@ -236,7 +259,7 @@ def _part(
     if tracer.library is not None:
         tracer.library.watch_this_thread()
     noted = HostCallRecorder(calls=list(calls), streams=list(streams), graphs=list(graphs))
-    captured = _join(tracer, [without_transport(chunk, tracer.names)], noted, ())
+    captured = _join(tracer, parts, [without_transport(chunk, tracer.names)], noted, ())
     noted.calls.extend(functional_waits(captured.operators))
     return evolve(
         captured,
@@ -247,7 +270,11 @@ def _part(
 
 
 def _join(
-    tracer: Tracer, chunks: list[Chunk], device_calls: HostCallRecorder, cuts: Sequence[RangeCut]
+    tracer: Tracer,
+    parts: OptionalParts,
+    chunks: list[Chunk],
+    device_calls: HostCallRecorder,
+    cuts: Sequence[RangeCut],
 ) -> CapturedTorch:
     def column(name: str) -> I64:
         return np.concatenate([getattr(chunk, name) for chunk in chunks])
@@ -293,7 +320,11 @@ def _join(
         signature=signature,
         signatures=signatures,
         texts=texts,
-        **_stacks(tracer, column("stack")[order], np.isin(thread, engine)),
+        **parts.gather(
+            "call stacks (with_stack)",
+            lambda: stack_columns(tracer, column("stack")[order], np.isin(thread, engine)),
+            without_stacks(len(order)),
+        ),
     )
     frame_names = tracer.frame_names.values
     called = ~np.isin(column("frame_thread"), engine)
@@ -310,12 +341,16 @@ def _join(
         device_calls=device_calls,
         begin_ns=begin_ns,
         end_ns=max(chunks[-1].end_ns, int(end.max(initial=begin_ns))),
-        frames=python_frames(
-            [frame_names[row] for row in used_frames.tolist()],
-            name=frame_name,
-            start_ns=column("frame_start_ns")[called],
-            end_ns=column("frame_end_ns")[called],
-            thread=column("frame_thread")[called],
+        frames=parts.gather(
+            "Python frames (with_stack, with_modules)",
+            lambda: python_frames(
+                [frame_names[row] for row in used_frames.tolist()],
+                name=frame_name,
+                start_ns=column("frame_start_ns")[called],
+                end_ns=column("frame_end_ns")[called],
+                thread=column("frame_thread")[called],
+            ),
+            no_frames(),
         ),
         delays=column("delays"),
         accesses=_accesses(column("accesses")),
@@ -335,20 +370,6 @@ def _accesses(rows: Records) -> Accesses | None:
         block_bytes=rows["block_bytes"],
         written=rows["written"],
     )
-
-
-def _stacks(tracer: Tracer, stack: I64, of_engine: Bools) -> dict[str, Any]:
-    """
-    Return the columns of stacks; those that *stack* has, in the order of their numbers.
-
-    Operators *of_engine* have none.
-    """
-    if not tracer.stack:
-        return {"stack": np.full(len(stack), -1, np.int32), "stacks": ()}
-    (nothing,) = tracer.stacks.index([""], 1).tolist()
-    used, number = np.unique(np.where(of_engine, nothing, stack), return_inverse=True)
-    values = tracer.stacks.values
-    return {"stack": number.astype(np.int32), "stacks": shown_stacks([values[row] for row in used.tolist()])}
 
 
 def _whole_ranges(

@@ -8,7 +8,6 @@ import importlib
 import itertools
 import logging
 import math
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import torch
 from attrs import frozen
 
+from drynpu import modules_with
 from drynpu_torch.capture._patches import patched
 from drynpu_torch.device.npu import mstx
 
@@ -116,9 +116,7 @@ def _places(name: str, formula: FlopFormula, inside: _Inside) -> list[tuple[Any,
         _LOG.warning("Cannot resolve FLOPs target: %s", formula.path)
         return []
     wrapper = _in_range(name, formula.count, original, inside)
-    # By their dictionaries: getattr on a module may run code of that module.
-    modules = [module for module in list(sys.modules.values()) if module is not owner]
-    same = [module for module in modules if getattr(module, "__dict__", {}).get(attribute) is original]
+    same = [module for module in modules_with(attribute, original) if module is not owner]
     return [(place, attribute, wrapper) for place in (owner, *same)]
 
 

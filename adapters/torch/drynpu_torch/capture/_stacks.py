@@ -9,6 +9,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from drynpu.arrays import I64, Bools
 from drynpu.device import nest
 from drynpu.simulate import PythonFrames
 from drynpu_torch.capture._chunk import rows_named
+from drynpu_torch.capture._tracer import Tracer
 
 _FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?P<function>.*)")
 _ADAPTER = Path(__file__).parents[1]
@@ -53,6 +55,31 @@ def shown_stacks(stacks: Iterable[object]) -> tuple[str, ...]:
                 kept.append(frames[frame])
         shown.append(";".join(kept))
     return tuple(shown)
+
+
+def stack_columns(tracer: Tracer, stack: I64, of_engine: Bools) -> dict[str, Any]:
+    """
+    Return the columns of stacks; those that *stack* has, in the order of their numbers.
+
+    Operators *of_engine* have none.
+    """
+    if not tracer.stack:
+        return without_stacks(len(stack))
+    (nothing,) = tracer.stacks.index([""], 1).tolist()
+    used, number = np.unique(np.where(of_engine, nothing, stack), return_inverse=True)
+    values = tracer.stacks.values
+    return {"stack": number.astype(np.int32), "stacks": shown_stacks([values[row] for row in used.tolist()])}
+
+
+def without_stacks(count: int) -> dict[str, Any]:
+    """Return the columns of *count* operators without stacks."""
+    return {"stack": np.full(count, -1, np.int32), "stacks": ()}
+
+
+def no_frames() -> PythonFrames:
+    """Return no frames."""
+    nothing = np.empty(0, np.int64)
+    return python_frames([], name=nothing, start_ns=nothing, end_ns=nothing, thread=nothing)
 
 
 def _roots() -> list[Path]:

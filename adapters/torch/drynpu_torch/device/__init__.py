@@ -25,6 +25,7 @@ from drynpu_torch.device._graph_program import GRAPH_CAPTURE, GRAPH_KEEPING, GRA
 from drynpu_torch.device._install import alias_modules, install
 from drynpu_torch.device._launching import launch_mode
 from drynpu_torch.device._library import Library
+from drynpu_torch.device._objects import is_tensor, on_npu
 from drynpu_torch.device._recorded import ACCESS, RecordedOperators
 from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._sink import known_device
@@ -57,11 +58,13 @@ __all__ = [
     "get_npu_format",
     "graph_error",
     "install",
+    "is_tensor",
     "known_device",
     "launch_mode",
     "mark_format",
     "npu_format_cast",
     "npu_format_cast_",
+    "on_npu",
     "ops_error",
     "prof_error",
     "pta_error",

@@ -17,6 +17,7 @@ import torch
 from attrs import frozen
 
 from drynpu_torch.device._errors import ErrCode, pta_error
+from drynpu_torch.device._objects import storage_of
 from drynpu_torch.device.npu import config
 
 
@@ -200,9 +201,7 @@ def _is_private(acl_format: int) -> bool:
 
 
 def _layout(tensor: torch.Tensor) -> _Layout | None:
-    if tensor.layout is not torch.strided:
-        return None
-    found: _Layout | None = getattr(tensor.untyped_storage(), _MARK, None)
+    found: _Layout | None = getattr(storage_of(tensor), _MARK, None)
     return found
 
 

@@ -22,11 +22,11 @@ from drynpu_torch.device._graph_program import (
     bytes_of,
     flatten,
     layout_of,
-    on_npu,
     shown_range,
     tensor_in,
     write_bytes,
 )
+from drynpu_torch.device._objects import on_npu
 from drynpu_torch.device._state import GraphStreams, state
 from drynpu_torch.device._streams import Stream, must_not_capture
 

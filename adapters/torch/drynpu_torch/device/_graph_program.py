@@ -19,7 +19,7 @@ from attrs import define, field, frozen
 from torch.autograd.profiler import record_function
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
-from drynpu_torch.device._state import DEVICE_TYPE, GraphStreams, state
+from drynpu_torch.device._state import GraphStreams, state
 
 Layout: TypeAlias = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int, bool, bool]
 """How a tensor lies in its storage: dtype, sizes, strides, offset in elements, whether conjugated, whether negated."""
@@ -132,11 +132,6 @@ def tensor_in(storage: torch.UntypedStorage, layout: Layout) -> torch.Tensor:
 def flatten(args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], TreeSpec]:
     """Return the values in the arguments of a call, and how to put them together again."""
     return tree_flatten((tuple(args), kwargs))
-
-
-def on_npu(value: object) -> bool:
-    """Return whether *value* is a tensor of the device."""
-    return isinstance(value, torch.Tensor) and value.device.type == DEVICE_TYPE
 
 
 def bytes_of(storage: torch.UntypedStorage) -> bytes:

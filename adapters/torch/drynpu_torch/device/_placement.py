@@ -6,6 +6,7 @@ from typing import Final
 
 import torch
 
+from drynpu_torch.device._objects import storage_of
 from drynpu_torch.device._state import DEVICE_TYPE, state
 
 MARK: Final = "_drynpu_device"
@@ -21,7 +22,5 @@ def known_device(tensor: torch.Tensor) -> int | None:
     """Return the device that *tensor* was created for, or None if that is not known (docs/torch-device.md)."""
     if state().library is not None:
         return tensor.device.index if tensor.device.type == DEVICE_TYPE else None
-    try:
-        return storage_device(tensor.untyped_storage())
-    except (NotImplementedError, RuntimeError):
-        return None  # sparse tensors and wrappers have no storage
+    storage = storage_of(tensor)
+    return None if storage is None else storage_device(storage)

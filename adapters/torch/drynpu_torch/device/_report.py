@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from drynpu_torch.device._objects import storage_of
 from drynpu_torch.device._sink import CPU, known_device
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
 
@@ -55,7 +56,7 @@ def _new_shared(
 
 
 def _is_host_copy(tensor: torch.Tensor) -> bool:
-    return tensor.layout is torch.strided and getattr(tensor.untyped_storage(), _HOST, False)
+    return getattr(storage_of(tensor), _HOST, False)
 
 
 def _host_copies(copy: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
@@ -65,8 +66,9 @@ def _host_copies(copy: Callable[..., torch.Tensor]) -> Callable[..., torch.Tenso
         if _is_host_copy(self) and not args and not kwargs:
             return self
         result = copy(self, *args, **kwargs)
-        if result.layout is torch.strided:
-            setattr(result.untyped_storage(), _HOST, True)
+        storage = storage_of(result)
+        if storage is not None:
+            setattr(storage, _HOST, True)
         return result
 
     return to_host

@@ -14,6 +14,7 @@ import torch
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 from drynpu_torch.device import npu
+from drynpu_torch.device._objects import storage_of
 from drynpu_torch.device._placement import MARK
 from drynpu_torch.device._placement import known_device as known_device
 from drynpu_torch.device._placement import storage_device as storage_device
@@ -34,8 +35,9 @@ class _Guard(torch._C._acc.DeviceGuard):
 def mark(tensor: torch.Tensor, device: torch.device | int) -> torch.Tensor:
     """Note on the storage of *tensor* that it was created for *device*, and return *tensor*."""
     index = state().device_index(device)
-    if tensor.layout is torch.strided:
-        mark_storage(tensor.untyped_storage(), index)
+    storage = storage_of(tensor)
+    if storage is not None:
+        mark_storage(storage, index)
     return tensor
 
 
@@ -100,7 +102,7 @@ def _pin_memory(tensor: torch.Tensor, device: torch.device | None = None) -> tor
 
 
 def _is_pinned(tensor: torch.Tensor, device: torch.device | None = None) -> bool:  # noqa: ARG001
-    return tensor.layout is torch.strided and getattr(tensor.untyped_storage(), _PINNED, False)
+    return getattr(storage_of(tensor), _PINNED, False)
 
 
 def _fallback(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:

@@ -16,6 +16,7 @@ from torch.autograd.profiler import record_function
 from typing_extensions import Self
 
 from drynpu_torch.device._errors import ErrCode, pta_error
+from drynpu_torch.device._objects import address_of
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceLike, state
 
 _NS_PER_MS = 1_000_000
@@ -255,7 +256,7 @@ class ExternalEvent(Event):
 
 def erase_stream(tensor: torch.Tensor, stream: Stream) -> None:
     """Forget that memory is kept for *stream*, for which nothing has been kept: work runs at the call."""
-    state().trace.erase_stream.fire(tensor.untyped_storage().data_ptr(), stream.stream_id)
+    state().trace.erase_stream.fire(address_of(tensor), stream.stream_id)
 
 
 def must_not_capture(call: str) -> None:

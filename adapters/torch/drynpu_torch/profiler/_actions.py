@@ -12,6 +12,8 @@ from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import print_warning
 from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ProfilerAction
 
+_OBSERVER = "the trace of the execution_trace_observer"
+
 
 class _Profiler(Protocol):
     """The attributes of ``profile`` that the controller needs."""
@@ -62,7 +64,7 @@ class ProfActionController:
             return
         observer = self.prof.execution_trace_observer
         if step is TransitionStep.STOP and observer is not None:
-            observer.stop()
+            interface.parts.gather(_OBSERVER, observer.stop, None)
         {
             TransitionStep.INIT: interface.init_trace,
             TransitionStep.WARMUP: interface.warmup_trace,
@@ -73,4 +75,4 @@ class ProfActionController:
         }[step]()
         # After the recording has begun: if that fails, the observer does not start.
         if step is TransitionStep.START and observer is not None:
-            observer.start()
+            interface.parts.gather(_OBSERVER, observer.start, None)

@@ -21,7 +21,7 @@ from drynpu.options.experimental_config import (
     noted_variables,
 )
 from drynpu.platforms import DEFAULT_CHIP
-from drynpu.recorder import CHECK_VARIABLE, load_chosen_chip
+from drynpu.recorder import CHECK_VARIABLE, OptionalParts, load_chosen_chip
 from drynpu_torch.distributed import parallel_group_info
 from drynpu_torch.profiler._analyse import analyse_beside, analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
@@ -106,6 +106,11 @@ class ProfInterface:
         return (self._result.results, outcome.time_map) if outcome is not None else ((), lambda time_ns: time_ns)
 
     @property
+    def parts(self) -> OptionalParts:
+        """What gathers the parts that the current recording can do without."""
+        return self._result.parts
+
+    @property
     def operators(self) -> int:
         """Number of operators recorded and not written yet."""
         return self._result.operators
@@ -159,7 +164,7 @@ class ProfInterface:
         metadata = dict(self.metadata.values)
         if ExportType.Text in self.config.export_type:
             metadata["ENV_VARIABLES"] = noted_variables(os.environ)
-        groups = parallel_group_info()
+        groups = self.parts.gather("parallel groups", parallel_group_info, dict[str, dict[str, object]]())
         if groups:
             metadata["parallel_group_info"] = groups
         metadata["trace_id"] = self.trace_id

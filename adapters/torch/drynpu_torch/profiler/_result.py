@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import shutil
@@ -20,6 +19,7 @@ from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder import (
     METADATA_FILE,
+    OptionalParts,
     Outcome,
     RankRendezvous,
     Recorder,
@@ -82,7 +82,7 @@ class Result:
         ChipError
             If the chip of the settings does not exist.
         """
-        self._recorder = Recorder.open(_FRAMEWORK, self.request, self.settings)
+        self._recorder = Recorder.open(_FRAMEWORK, self.request, self.settings, print_warning)
         exist_ok = path is not None
         path = PROCESS.result_directory(raw_only=self.raw_only) if path is None else path
         try:
@@ -103,15 +103,16 @@ class Result:
         CaptureError
             If another profiler is active; a result directory that this created is removed again.
         """
-        if self._recorder is None or self.path is None:
+        recorder = self._recorder
+        if recorder is None or self.path is None:
             return
         self._must_be_alone()
         switches = self.request.switches
         records_marks = switches.tx and Activity.DEVICE in self.request.activities
-        capture = self._new_capture(records_marks=records_marks)
+        capture = self._new_capture(recorder.parts, records_marks=records_marks)
         try:
-            self._recorder.start(lambda: self._begin(capture))
-        except CaptureError:
+            recorder.start(lambda: self._begin(capture, recorder.parts))
+        except Exception:
             self.delete()
             raise
         begun_ns = time.time_ns()
@@ -131,11 +132,12 @@ class Result:
         # It parts the start of the recording from the first step, as those of later boundaries part steps.
         capture.device_calls.pause(begun_ns, time.time_ns())
 
-    def _begin(self, capture: Capture) -> None:
-        self._live_bytes = _live_device_bytes() if self.request.switches.profile_memory else 0
+    def _begin(self, capture: Capture, parts: OptionalParts) -> None:
+        if self.request.switches.profile_memory:
+            self._live_bytes = parts.gather("the memory that tensors held before", device.npu.memory_allocated, 0)
         capture.start()
 
-    def _new_capture(self, *, records_marks: bool) -> Capture:
+    def _new_capture(self, parts: OptionalParts, *, records_marks: bool) -> Capture:
         switches = self.request.switches
         frames = switches.with_stack or switches.with_modules
         tracer = new_tracer(
@@ -147,11 +149,17 @@ class Result:
         )
         return Capture(
             tracer=tracer,
+            parts=parts,
             automatic_marks=records_marks,
             flop_formulas=flop_formulas() if records_marks and switches.with_flops else None,
             gc_threshold_ms=switches.gc_threshold_ms,
             on_chunk=None if self.describe is None else self._save,
         )
+
+    @property
+    def parts(self) -> OptionalParts:
+        """What gathers all but the operators of this recording."""
+        return OptionalParts(print_warning) if self._recorder is None else self._recorder.parts
 
     @property
     def outcome(self) -> Outcome | None:
@@ -281,7 +289,10 @@ class Result:
         recorder, captured = self._recorder, self._captured
         if captured is None or recorder is None or self.path is None:
             return None
-        with rendezvous(captured.communication, max(captured.begin_ns, recorder.begin_ns)) as others:
+        begin_ns = max(captured.begin_ns, recorder.begin_ns)
+        with recorder.parts.during(
+            "the meeting with other ranks", lambda: rendezvous(captured.communication, begin_ns), RankRendezvous()
+        ) as others:
             outcome = self._write(recorder, captured, others, self.path)
         recorder.outcome = evolve(outcome, notes=(*outcome.notes, *others.notes))
         self.results, self._captured = captured.results, None
@@ -331,6 +342,7 @@ class Result:
         self, recorder: Recorder, captured: CapturedTorch, marks: tuple[Mark, ...], *, with_marks: bool
     ) -> Recording:
         mode, problems = device.launch_mode(os.environ, recorder.settings.clock)
+        parts = recorder.parts
         return Recording(
             operators=captured.operators,
             allocations=captured.allocations,
@@ -340,14 +352,19 @@ class Result:
             begin_ns=max(captured.begin_ns, recorder.begin_ns),
             end_ns=max(captured.end_ns, recorder.begin_ns + 1),
             live_before_bytes=self._live_bytes,
-            collectives=captured.communication.collectives(marked=with_marks),
+            collectives=parts.gather("collectives", lambda: captured.communication.collectives(marked=with_marks), ()),
             python_frames=captured.frames,
             garbage_ns=captured.garbage_ns,
             processor_waits=captured.delays,
             accesses=captured.accesses,
             marks=marks,
             launch_mode=mode,
-            notes=(*device.state().notes, *lone_notes(), *_notes(captured.operators), *problems),
+            notes=(
+                *device.state().notes,
+                *parts.gather("notes on absent ranks", lone_notes, tuple[str, ...]()),
+                *_notes(captured.operators),
+                *problems,
+            ),
             served_by=device.state().served_by,
         )
 
@@ -366,14 +383,3 @@ def _notes(operators: Operators) -> tuple[str, ...]:
     if device.state().library is None or not len(operators.start_ns) or not on_host:
         return ()
     return (_NOTHING,)
-
-
-def _live_device_bytes() -> int:
-    """Return the bytes of all live tensors, each storage once; the device holds them when a recording begins."""
-    seen: dict[int, int] = {}
-    for value in gc.get_objects():
-        # By type, because isinstance would load lazy objects such as deprecated names of torch.distributed.
-        if issubclass(type(value), torch.Tensor) and value.layout is torch.strided and not value.is_meta:
-            storage = value.untyped_storage()
-            seen[storage.data_ptr()] = storage.nbytes()
-    return sum(seen.values())

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
 from torch.cuda._sanitizer import zip_arguments
 from torch.utils import _pytree
+
+from drynpu_torch.device._objects import address_of, on_npu
 
 
 class Accesses:
@@ -59,15 +60,16 @@ class Accesses:
 
     def _note(self, value: Any, name: str | None, *, is_write: bool, is_output: bool) -> None:
         for tensor in _pytree.tree_leaves(value):
-            if not isinstance(tensor, torch.Tensor) or tensor.device.type != "npu":
+            if not on_npu(tensor):
                 continue
-            # Empty tensors have no address; they are not the same one.
-            address = tensor.data_ptr() or id(tensor)
+            begin = address_of(tensor)
+            # Tensors without memory have no address; they are not the same one.
+            address = begin + tensor.storage_offset() * tensor.element_size() if begin else id(tensor)
             (self.dataptrs_written if is_write else self.dataptrs_read).add(address)
             names = self.tensor_aliases.setdefault(address, [])
             if name is not None:
                 names.append(name)
             if is_output:
                 self.outputs.add(address)
-            if begin := tensor.untyped_storage().data_ptr():
+            if begin:
                 self.storage_dataptrs_accessed.add(begin)

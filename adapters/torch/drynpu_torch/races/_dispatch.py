@@ -12,6 +12,7 @@ from torch.cuda._sanitizer import FACTORY_FUNCTION_REGEX, CUDASanitizerErrors
 from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from drynpu_torch.device._objects import address_of, on_npu, storage_of
 from drynpu_torch.device._state import state
 from drynpu_torch.device.npu.streams import current_stream
 from drynpu_torch.races._accesses import Accesses
@@ -52,7 +53,7 @@ class SanitizerMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs = {} if kwargs is None else kwargs
         if func is torch.ops.aten.record_stream.default:
             tensor, stream = args
-            state().trace.record_stream.fire(tensor.untyped_storage().data_ptr(), stream.stream_id)
+            state().trace.record_stream.fire(address_of(tensor), stream.stream_id)
             return func(*args, **kwargs)
         is_factory = bool(FACTORY_FUNCTION_REGEX.match(func._schema.name))
         self.args_handler = Accesses()
@@ -96,12 +97,9 @@ class SanitizerMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _report_new(self, outputs: Any) -> None:
         for tensor in _pytree.tree_leaves(outputs):
-            if not isinstance(tensor, torch.Tensor) or tensor.device.type != "npu":
-                continue
-            storage = tensor.untyped_storage()
-            begin = storage.data_ptr()
+            begin = address_of(tensor) if on_npu(tensor) else 0
             if begin and begin not in self._alive:
-                self._alive[begin] = weakref.finalize(storage, self._report_gone, begin)
+                self._alive[begin] = weakref.finalize(storage_of(tensor), self._report_gone, begin)
                 state().trace.memory_allocation.fire(begin)
 
     def _report_gone(self, begin: int) -> None:

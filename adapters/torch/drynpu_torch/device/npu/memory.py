@@ -4,24 +4,21 @@ Memory of the device.
 The native device has an allocator with the vendor's rules; its statistics are exact. With the sink memory is measured:
 the storages that PyTorch tensors hold now. There is no device memory to ask, so the objects of the process are searched
 for tensors (about 0.2 us per object), and every storage is counted once, as the block that the vendor's allocator takes
-for it. Three things differ from a device: tensors that only autograd's graph holds are not seen, tensors that lie on
-the host beside a real NPU are counted, and peaks are the largest values *seen when asked*. A recording measures every
-allocation; these functions are for log lines.
+for it. Three things differ from a device: sparse tensors and those that only autograd's graph holds are not seen,
+tensors that lie on the host beside a real NPU are counted, and peaks are the largest values *seen when asked*. A
+recording measures every allocation; these functions are for log lines.
 """
 
 from __future__ import annotations
 
 import functools
-import gc
 import pickle
 import sys
 from collections import OrderedDict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from attrs import define, frozen
 from torch._utils import _augment_memory_snapshot_stack_traces
 
@@ -30,6 +27,7 @@ from drynpu_torch.device._errors import ErrCode, pta_error, tagged
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._memory_history import CONTEXTS, read_history, snapshot
 from drynpu_torch.device._memory_statistics import statistics, summary
+from drynpu_torch.device._objects import live_memory
 from drynpu_torch.device._state import DeviceLike, state
 
 __all__ = [
@@ -331,8 +329,7 @@ def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
 
 
 def _live_usage() -> Usage:
-    # By address, because several tensors may share a storage.
-    sizes = np.fromiter({storage._cdata: storage.nbytes() for storage in _live_storages()}.values(), np.int64)
+    sizes = np.fromiter(live_memory().values(), np.int64)
     sizes = sizes[sizes > 0]
     count = len(sizes)
     if not count:
@@ -340,18 +337,3 @@ def _live_usage() -> Usage:
     number = np.arange(count)
     timeline = account(number, number, number.astype(np.uint64), sizes)
     return Usage(count, int(timeline.allocated_bytes[-1]), int(timeline.reserved_bytes[-1]))
-
-
-def _live_storages() -> Iterator[torch.UntypedStorage]:
-    for value in gc.get_objects():
-        kind = type(value)  # not isinstance: that would wake lazy proxies
-        if not issubclass(kind, torch.Tensor):
-            continue
-        # A gradient that no Python code has read yet is no Python object, so the collector does not list it.
-        tensors = (value, value.grad) if value.is_leaf and value.requires_grad else (value,)
-        for tensor in tensors:
-            if tensor is not None and tensor.layout is torch.strided and tensor.device.type == "cpu":
-                try:
-                    yield tensor.untyped_storage()
-                except (NotImplementedError, RuntimeError):
-                    continue  # a wrapper without storage

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import torch
 
+from drynpu_torch.device._objects import is_tensor
 from drynpu_torch.device._placement import known_device, storage_device
 from drynpu_torch.device._state import DEVICE_TYPE, state
 
@@ -29,7 +30,7 @@ class _TensorType(type):
     dtype: torch.dtype
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, torch.Tensor) and instance.dtype == cls.dtype and known_device(instance) is not None
+        return is_tensor(instance) and instance.dtype == cls.dtype and known_device(instance) is not None
 
     def __call__(cls, *arguments: Any) -> torch.Tensor:
         """Return a tensor of the values in a sequence, or one of these sizes without values."""

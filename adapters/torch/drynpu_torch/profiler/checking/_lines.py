@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from drynpu.checks import ObservedOperator, Place
-from drynpu_torch import device
+from drynpu_torch.device import is_tensor, on_npu
 from drynpu_torch.profiler.checking._places import PLACES
 
 
@@ -56,21 +56,17 @@ class Lines(TorchDispatchMode):  # type: ignore[no-untyped-call]
         result = func(*args, **(kwargs or {}))
         if self._active:
             results = list(_tensors(result))
-            if any(_on_npu(tensor) for tensor in (*results, *_tensors(args))):
+            if any(on_npu(tensor) for tensor in (*results, *_tensors(args))):
                 place = PLACES.find()
                 if place is not None:
-                    doubles = any(_on_npu(tensor) and tensor.dtype == torch.float64 for tensor in results)
+                    doubles = any(on_npu(tensor) and tensor.dtype == torch.float64 for tensor in results)
                     self._calls[func._schema.name, place, doubles] += 1
         return result
 
 
 def _tensors(value: Any) -> Iterable[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         yield value
-    elif isinstance(value, (tuple, list)):
+    elif issubclass(type(value), (tuple, list)):
         for each in value:
             yield from _tensors(each)
-
-
-def _on_npu(tensor: torch.Tensor) -> bool:
-    return tensor.device.type == device.DEVICE_TYPE

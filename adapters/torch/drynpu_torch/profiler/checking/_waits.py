@@ -76,7 +76,7 @@ class Waits:
 
 
 def _first_on_npu(args: Any, _: Any) -> bool:
-    return bool(args) and isinstance(args[0], torch.Tensor) and args[0].device.type == device.DEVICE_TYPE
+    return bool(args) and device.on_npu(args[0])
 
 
 def _finds_indices(args: Any, kwargs: Any) -> bool:
@@ -91,6 +91,6 @@ def _leaves_npu(args: Any, kwargs: Any) -> bool:
     if not _first_on_npu(args, kwargs) or kwargs.get("non_blocking"):
         return False
     aim = kwargs.get("device", args[1] if len(args) > 1 else None)
-    if isinstance(aim, torch.Tensor):
-        aim = aim.device
-    return isinstance(aim, (str, torch.device)) and torch.device(aim).type == "cpu"
+    if device.is_tensor(aim):
+        return not device.on_npu(aim)
+    return issubclass(type(aim), (str, torch.device)) and torch.device(aim).type == "cpu"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
+from drynpu import modules_with
 from drynpu.checks import ObservedMessage, ObservedOutput, ObservedProfiler, Place
 from drynpu.options import Notice, to_mapping
 from drynpu.recorder import TransitionStep, transition
@@ -154,9 +154,8 @@ class Watch:
                     continue
                 self._note(notice.severity.name, notice.message, notice.path)
 
-        for name, module in list(sys.modules.items()):
-            if name.startswith(_PACKAGE) and getattr(module, "show", None) is original:
-                module.show = show  # type: ignore[attr-defined]
+        for module in modules_with("show", original, _PACKAGE):
+            module.show = show
 
     def _said(self, severity: str, message: str) -> None:
         self._note(severity, message)
