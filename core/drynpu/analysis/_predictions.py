@@ -9,7 +9,9 @@ from typing import Final
 
 import polars as pl
 
+from drynpu import say
 from drynpu._errors import ChipError, CommandError
+from drynpu.analysis._known_types import KnownTypes
 from drynpu.device.collectives import transfer_estimate
 from drynpu.kernels import Tuning, described_kernel, estimate, task_type_of, tensors_of
 from drynpu.platforms import Chip, known_chips, load_chip
@@ -33,14 +35,22 @@ _GENERIC: Final = {"910B": "910B2", "910_93": "910_93", "910C": "910_93", "310P"
 _MOST_PROBLEMS: Final = 20
 
 Row = Mapping[str, str]
-Answer = tuple[float, float, float, str, str, str]
+Answer = tuple[float | None, float | None, float | None, str | None, str | None, str | None]
+_NO_ANSWER: Final[Answer] = (None, None, None, None, None, None)
 
 
 def predict_kernels(
-    path: Path, *, chip: str = "", tuning: Tuning | None = None, chip_files: Iterable[str | Path] = ()
+    path: Path,
+    *,
+    chip: str = "",
+    tuning: Tuning | None = None,
+    chip_files: Iterable[str | Path] = (),
+    warn: Callable[[str], object] = say,
 ) -> pl.DataFrame:
     """
     Return ``id`` and the columns of ``RESULT`` for every kernel of a CSV file.
+
+    They are null for a kernel type of which nothing is known; *warn* gets a sentence about each.
 
     Parameters
     ----------
@@ -53,17 +63,24 @@ def predict_kernels(
         The file cannot be read, or rows are malformed: each problem names row and column.
     """
     model = tuning or Tuning()
+    known, unknown = KnownTypes.from_calibration(model.calibration), set[str]()
 
     def answer(row: Row, where: Chip) -> Answer:
+        op_type = row["op_type"].strip() or "Unknown"
         inputs = _read(row, "input")
         outputs = _read(row, "output")
         spec = described_kernel(
-            row["op_type"].strip() or "Unknown",
+            op_type,
             task_type_of(row["task_type"]),
             inputs,
             outputs,
             hf32=row["hf32"].strip().upper() in {"YES", "TRUE", "1"},
         )
+        if op_type not in known:
+            if op_type not in unknown:
+                unknown.add(op_type)
+                warn(known.nearest(op_type))
+            return _NO_ANSWER
         found = estimate(spec, where, model)
         return found.us, found.low_us, found.high_us, found.bound, found.family, found.support
 
@@ -155,7 +172,7 @@ def _predicted(
         except (_Malformed, ChipError) as error:
             problem = f"column 'chip': {error}" if isinstance(error, ChipError) else str(error)
             problems.append(f"{path.name} row {row['row'] + 1}, {problem}")
-            answers.append((float("nan"),) * 3 + ("",) * 3)
+            answers.append(_NO_ANSWER)
     if problems:
         more = f"\n... and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
         raise CommandError("\n".join(problems[:_MOST_PROBLEMS]) + more)

@@ -16,6 +16,7 @@ from drynpu.kernels import Tuning, bundled_calibration, load_calibration
 from drynpu.plugins import Plugins
 
 _DECIMALS = 3
+_NOTHING = "N/A"
 
 
 @click.command()
@@ -44,7 +45,8 @@ def predict(
 
     Columns: id, chip, op_type, task_type, input_shapes ("4096,1024;1024"), input_dtypes, input_formats, output_*, hf32;
     only op_type, input_shapes and chip (or --chip) are needed. Prints CSV: id, predicted_us, low_us, high_us (80 % of
-    kernels lie between), bound, family and support (seen, family, physics: what was measured).
+    kernels lie between), bound, family and support (seen, family, physics: what was measured). A type of which nothing
+    is known has N/A in all of them.
     """
     files = plugins.chip_files()
     if hccl:
@@ -60,9 +62,9 @@ def predict(
     elif json_output and output is not None:
         output.write_bytes(orjson.dumps(found.to_dicts(), option=orjson.OPT_INDENT_2))
     elif output is not None:
-        found.write_csv(output, float_precision=_DECIMALS)
+        found.write_csv(output, float_precision=_DECIMALS, null_value=_NOTHING)
     else:
-        sys.stdout.write(found.write_csv(float_precision=_DECIMALS))
+        sys.stdout.write(found.write_csv(float_precision=_DECIMALS, null_value=_NOTHING))
 
 
 def _explained(found: pl.DataFrame) -> Table:
@@ -72,5 +74,6 @@ def _explained(found: pl.DataFrame) -> Table:
     for heading in (*by, "rows", "ms", "low ms", "high ms"):
         shown.add_column(heading, justify="left" if heading in by else "right")
     for row in groups.sort("predicted_us", descending=True).iter_rows():
-        shown.add_row(*row[:3], str(row[3]), *(f"{us / 1000:.3f}" for us in row[4:]))
+        times = (_NOTHING if row[0] is None else f"{us / 1000:.3f}" for us in row[4:])
+        shown.add_row(*(each or _NOTHING for each in row[:3]), str(row[3]), *times)
     return shown

@@ -24,9 +24,9 @@ from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
 from drynpu.kernels._counter_groups import counter_group, metric_column_names
 from drynpu.kernels._counters import CounterValues, counter_values, event_codes
 from drynpu.kernels._described import described_kernel
-from drynpu.kernels._elements import element_operations
+from drynpu.kernels._elements import counted_types, element_operations
 from drynpu.kernels._estimate import Estimate, estimate
-from drynpu.kernels._families import family_of
+from drynpu.kernels._families import family_of, is_of_family
 from drynpu.kernels._fitting import Measured, calibration_document, fit, predicted_us
 from drynpu.kernels._jitter import draw_quantiles, jitter, occurrences
 from drynpu.kernels._joining import concatenate, merge_equal, used_entries
@@ -122,6 +122,7 @@ __all__ = [
     "core_columns",
     "core_metrics",
     "cost",
+    "counted_types",
     "counter_group",
     "counter_values",
     "described_kernel",
@@ -132,6 +133,7 @@ __all__ = [
     "family_of",
     "fit",
     "framed",
+    "is_of_family",
     "jitter",
     "join_rules",
     "l2_window",

@@ -57,6 +57,11 @@ _OPERATIONS: Final[Mapping[str, float]] = MappingProxyType(
 )
 
 
+def counted_types() -> frozenset[str]:
+    """Return the kernel types whose element operations are listed."""
+    return frozenset(_OPERATIONS)
+
+
 def element_operations(op_type: str) -> float:
     """Return the element operations per element of a kernel of GE's type *op_type*, 1 for one that is not listed."""
     return _OPERATIONS.get(op_type, 1.0)

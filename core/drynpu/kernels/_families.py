@@ -83,6 +83,11 @@ class Family:
     """Element operations per element of the largest tensor."""
 
 
+def is_of_family(op_type: str) -> bool:
+    """Return whether the name of a kernel type says its family; all others are taken for element-wise kernels."""
+    return family_of(op_type).name != _patterns()[-1][0]
+
+
 @functools.cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     rows = (row.split("|", 1) for row in _ROW_START.split(_NAMES.strip()))

@@ -34,8 +34,9 @@ def table(tmp_path: Path) -> Callable[..., Path]:
 
 def test_rows_come_back_in_order_with_the_time_of_the_model(drynpu: Callable[..., Any], table) -> None:
     ended = drynpu("predict", str(table(MATMUL, SCALAR, ODD, MATMUL.replace("m,", "again,", 1))))
-    assert (ended.code, ended.err) == (0, "")
-    found = pl.read_csv(io.StringIO(ended.out))
+    assert ended.code == 0
+    assert ended.err.count("\n") == 1  # the type of which nothing is known
+    found = pl.read_csv(io.StringIO(ended.out), null_values="N/A")
     assert found.columns == ["id", "predicted_us", "low_us", "high_us", "bound", "family", "support"]
     assert found["id"].to_list() == ["m", "s", "o", "again"]
     operands = TensorDesc((4096, 2048), "DT_BF16"), TensorDesc((1024, 2048), "DT_BF16")
@@ -45,9 +46,38 @@ def test_rows_come_back_in_order_with_the_time_of_the_model(drynpu: Callable[...
     assert found["predicted_us"].to_list()[::3] == [pytest.approx(us, abs=0.001)] * 2
     assert (found["low_us"] < found["predicted_us"]).all()
     assert (found["high_us"] > found["predicted_us"]).all()
-    assert found["family"].to_list() == ["matmul", "elementwise", "elementwise", "matmul"]
-    assert found["support"].to_list() == ["seen", "seen", "family", "seen"]
+    assert found["family"].to_list() == ["matmul", "elementwise", None, "matmul"]
+    assert found["support"].to_list() == ["seen", "seen", None, "seen"]
     assert found["bound"][1] == "launch"
+
+
+@pytest.mark.parametrize(
+    ("op_type", "nearest"),
+    [("SomebodysKernel", ""), ("NoSuchOp", ""), ("Mulx", "Mul'"), ("LogicalAndd", "LogicalAnd'")],
+)
+def test_a_type_of_which_nothing_is_known_has_no_time(
+    drynpu: Callable[..., Any], table, op_type: str, nearest: str
+) -> None:
+    rows = [ODD.replace("SomebodysKernel", op_type), SCALAR, ODD.replace("SomebodysKernel", op_type)]
+    ended = drynpu("predict", str(table(*rows)))
+    assert ended.out.splitlines()[1] == "o" + ",N/A" * 6
+    assert "N/A" not in ended.out.splitlines()[2]
+    assert ended.err.count(f"'{op_type}' has no time: no rule, family or measured kernel has this type.") == 1
+    assert f"The nearest known type is '{nearest}" in ended.err
+    assert [row["predicted_us"] for row in json.loads(drynpu("predict", str(table(*rows)), "--json").out)][::2] == [
+        None
+    ] * 2
+    assert "N/A" in drynpu("predict", str(table(*rows)), "--explain").out
+
+
+@pytest.mark.parametrize(
+    "op_type",
+    ["LogicalAnd", "GreaterEqual", "Rsqrt", "MulD", "AddV2", "FusionOp_Mul_Neg", "ForeachAddList", "FlashAttentionNew"],
+)
+def test_types_of_rules_families_and_variants_have_one(drynpu: Callable[..., Any], table, op_type: str) -> None:
+    ended = drynpu("predict", str(table(SCALAR.replace("Add", op_type))))
+    assert (ended.code, ended.err) == (0, "")
+    assert "N/A" not in ended.out
 
 
 def test_the_chip_of_the_command_line_wins(drynpu: Callable[..., Any], table) -> None:

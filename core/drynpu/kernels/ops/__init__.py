@@ -8,7 +8,7 @@ adapter adds rules of its own only for what no other framework has.
 
 from __future__ import annotations
 
-from drynpu.kernels.ops._binding import kernel_types_of, rules_of
+from drynpu.kernels.ops._binding import kernel_types, kernel_types_of, rules_of
 from drynpu.kernels.ops._shapes import (
     FLOATING,
     axes_of,
@@ -76,6 +76,7 @@ __all__ = [
     "gather_kernel",
     "ge_dtype",
     "is_image",
+    "kernel_types",
     "kernel_types_of",
     "make_on_cpu",
     "matrix_sides",

@@ -94,6 +94,11 @@ def kernel_types_of(framework: str, *operators: str) -> dict[str, str]:
     }
 
 
+def kernel_types() -> frozenset[str]:
+    """Return the kernel types of all operators of all frameworks."""
+    return frozenset(Binding.from_text(row.spelling).kernel for row in _rows()) - {""}
+
+
 def _rows() -> Iterator[_Row]:
     for module, table in _TABLES:
         operators: Mapping[str, Operator] = vars(module)
