@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from drynpu.plugins import Facade, KernelRule, facade_folder, hookimpl
+from drynpu.plugins import Facade, KernelRule, Probe, facade_folder, hookimpl
 
 
 @hookimpl
@@ -19,6 +19,24 @@ def drynpu_facades() -> tuple[Facade, ...]:
         Facade(module=module, framework="onnx", extra="onnx", folder=folder)
         for module in ("acl", "aclruntime", "ais_bench")
     )
+
+
+_PROBE = """
+import importlib.util
+import acl
+
+assert acl.init() == acl.rt.set_device(0) == 0
+pointer, error = acl.rt.malloc(32, 0)
+assert error == acl.rt.free(pointer) == acl.rt.reset_device(0) == acl.finalize() == 0
+if importlib.util.find_spec("onnx") is None:
+    print("without: models, which need pip install 'drynpu[onnx]'")
+"""
+
+
+@hookimpl
+def drynpu_probes() -> tuple[Probe, ...]:
+    """Try memory of a device; models need a package of their own."""
+    return (Probe(surface="pyACL", code=_PROBE, advice="pip install --force-reinstall drynpu"),)
 
 
 @hookimpl

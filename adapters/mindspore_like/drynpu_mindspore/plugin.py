@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from drynpu.plugins import Activation, KernelRule, StandIn, hookimpl
+from drynpu.plugins import Activation, KernelRule, Probe, StandIn, hookimpl
 
 
 @hookimpl
@@ -18,6 +18,24 @@ def drynpu_activate(context: Activation) -> None:
     from drynpu_mindspore.patching import serve_mindspore
 
     serve_mindspore()
+
+
+_PROBE = """
+import numpy as np
+import mindspore as ms
+from mindspore import Tensor, ops
+
+ms.set_context(device_target="Ascend")
+ones = Tensor(np.ones((2, 2), np.float32))
+assert float(ops.matmul(ones, ones).sum().asnumpy()) == 8
+"""
+
+
+@hookimpl
+def drynpu_probes() -> tuple[Probe, ...]:
+    """Try an operator of MindSpore for Ascend."""
+    advice = "pip install 'drynpu[mindspore]' brings the release that it works with"
+    return (Probe(surface="MindSpore", framework="mindspore", extra="mindspore", code=_PROBE, advice=advice),)
 
 
 @hookimpl

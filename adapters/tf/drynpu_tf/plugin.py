@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from drynpu.plugins import Activation, Facade, KernelRule, facade_folder, hookimpl
+from drynpu.plugins import Activation, Facade, KernelRule, Probe, facade_folder, hookimpl
 
 
 @hookimpl
@@ -18,6 +18,23 @@ def drynpu_facades() -> tuple[Facade, ...]:
         Facade(module=module, framework="tensorflow", extra="tf", folder=facade_folder(__file__))
         for module in ("npu_bridge", "npu_device", "hccl")
     )
+
+
+_PROBE = """
+import tensorflow as tf
+import npu_device
+
+npu_device.open().as_default()
+ones = tf.ones((2, 2))
+assert float(tf.reduce_sum(tf.matmul(ones, ones))) == 8
+"""
+
+
+@hookimpl
+def drynpu_probes() -> tuple[Probe, ...]:
+    """Try the device of TensorFlow 2."""
+    advice = "pip install 'drynpu[tf]' brings the release that it works with"
+    return (Probe(surface="TensorFlow", framework="tensorflow", extra="tf", code=_PROBE, advice=advice),)
 
 
 @hookimpl

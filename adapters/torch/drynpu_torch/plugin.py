@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drynpu.plugins import BlockRecorder, Facade, KernelRule, RecordedCalls, facade_folder, hookimpl
+from drynpu.plugins import BlockRecorder, Facade, KernelRule, Probe, RecordedCalls, facade_folder, hookimpl
 
 if TYPE_CHECKING:
     import click
@@ -25,6 +25,46 @@ def drynpu_facades() -> tuple[Facade, ...]:
     return (
         Facade(module="torch_npu", framework="torch", extra="torch", folder=folder, note=_native_note, mend=_build),
     )
+
+
+_PROBE = """
+import torch, torch_npu
+from drynpu_torch.device import state
+
+value = torch.ones(2, 2).npu()
+assert (value @ value).sum().item() == 8
+native = state().library is not None
+assert native is {native}, "another device serves"
+"""
+
+
+@hookimpl
+def drynpu_probes() -> tuple[Probe, ...]:
+    """Try both devices of PyTorch, each whether or not it is the usual one."""
+
+    def probe(device: str, native: bool, advice: str, missing: Callable[[], str] | None = None) -> Probe:
+        return Probe(
+            surface=f"PyTorch, {device} device" if native else f"PyTorch, {device}",
+            framework="torch",
+            extra="torch",
+            code=_PROBE.format(native=native),
+            environment={"DRYNPU_DEVICE": device},
+            advice=advice,
+            missing=missing,
+        )
+
+    return (
+        probe("native", True, "DRYNPU_DEVICE=sink does without it", _what_native_lacks),
+        probe("sink", False, "drynpu native build makes the native device, which does without it"),
+    )
+
+
+def _what_native_lacks() -> str:
+    from drynpu_torch.extension import find_build, find_compiler
+
+    if find_build().done:
+        return ""
+    return f"not built: {'' if find_compiler() else 'install a C++ compiler, then run '}drynpu native build"
 
 
 def _native_note() -> str:

@@ -15,10 +15,12 @@ from rich.text import Text
 from _drynpu_finder import served_folders
 from drynpu import CommandError, __version__, find_genuine
 from drynpu.cli._msprof_script import msprof_installer
+from drynpu.cli._probing import Probed, run_probes
 from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.plugins import Facade, Plugins, StandIn
 
 _FRAMEWORKS = ("torch", "tensorflow-cpu", "mindspore")
+_STYLES = {"works": "green", "broken": "red", "absent": "dim"}
 _LIBRARIES = ("numpy", "polars", "attrs", "cattrs", "pluggy", "orjson")
 
 
@@ -36,18 +38,21 @@ class Resolution:
 @msprof_installer
 @click.command()
 @click.option("--fix", is_flag=True, help="Do what can be done here: build the npu device of PyTorch.")
+@click.option("--quick", is_flag=True, help="Run no programs: say what is there, not whether it works.")
 @as_json
 @click.pass_obj
-def doctor(plugins: Plugins, fix: bool, json_output: bool) -> None:
+def doctor(plugins: Plugins, fix: bool, quick: bool, json_output: bool) -> None:
     """
-    Say what every vendor name resolves to, which frameworks are there, and what is wrong with plugins.
+    Say what works here, what every vendor name resolves to, which frameworks are there, and what is wrong with plugins.
 
-    Ends with status 1 if a plugin cannot be loaded, or something could not be mended.
+    Runs a tiny program on each surface that is installed. Ends with status 1 if one of them fails, a plugin cannot be
+    loaded, or something could not be mended.
     """
     plugins.load_all()
     mended, failed = _mend(plugins) if fix else ([], [])
     names = [_resolve(facade) for facade in plugins.facades()] + [_stand_in(each) for each in plugins.stand_ins()]
     versions = {name: _version(name) for name in (*_FRAMEWORKS, *_LIBRARIES)}
+    probed = [] if quick else run_probes(plugins.probes())
     problems = [*(str(problem) for problem in plugins.problems), *failed]
     if json_output:
         echo_json(
@@ -57,17 +62,18 @@ def doctor(plugins: Plugins, fix: bool, json_output: bool) -> None:
                 "executable": sys.executable,
                 "packages": versions,
                 "vendor_names": [asdict(name) for name in names],
+                "surfaces": [asdict(each) for each in probed],
                 "plugins": {name: plugins.place(name) for name in plugins.names},
                 "problems": problems,
                 **({"mended": mended} if fix else {}),
             }
         )
     else:
-        _show(plugins, names, versions, problems)
+        _show(plugins, probed, names, versions, problems)
         if fix:
             for line in mended or ["nothing to mend"]:
                 console().print(line, style="green", soft_wrap=True)
-    if problems:
+    if problems or any(each.state == "broken" for each in probed):
         raise SystemExit(1)
 
 
@@ -97,8 +103,8 @@ def _resolve(facade: Facade) -> Resolution:
     if spec is None:
         return Resolution(facade.module, "nothing", str(facade.folder), "served by drynpu run only (no .pth is read)")
     if framework or facade.note is None:
-        return Resolution(facade.module, "drynpu", str(spec.origin), framework or "ready")
-    return Resolution(facade.module, "drynpu", str(spec.origin), f"ready; {facade.note()}")
+        return Resolution(facade.module, "drynpu", str(spec.origin), framework or "served")
+    return Resolution(facade.module, "drynpu", str(spec.origin), f"served; {facade.note()}")
 
 
 def _stand_in(offered: StandIn) -> Resolution:
@@ -122,9 +128,26 @@ def _version(distribution: str) -> str:
         return "not installed"
 
 
-def _show(plugins: Plugins, names: list[Resolution], versions: dict[str, str], problems: list[str]) -> None:
+def _surfaces(probed: list[Probed]) -> Table:
+    table = Table(title="What works")
+    table.add_column("surface", no_wrap=True)
+    table.add_column("a tiny program", overflow="fold")
+    for each in probed:
+        table.add_row(each.surface, Text(each.text, style=_STYLES[each.state]))
+    return table
+
+
+def _show(
+    plugins: Plugins,
+    probed: list[Probed],
+    names: list[Resolution],
+    versions: dict[str, str],
+    problems: list[str],
+) -> None:
     out = console()
     out.print(f"drynpu {__version__}, Python {platform.python_version()} ({sys.executable})", soft_wrap=True)
+    if probed:
+        out.print(_surfaces(probed))
     table = Table(title="Vendor names")
     table.add_column("import", no_wrap=True)
     table.add_column("resolves to", no_wrap=True)

@@ -16,7 +16,16 @@ from drynpu.plugins import _spec
 from drynpu.plugins._checks import check_hooks
 from drynpu.plugins._discovery import Candidate, candidates, unknown_plugin
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, PROJECT
-from drynpu.plugins._values import Activation, BlockRecorder, Exporter, Facade, KernelRule, RecordedCalls, StandIn
+from drynpu.plugins._values import (
+    Activation,
+    BlockRecorder,
+    Exporter,
+    Facade,
+    KernelRule,
+    Probe,
+    RecordedCalls,
+    StandIn,
+)
 
 if TYPE_CHECKING:
     import click
@@ -139,6 +148,10 @@ class Plugins:
     def stand_ins(self) -> tuple[StandIn, ...]:
         """Return the packages that the adapters serve for frameworks that are not there."""
         return tuple(each for _, found in self._ask("drynpu_stand_ins") for each in found)
+
+    def probes(self) -> tuple[Probe, ...]:
+        """Return the programs by which the adapters show that their surfaces work."""
+        return tuple(each for _, found in self._ask("drynpu_probes") for each in found)
 
     def kernel_rules(self, framework: str) -> dict[str, KernelRule]:
         """

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drynpu.plugins._markers import hookspec
-from drynpu.plugins._values import Activation, BlockRecorder, Exporter, Facade, KernelRule, RecordedCalls, StandIn
+from drynpu.plugins._values import (
+    Activation,
+    BlockRecorder,
+    Exporter,
+    Facade,
+    KernelRule,
+    Probe,
+    RecordedCalls,
+    StandIn,
+)
 
 if TYPE_CHECKING:
     import click
@@ -25,6 +34,7 @@ __all__ = [
     "drynpu_exporters",
     "drynpu_facades",
     "drynpu_kernel_rules",
+    "drynpu_probes",
     "drynpu_products",
     "drynpu_record_groups",
     "drynpu_recorded_calls",
@@ -55,6 +65,18 @@ def drynpu_stand_ins() -> Iterable[StandIn]:  # type: ignore[empty-body]
     Iterable[StandIn]
         For ``drynpu doctor``. The adapter serves them itself, in ``drynpu_activate``, so that nothing is shadowed
         outside ``drynpu run``.
+    """
+
+
+@hookspec
+def drynpu_probes() -> Iterable[Probe]:  # type: ignore[empty-body]
+    """
+    Give tiny programs that show whether what this adapter serves works here.
+
+    Returns
+    -------
+    Iterable[Probe]
+        One for each surface. ``drynpu doctor`` runs each in a process of its own, where the framework is installed.
     """
 
 

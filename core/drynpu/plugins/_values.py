@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 # `kernels` and `tables` come after this room, so the hooks name their types only in words: the signature and the
 # plan of drynpu.kernels, the profile of drynpu.tables.
@@ -73,6 +73,26 @@ class StandIn:
     """The module that is served, under a name of its own, e.g. ``mindspore_like``."""
     extra: str
     """Extra of drynpu (or of the adapter's own distribution) that brings the framework."""
+
+
+@frozen(kw_only=True)
+class Probe:
+    """A tiny program by which ``drynpu doctor`` sees that a surface works."""
+
+    surface: str
+    """What is tried, as the doctor names it: ``PyTorch, native device``."""
+    code: str
+    """Runs under ``drynpu run``, raises where something is wrong. A line ``without: X`` names what it does without."""
+    framework: str = ""
+    """Top-level module that has to be installed; empty where none has."""
+    extra: str = ""
+    """Extra of drynpu (or of the adapter's own distribution) that brings the framework."""
+    advice: str
+    """What to do where it fails."""
+    environment: Mapping[str, str] = field(factory=dict)
+    """Variables that it needs."""
+    missing: Callable[[], str] | None = None
+    """Returns what else is not there and how to get it, so that the program is not run; "" where nothing is."""
 
 
 @frozen(kw_only=True)

@@ -114,20 +114,21 @@ def test_a_broken_plugin_stops_every_verb_and_is_named(
 
 
 def test_doctor_explains_a_broken_plugin(process: Callable[..., Any], broken: dict[str, str]) -> None:
-    ended = process("doctor", environment=broken)
+    ended = process("doctor", "--quick", environment=broken)
     assert ended.code == 1
     assert "problem: drynpu.adapters: brittle = brittle_plugin (brittle): cannot be imported:" in ended.out
     assert "ImportError: pip install brittle[bold];" in ended.out, "brackets are text, no markup"
-    document = json.loads(process("doctor", "--json", environment=broken).out)
+    document = json.loads(process("doctor", "--quick", "--json", environment=broken).out)
     assert [problem for problem in document["problems"] if "brittle" in problem]
     assert process("chips", environment={**broken, "DRYNPU_PLUGINS": "-brittle"}).code == 0
 
 
 def test_doctor(drynpu: Callable[..., Any]) -> None:
-    ended = drynpu("doctor", "--json")
+    ended = drynpu("doctor", "--quick", "--json")
     assert (ended.code, ended.err) == (0, "")
     document = json.loads(ended.out)
-    assert set(document) == {"drynpu", "python", "executable", "packages", "vendor_names", "plugins", "problems"}
+    names = {"drynpu", "python", "executable", "packages", "vendor_names", "surfaces", "plugins", "problems"}
+    assert (set(document), document["surfaces"]) == (names, [])
     assert document["drynpu"] == __version__
     assert document["problems"] == []
     (torch_npu,) = [name for name in document["vendor_names"] if name["module"] == "torch_npu"]
@@ -135,7 +136,7 @@ def test_doctor(drynpu: Callable[..., Any]) -> None:
     assert torch_npu["kind"] in ("drynpu", "genuine")
     assert torch_npu["kind"] == "genuine" or "native device" in torch_npu["note"]
     assert document["packages"]["polars"][0].isdigit()
-    text = drynpu("doctor")
+    text = drynpu("doctor", "--quick")
     assert text.code == 0
     assert "torch_npu" in text.out
     assert re.search(r"│ torch +│ torch = drynpu_torch\.plugin \(drynpu\) ", text.out)
@@ -147,10 +148,10 @@ def test_doctor_says_what_to_install_where_the_framework_is_missing(
 ) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == "torch" else found(name, *rest))
-    ended = drynpu("doctor", "--json")
+    ended = drynpu("doctor", "--quick", "--json")
     (torch_npu,) = [name for name in json.loads(ended.out)["vendor_names"] if name["module"] == "torch_npu"]
     assert torch_npu["note"] == "needs pip install 'drynpu[torch]'"
-    assert "drynpu[torch]" in drynpu("doctor").out.replace("\n", "").replace(" ", "").replace("│", "")
+    assert "drynpu[torch]" in drynpu("doctor", "--quick").out.replace("\n", "").replace(" ", "").replace("│", "")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

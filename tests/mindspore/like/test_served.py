@@ -174,12 +174,12 @@ def resolved(ended: Any) -> dict[str, str]:
 
 def test_doctor_says_what_the_name_resolves_to(without_mindspore: Any, scripts: Any, tmp_path: Path) -> None:
     doctor = "from drynpu.cli import main\nmain()\n"
-    name = resolved(without_mindspore(doctor, "doctor", "--json"))
+    name = resolved(without_mindspore(doctor, "doctor", "--quick", "--json"))
     assert name["kind"] == "drynpu"
     assert Path(name["origin"]).parent.name == "mindspore_like"
     assert name["note"].startswith("mindspore_like, under drynpu run only; pip install 'drynpu[mindspore]'")
     (tmp_path / "mindspore").mkdir()
     (tmp_path / "mindspore" / "__init__.py").write_text("", encoding="utf-8")
-    name = resolved(scripts(doctor, "doctor", "--json", folder=tmp_path))
+    name = resolved(scripts(doctor, "doctor", "--quick", "--json", folder=tmp_path))
     assert (name["kind"], name["note"]) == ("genuine", "mindspore_like is not served")
     assert Path(name["origin"]) == tmp_path / "mindspore" / "__init__.py"
