@@ -99,12 +99,14 @@ def test_events_tell_the_time_between_them(process):
     devices.set_device(0)
     (first, _), (second, _) = devices.create_event(), devices.create_event()
     assert devices.event_elapsed_time(first, second) == (0.0, 107006)
+    begin_s = time.perf_counter()
     assert devices.record_event(first, 0) == 0
     time.sleep(0.01)
     assert devices.record_event(second, 0) == 0
+    around_ms = (time.perf_counter() - begin_s) * 1e3
     elapsed_ms, code = devices.event_elapsed_time(first, second)
     assert code == 0
-    assert 10 <= elapsed_ms < 5000
+    assert 10 <= elapsed_ms <= around_ms
     assert devices.event_elapsed_time(second, first) == (0.0, 107007)
     assert devices.stream_wait_event(0, first) == 0
     assert devices.synchronize_event(first) == 0

@@ -121,15 +121,15 @@ def test_who_does_not_come_is_named(ranks: Any) -> None:
 
 def test_a_rank_that_has_ended_is_not_waited_for() -> None:
     port = free_port()
-    first, begin = join(0, 2, port, answer_s=60), time.monotonic()
+    first = join(0, 2, port, answer_s=60)
     script = (
         "from drynpu.recorder import RankLink\n"
         f"link = RankLink.join(1, 2, host={HOST!r}, port={port}, job='job', connect_s=5, answer_s=5)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, env=dict(os.environ))
+    # A rank that is waited for in vain is told of in other words.
     with pytest.raises(TimeoutError, match="rank 1 has ended without x/1"):
         first.gather("x", [0, 1], b"")
-    assert time.monotonic() - begin < 30
     first.close()
 
 

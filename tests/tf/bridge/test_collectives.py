@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import re
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +62,9 @@ def test_data_goes_from_rank_to_rank(mode: str, scripts: Any) -> None:
 
 def test_a_rank_that_is_alone_says_so_in_the_time_of_the_variable(scripts: Any) -> None:
     alone = {"RANK_SIZE": "2", "RANK_ID": "1", "HCCL_CONNECT_TIMEOUT": "1", "HCCL_IF_BASE_PORT": "9"}
-    begin = time.monotonic()
     run = scripts(SCRIPT, "eager", status=1, environment=alone)
-    assert "rank 1 of 2: rank 0 is not there at port 9" in run.stderr
+    assert re.search("rank 1 of 2: rank 0 is not there at port 9 of .* after 1 s", run.stderr)
     assert "start 2 processes, one for each rank" in run.stderr
-    assert time.monotonic() - begin < 60
 
 
 @pytest.mark.parametrize(

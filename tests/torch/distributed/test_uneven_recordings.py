@@ -31,9 +31,7 @@ def work(rank, port):
     if rank == 0:
         with profile("alone") as alone:
             dist.all_reduce(x)
-            begun = time.monotonic()
             alone.step()
-        assert time.monotonic() - begun < 20, "rank 0 waited for a rank that does not record"
     else:
         dist.all_reduce(x)
     dist.barrier()
@@ -71,6 +69,7 @@ def test_a_rank_that_records_alone_waits_for_nobody_and_says_so(run: Any, operat
     output = run.output("alone")
     (of,) = operators(output)
     assert of.wait_us < 0.1
+    # A wait in vain ends with another note.
     assert output.document("profiler_metadata.json")["drynpu"]["notes"] == [
         "ranks [1] did not record with this one: its collectives do not wait for them"
     ]
