@@ -32,7 +32,7 @@ QUIET := PYTHONDONTWRITEBYTECODE= TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TO
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs test-wheels test-fresh monotonicity calibration sanitize test test-rest test-all venv-mindspore venv-consumers chromium test-packages test-mindspore-packages check compare-vendor bench clean distclean
+.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs test-wheels test-fresh monotonicity calibration sanitize test test-rest test-all venv-mindspore venv-consumers chromium test-packages test-mindspore-packages test-mindspore-release check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -58,6 +58,7 @@ help:
 	@echo "make calibration DATA=DIR    fit the cost model to measured kernels and print its errors (ten minutes)"
 	@echo "make test-packages   transformers, accelerate, peft, trl, diffusers, DeepSpeed and others on the NPU (an install of 3 GB)"
 	@echo "make test-mindspore-packages   MindCV and MindFormers on the NPU (an install of 1.5 GB, then half an hour)"
+	@echo "make test-mindspore-release MINDSPORE_RELEASE=2.10.0    the examples and the surface in another release (an install of 3 GB that is removed)"
 	@echo "make clean    remove what was built and cached; keeps environments and profiles"
 	@echo "make distclean    remove the environments as well"
 
@@ -184,6 +185,18 @@ test-packages: $(STAMP) $(PACKAGES_STAMP)
 
 test-mindspore-packages: $(STAMP) $(MINDSPORE_PACKAGES_STAMP)
 	DRYNPU_MINDSPORE_PACKAGES_VENV="$(CURDIR)/$(MINDSPORE_PACKAGES)" $(PYTEST) tests/packages/mindspore
+
+# Another release of MindSpore, in an environment that a user gets from pip, without pins: the examples and the guides run,
+# losses are those of its CPU, and what that release lacks costs nothing else.
+MINDSPORE_RELEASE ?= 2.10.0
+RELEASE := .venv-mindspore-$(MINDSPORE_RELEASE)
+test-mindspore-release:
+	$(call new_venv,$(RELEASE))
+	@echo "Setting up $(RELEASE) (a download of 0.8 GB; removed at the end)"
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check hatchling
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[mindspore]' \
+		mindspore==$(MINDSPORE_RELEASE) hypothesis pytest pytest-timeout
+	$(QUIET) $(RELEASE)/bin/python -m pytest -q tests/mindspore/patching; status=$$?; rm -rf $(RELEASE); exit $$status
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -34,8 +34,8 @@ class Run:
 
     def printed(self, name: str) -> Any:
         """Return the JSON value that the script printed after ``<name>=``."""
-        (found,) = [line for line in self.stdout.splitlines() if line.startswith(f"{name}=")]
-        return json.loads(found.partition("=")[2])
+        (printed,) = [line for line in self.stdout.splitlines() if line.startswith(f"{name}=")]
+        return json.loads(printed.partition("=")[2])
 
     def logged(self, text: str) -> bool:
         """Whether MindSpore's log, or anything else on stderr, holds the text."""
@@ -145,7 +145,7 @@ def workloads(scripts: Scripts) -> Callable[[str], dict[str, Any]]:
     @functools.cache
     def captured(mode: str) -> dict[str, Any]:
         run = scripts(Path(__file__).with_name("workloads.py"), mode, "captured.pickle")
-        found: dict[str, Any] = pickle.loads((run.folder / "captured.pickle").read_bytes())
-        return found
+        by_name: dict[str, Any] = pickle.loads((run.folder / "captured.pickle").read_bytes())
+        return by_name
 
     return captured

@@ -77,8 +77,8 @@ def read_vector(address: int) -> list[int]:
 def find_symbol(address: int) -> str:
     """Return the linker's name of the function at *address*, ``""`` for one that has none."""
     place = _Place()
-    found = _C.dladdr(ctypes.c_void_p(address), ctypes.byref(place))
-    return place.name.decode() if found and place.name and place.address == address else ""
+    is_known = _C.dladdr(ctypes.c_void_p(address), ctypes.byref(place))
+    return place.name.decode() if is_known and place.name and place.address == address else ""
 
 
 def read_functions(table: int) -> list[int]:
@@ -150,6 +150,6 @@ def address_of(library: ctypes.CDLL, name: str) -> int:
 
 def function(library: ctypes.CDLL, symbol: str, result: Any, *arguments: Any) -> Any:
     """Return a function of a library by the linker's name."""
-    found = library[symbol]
-    found.restype, found.argtypes = result, list(arguments)
-    return found
+    call = library[symbol]
+    call.restype, call.argtypes = result, list(arguments)
+    return call

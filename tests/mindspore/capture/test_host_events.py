@@ -127,7 +127,7 @@ def test_without_the_library_there_are_no_events_and_a_note(tmp_path):
     assert "with_stack" in note
 
 
-@pytest.mark.parametrize(("version", "available"), [("2.7.2", True), ("2.8.0", False), ("3.2.7.1", False)])
+@pytest.mark.parametrize(("version", "available"), [("2.7.2", True), ("2.11.0", False), ("3.2.7.1", False)])
 def test_another_release_is_not_trusted_to_have_the_same_functions(monkeypatch, version, available):
     # MindSpore itself is imported in processes of their own: other tests want to see it missing here.
     monkeypatch.setitem(
@@ -150,10 +150,10 @@ def launches(spans):
 
 
 def test_a_launch_without_an_event_stays_where_it_was():
-    told = launches([(100, 200), (300, 400), (500, 600)])
-    found = on_threads(told, np.array([[110, 190, 7], [520, 580, 8]], np.int64))
+    reported = launches([(100, 200), (300, 400), (500, 600)])
+    found = on_threads(reported, np.array([[110, 190, 7], [520, 580, 8]], np.int64))
     assert found.thread.tolist() == [7, 0, 8]
-    assert on_threads(told, np.empty((0, 3), np.int64)).thread.tolist() == [0, 0, 0]
+    assert on_threads(reported, np.empty((0, 3), np.int64)).thread.tolist() == [0, 0, 0]
 
 
 def calls_of(rows):

@@ -1,4 +1,4 @@
-"""A dynamic loss scale: overflows are seen, halve the scale and skip the step; losses are those of the formulas."""
+"""A dynamic loss scale: overflows are seen, halve the scale and skip the step; losses follow the formulas."""
 
 from __future__ import annotations
 

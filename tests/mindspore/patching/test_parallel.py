@@ -1,4 +1,4 @@
-"""Ranks: `init` on Ascend joins them, data-parallel losses are those of the whole batch, communication gets rows."""
+"""Ranks: `init` on Ascend joins them, data-parallel losses equal the whole batch's, communication gets rows."""
 
 from __future__ import annotations
 

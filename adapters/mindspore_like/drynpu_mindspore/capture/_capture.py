@@ -15,6 +15,7 @@ from attrs import define, field
 from drynpu import CaptureError
 from drynpu.kernels import Operators
 from drynpu.simulate import FrameworkEvents
+from drynpu_mindspore._inside import wait_for_pynative
 from drynpu_mindspore.capture._captured import NO_TOTALS, CapturedMindSpore, CapturedPart, CaptureOptions
 from drynpu_mindspore.capture._describe import describe, is_known
 from drynpu_mindspore.capture._forward import ForwardCall
@@ -28,9 +29,9 @@ from drynpu_mindspore.target import CPU
 
 _DATASET, _SHAPES, _EVENTS = "the data pipeline (data_process)", "shapes of inner operators", "events of the host"
 _NO_EVENTS: Callable[[], HostEvents] = HostEvents
-_MEMORY = "the totals of memory (profile_memory)"
+_MEMORY, _LAUNCHES = "the totals of memory (profile_memory)", "launches of operators"
 _NO_HOOK = (
-    "no C++ compiler (g++, c++, clang++ or the one that CXX names), or a MindSpore that is not 2.7 for Linux: "
+    "no C++ compiler (g++, c++, clang++ or the one that CXX names), or a MindSpore whose inside is not known: "
     "shapes of operators that others call inside are not seen"
 )
 
@@ -134,12 +135,10 @@ class Capture:
         """Have MindSpore's CPU profiler record into a new folder."""
         self._begin_ns = time.time_ns()
         folder = tempfile.TemporaryDirectory(prefix="drynpu-capture-")
-        profiler = _cpu_profiler()
-        profiler.init(folder.name)
-        profiler.step_profiling_enable(True)
-        profiler.enable_op_time()
+        parts = self._options.parts
+        parts.gather(_LAUNCHES, lambda: _start_profiler(folder.name), None)
         if self._options.profile_memory:
-            profiler.enable_profile_memory()
+            parts.gather(_MEMORY, lambda: _cpu_profiler().enable_profile_memory(), None)
         self._folder = folder
         self._see(on=True)
 
@@ -162,12 +161,12 @@ class Capture:
         *,
         has_dataset: bool = False,
     ) -> CapturedPart:
-        _cpu_profiler().stop()
+        parts = self._options.parts
+        parts.gather(_LAUNCHES, lambda: _cpu_profiler().stop(), None)
         seen = self._see(on=False)
         with self._graphs_lock:
             forward = self.graphs.collect()
         begin_ns, notes = self._begin_ns, [*notes, *self._unavailable()]
-        parts = self._options.parts
 
         def read() -> CapturedMindSpore:
             events = parts.gather(_EVENTS, read_events, HostEvents())
@@ -188,10 +187,14 @@ class Capture:
         options, parts = self._options, self._options.parts
         with folder, self._graphs_lock:
             path = Path(folder.name)
-            launches = read_launches(path)
-            if options.host_events:
-                launches = on_threads(launches, on_host.launches)
-            operators = describe(launches, self.graphs, self._thread, forward, on_host.calls, seen)
+
+            def described() -> Operators:
+                launches = read_launches(path)
+                if options.host_events:
+                    launches = on_threads(launches, on_host.launches)
+                return describe(launches, self.graphs, self._thread, forward, on_host.calls, seen)
+
+            operators = parts.gather(_LAUNCHES, described, Operators.from_calls(()))
             unknown = _unknown(operators)
             return CapturedMindSpore(
                 operators=operators,
@@ -207,9 +210,10 @@ class Capture:
 
     def _unavailable(self) -> list[str]:
         if self._recorder.available or not self._options.host_events:
-            return []
+            return self.graphs.parts.lost
         calls = ", no Python calls (with_stack)" if self._options.with_stack else ""
-        return [f"MindSpore's library is not that of 2.7 for Linux: no events of the host, no dataset.csv{calls}"]
+        unknown = f"the inside of this MindSpore is not known: no events of the host, no dataset.csv{calls}"
+        return [*self.graphs.parts.lost, unknown]
 
     def close(self) -> None:
         """End a recording that is under way and save no more graphs; graphs that were read stay known."""
@@ -225,10 +229,8 @@ def _settle() -> list[str]:
     MindSpore reports an operator of the script that failed here. The failure must not end the recording, so it is
     returned as a note.
     """
-    from mindspore.common.api import _pynative_executor
-
     try:
-        _pynative_executor.sync()
+        wait_for_pynative()
     except (RuntimeError, TypeError, ValueError) as error:
         return [f"MindSpore reported an operator that failed: {error}"]
     return []
@@ -244,6 +246,13 @@ def _cpu_profiler() -> Any:
     from mindspore import _c_expression
 
     return _c_expression.Profiler.get_instance(CPU)
+
+
+def _start_profiler(folder: str) -> None:
+    profiler = _cpu_profiler()
+    profiler.init(folder)
+    profiler.step_profiling_enable(True)
+    profiler.enable_op_time()
 
 
 def _started_dataset_profiler() -> Any:

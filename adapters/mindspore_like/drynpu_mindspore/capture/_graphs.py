@@ -12,6 +12,7 @@ figures of the three kinds that are read here:
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import tempfile
@@ -25,6 +26,7 @@ from typing import Any
 
 from attrs import define, field
 
+from drynpu.recorder import OptionalParts
 from drynpu_mindspore.capture._forward import ForwardCall, read_forward, same_graph
 from drynpu_mindspore.capture._ir import GraphNode, read_graph
 from drynpu_mindspore.capture._wiring import KernelGraph, read_kernel_graphs
@@ -33,6 +35,7 @@ _PASSES = "MS_DEV_DUMP_IR_PASSES"
 _USERS_OWN = "MS_DEV_SAVE_GRAPHS"
 _KERNELS, _SINGLE, _FORWARD = "graph_build_", "hwopt_d_after_optimization_without_backend_graph_4000", "fg_"
 _COMPILED = re.compile(r"_graph_(\d+)_")
+_LOST = "shapes and types from graphs"
 _ANY_SHAPE = "input_is_dynamic_shape"
 """Attribute of what is compiled once for inputs of all lengths."""
 # Between recordings every step of a training leaves a forward graph; a sweep a second keeps the folder small.
@@ -56,6 +59,8 @@ class GraphStore:
     changed; the graphs are read from its folder.
     """
 
+    parts: OptionalParts = field(factory=OptionalParts)
+    """Names what is lost where MindSpore saves no graphs, or such as are not read here."""
     _folder: tempfile.TemporaryDirectory[str] | None = field(default=None)
     _path: Path | None = field(default=None)
     _begun_s: float = 0.0
@@ -80,8 +85,10 @@ class GraphStore:
 
         A value of ``MS_DEV_DUMP_IR_PASSES`` that the script set stays in force and may leave graphs out.
         """
-        if self._path is not None:
-            return
+        if self._path is None:
+            self.parts.gather(_LOST, self._begin, None)
+
+    def _begin(self) -> None:
         context, parameters = _context()
         self._begun_s = time.time()
         if os.environ.get(_USERS_OWN, "0") != "0" or context.get_param(parameters.save_graphs):
@@ -126,22 +133,27 @@ class GraphStore:
 
     def collect(self) -> list[tuple[ForwardCall, ...]]:
         """Read what was saved since the last call; return the forward graphs of PyNative among it, in their order."""
-        forward = []
-        for path in self._new_files():
-            if path.name.startswith(_FORWARD):
-                forward.append((_number(path), self._forward(_text(path))))
-            elif path.name.startswith(_KERNELS):
-                for graph in read_kernel_graphs(_text(path)):
-                    self._kernel_graphs.append(graph)
-                    for node in graph.nodes:
-                        self._named[node.name].append(node)
-            elif path.name.startswith(_SINGLE):
-                for node in read_graph(_text(path)):
-                    self._single.setdefault((node.primitive, shapes_of(node)), node)
-                    insort(self._compiled[node.primitive], (_graph_number(path), node), key=itemgetter(0))
+        forward: list[tuple[int, tuple[ForwardCall, ...]]] = []
+        no_files: list[Path] = []
+        for path in self.parts.gather(_LOST, self._new_files, no_files):
+            self.parts.gather(_LOST, functools.partial(self._read, path, forward), None)
             if path not in self._seen:
                 path.unlink(missing_ok=True)
         return [calls for _, calls in sorted(forward, key=lambda pair: pair[0])]
+
+    def _read(self, path: Path, forward: list[tuple[int, tuple[ForwardCall, ...]]]) -> None:
+        """Read one file; what was computed forward goes to *forward*."""
+        if path.name.startswith(_FORWARD):
+            forward.append((_number(path), self._forward(_text(path))))
+        elif path.name.startswith(_KERNELS):
+            for graph in read_kernel_graphs(_text(path)):
+                self._kernel_graphs.append(graph)
+                for node in graph.nodes:
+                    self._named[node.name].append(node)
+        elif path.name.startswith(_SINGLE):
+            for node in read_graph(_text(path)):
+                self._single.setdefault((node.primitive, shapes_of(node)), node)
+                insort(self._compiled[node.primitive], (_graph_number(path), node), key=itemgetter(0))
 
     def kernel_graphs(self) -> tuple[KernelGraph, ...]:
         """Return the graphs of kernels that are known, in the order in which they were compiled."""

@@ -23,6 +23,7 @@ from attrs import define, field, frozen
 from drynpu import CommandError
 from drynpu.arrays import I64
 from drynpu_mindspore._compiled import compiled_library
+from drynpu_mindspore._inside import Inside, UnknownInside, require
 from drynpu_mindspore._native import (
     WORD_BYTES,
     address_of,
@@ -127,14 +128,15 @@ def load_hook(package: Path) -> LaunchHook | None:
     Returns
     -------
     hook
-        ``None`` without a compiler, or where MindSpore's libraries are not those of 2.7 for Linux.
+        ``None`` without a compiler, or where the inside of MindSpore's libraries is not known.
     """
-    with suppress(OSError, AttributeError, CommandError):
+    with suppress(OSError, AttributeError, CommandError, UnknownInside):
         return _put_in_place(package)
     return None
 
 
 def _put_in_place(package: Path) -> LaunchHook | None:
+    require(Inside.LAUNCHES)
     libraries = {file: ctypes.CDLL(str(package / file)) for file in (_CORE, _HARDWARE, _PYBOOST)}
     words = [address_of(libraries[file], name) for file, name in _FUNCTIONS]
     names = [

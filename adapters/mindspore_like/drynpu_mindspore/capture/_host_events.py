@@ -23,12 +23,12 @@ from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import MS_EVENTS, MS_MODULES, MsOpRangeField
 from drynpu.raw import read_tlv
 from drynpu.simulate import FrameworkEvents
+from drynpu_mindspore._inside import Inside, UnknownInside, require
 from drynpu_mindspore.capture._library import ProfilerLibrary, load_library
 from drynpu_mindspore.capture._shapes import ReportedCalls, read_calls
 
 _FILE = "mindspore.op_range"
 _SHAPES = "mindspore.record_shapes"
-_RELEASE = "2.7."
 _EVERYTHING = "all"
 # Readings of the counter of which the closest is taken: one may be interrupted by another thread.
 _TRIES = 5
@@ -46,9 +46,11 @@ _STANDS_IN = re.compile(r"(^|/)drynpu_mindspore/patching/")
 def _own_library() -> ProfilerLibrary | None:
     import mindspore
 
-    # No header declares the functions: their arguments are known for this release only.
-    known = str(mindspore.__version__).startswith(_RELEASE)
-    return load_library(Path(mindspore.__file__).parent) if known else None
+    try:
+        require(Inside.EVENTS)
+    except UnknownInside:
+        return None
+    return load_library(Path(mindspore.__file__).parent)
 
 
 @frozen(eq=False)

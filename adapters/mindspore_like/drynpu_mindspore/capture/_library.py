@@ -2,7 +2,7 @@
 Functions of MindSpore's library ``libmindspore_profiler`` that its Python does not offer.
 
 Every build of MindSpore can record its own host side in C++, but only the profiler of the Ascend build switches that
-on. The library exports the functions under the linker's names; those here are of MindSpore 2.7 for Linux.
+on. The library exports the functions under the linker's names (MindSpore 2.7 to 2.10 for Linux).
 """
 
 from __future__ import annotations
@@ -124,6 +124,6 @@ def load_library(package: Path) -> ProfilerLibrary | None:
         ("register", None, [address, address]),
     ):
         functions[name].restype, functions[name].argtypes = result, arguments
-    found = ProfilerLibrary(functions, functions["dumper"]())
-    found.enable_shapes()
-    return found
+    profiler = ProfilerLibrary(functions, functions["dumper"]())
+    profiler.enable_shapes()
+    return profiler

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from drynpu_mindspore._inside import wait_for_pynative
 from drynpu_mindspore.compositions import BFLOAT16_BITS
 
 _TYPES: Final = MappingProxyType(
@@ -24,9 +25,7 @@ _TYPES: Final = MappingProxyType(
 
 def settle() -> None:
     """Wait until what the script has called in PyNative mode is computed."""
-    from mindspore.common.api import _pynative_executor
-
-    _pynative_executor.sync()
+    wait_for_pynative()
 
 
 def array_type(tensor: Any) -> np.dtype[Any]:

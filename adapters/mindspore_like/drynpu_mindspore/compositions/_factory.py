@@ -84,20 +84,22 @@ class KernelFactory:
                 waiting += [read_word(node + _LEFT * WORD_BYTES), read_word(node + _RIGHT * WORD_BYTES)]
 
 
-def find_factory(hardware: ctypes.CDLL) -> KernelFactory | None:
+def find_factory(hardware: ctypes.CDLL) -> KernelFactory:
     """
-    Return the table; ``None`` where MindSpore has none.
+    Return the table.
 
     Raises
     ------
     AttributeError, OSError
         A library lacks a function, or is not there.
+    LookupError
+        MindSpore has no table, or the nodes of a table are laid out in another way.
     """
     word = ctypes.c_void_p
     standard = ctypes.CDLL("libstdc++.so.6")
     table: int | None = function(hardware, _FIND, word, word)(new_text(_KEY))
     if not table:
-        return None
+        raise LookupError("MindSpore has no table of kernels")
     insert = function(standard, _REBALANCE, None, ctypes.c_bool, word, word, word)
     return KernelFactory(table + _HEADER * WORD_BYTES, insert)
 

@@ -34,6 +34,8 @@ def keep_inputs(pynative: ctypes.CDLL, names: Iterable[str] = KEPT) -> tuple[str
     ------
     AttributeError
         MindSpore's library has no such table.
+    LookupError
+        The table is laid out otherwise than in 2.7.2.
     """
     entries = _entries(function(pynative, _FACTORY, ctypes.c_void_p)())
     found = tuple(name for name in names if name in entries)
@@ -44,9 +46,9 @@ def keep_inputs(pynative: ctypes.CDLL, names: Iterable[str] = KEPT) -> tuple[str
 
 
 def _entries(table: int) -> dict[str, int]:
-    """Return the address of every primitive's entry; none where the table is not laid out as that of 2.7.2."""
+    """Return the address of every primitive's entry."""
     if read_word(table + _MULTIPLIER * WORD_BYTES) != _KNOWN_MULTIPLIER:
-        return {}
+        raise LookupError("MindSpore's table of gradients is laid out in another way")
     entries, used, count, mask = (read_word(table + word * WORD_BYTES) for word in (_ENTRIES, _USED, _COUNT, _MASK))
     marks = ctypes.string_at(used, mask + 1 + min(_OVERFLOW, mask + 1))
     places = [place for place, mark in enumerate(marks) if mark][:count]

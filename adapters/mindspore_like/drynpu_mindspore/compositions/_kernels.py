@@ -70,7 +70,14 @@ _PATTERN = "RaggedTensorToSparse"
 """A kernel of MindSpore that holds nothing but what every kernel holds, and accepts all types."""
 # Places in the table of virtual functions of a NativeCpuKernelMod (kernel_base/kernel.h, cpu/cpu_kernel.h of 2.7.2).
 _INIT, _RESIZE, _LAUNCH, _SHORT_LAUNCH, _FUNCTIONS = 3, 4, 5, 24, 25
-_FIRST_PLAIN, _LAST_PLAIN = 6, 23
+_NAMED = {
+    5: "NativeCpuKernelMod6Launch",
+    7: "IsNeedUpdateOutputShapeAndSize",
+    8: "UpdateOutputShapeAndSize",
+    15: "GetOutputSizeList",
+    23: "KernelMod8Finalize",
+}
+"""What the linker's names of functions at these places hold; the library does not export the others."""
 _IN_PLACE = "Inplace"
 _CHANGED = {
     "InplaceMatmulAdd": (2,),
@@ -133,11 +140,13 @@ class CompositionKernels:
         """
         Add those that MindSpore has no kernel for, or a wrong one; return their names.
 
-        Nothing is added to another MindSpore.
+        Raises
+        ------
+        LookupError
+            MindSpore's kernels look otherwise than in 2.7.2. Nothing is added.
         """
         known = self.factory.names()
-        if not self._prepare(known):
-            return ()
+        self._prepare(known)
         new = [name for name in compositions if name not in known or name in WRONG]
         new += self.collectives
         create, create_late = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in self._callbacks[:2])
@@ -150,18 +159,17 @@ class CompositionKernels:
                 self.factory.add(name, self._pattern, create_late if name in LATE else create)
         return tuple(new)
 
-    def _prepare(self, known: Mapping[str, int]) -> bool:
-        """Make the table of virtual functions; return whether MindSpore's kernels look as they do in 2.7.2."""
-        self._pattern = known.get(_PATTERN, 0)
-        if not self._pattern:
-            return False
+    def _prepare(self, known: Mapping[str, int]) -> None:
+        """Make the table of virtual functions. Raises as :meth:`add`."""
+        self._pattern = known[_PATTERN]
         if self._callbacks:
-            return True
+            return
         kernel = self._create_pattern()
         functions = read_functions(read_word(kernel))[:_FUNCTIONS]
-        plain = [find_symbol(function) for function in functions[_FIRST_PLAIN : _LAST_PLAIN + 1]]
-        if len(functions) != _FUNCTIONS or not all("KernelMod" in name for name in plain):
-            return False
+        if len(functions) != _FUNCTIONS or not all(
+            name in find_symbol(functions[place]) for place, name in _NAMED.items()
+        ):
+            raise LookupError("a kernel of MindSpore has another table of virtual functions")
         create = CREATE(self._create), CREATE(self._create_late)
         calls = LAUNCH(self._launch), LAUNCH(self._launch_late), _UPDATE_TYPE(self._update)
         self._callbacks = (*create, *calls)
@@ -172,7 +180,6 @@ class CompositionKernels:
         functions[_LAUNCH] = functions[_SHORT_LAUNCH] = launch_late
         functions[_NEEDS_UPDATE], functions[_UPDATE] = ALWAYS, update
         self._late_table = new_table(read_word(kernel), functions)
-        return True
 
     def _create_pattern(self) -> int:
         shared = (ctypes.c_void_p * 2)()

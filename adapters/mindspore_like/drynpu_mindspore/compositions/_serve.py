@@ -8,8 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field, frozen
 
+from drynpu import say_once
+from drynpu_mindspore._inside import Inside, require
+from drynpu_mindspore._tried import Tried
 from drynpu_mindspore.compositions._activations import ACTIVATIONS
 from drynpu_mindspore.compositions._attention import ATTENTION
 from drynpu_mindspore.compositions._attributes import load_attributes
@@ -97,23 +100,26 @@ _PYNATIVE = "lib/libmindspore_pynative.so"
 _KERNELS = "lib/plugin/libmindspore_ops_cpu.so"
 
 
-@define
+@frozen(eq=False)
 class Served:
     """The compositions that were added; the kernels have to live as long as MindSpore, which calls them."""
 
-    names: tuple[str, ...] = ()
-    kernels: CompositionKernels | None = field(default=None, repr=False)
-    wide: WideKernels | None = field(default=None, repr=False)
-    repaired: RepairedKernels | None = field(default=None, repr=False)
+    names: tuple[str, ...]
+    kernels: CompositionKernels = field(repr=False)
+    wide: WideKernels = field(repr=False)
+    repaired: RepairedKernels = field(repr=False)
 
     def widen(self) -> None:
         """Add types of 16 bits to MindSpore's own kernels, now that a script uses one or compiles a graph."""
-        if self.wide is not None:
+        try:
             self.wide.add()
+        except LookupError as error:
+            say_once(f"bf16 and fp16 are not added to kernels of the CPU that lack them: {error}")
 
 
 def serve_compositions(
     package: Path,
+    tried: Tried,
     compositions: Mapping[str, Any] = COMPOSITIONS,
     collectives: Mapping[str, Collective] = MappingProxyType({}),
 ) -> Served:
@@ -122,26 +128,32 @@ def serve_compositions(
 
     *collectives* are added as well, and stand in the place of its own.
 
-    Nothing is added to a MindSpore whose libraries are not those of 2.7 for Linux.
+    Raises
+    ------
+    UnknownInside
+        The inside of this MindSpore is not known.
+    OSError, AttributeError
+        Its libraries are not there, or lack a function.
+    LookupError
+        Its table of kernels, or what a kernel is, looks otherwise.
     """
-    try:
-        core, hardware, cpu = (ctypes.CDLL(str(package / file)) for file in (_CORE, _HARDWARE, _KERNELS))
-        factory, tensors = find_factory(hardware), load_tensors(core, hardware)
-        resize, wide_library = find_resize(hardware), load_wide(core, hardware, cpu)
-        attributes = load_attributes(core)
-    except (OSError, AttributeError):
-        return Served()
-    if factory is None:
-        return Served()
+    require(Inside.COMPOSITIONS)
+    core, hardware, cpu = (ctypes.CDLL(str(package / file)) for file in (_CORE, _HARDWARE, _KERNELS))
+    pynative = ctypes.CDLL(str(package / _PYNATIVE))
+    factory, tensors = find_factory(hardware), load_tensors(core, hardware)
+    resize, wide_library = find_resize(hardware), load_wide(core, hardware, cpu)
+    attributes = load_attributes(core)
+    # Nothing has been changed yet. What MindSpore calls from here on has to live, whatever fails behind it.
     kernels = CompositionKernels(factory, tensors, resize, attributes, collectives)
-    names = kernels.add(compositions)
-    if not names:
-        return Served()
-    repaired = RepairedKernels(factory, tensors, attributes)
-    repaired.add()
-    wide = WideKernels(factory, tensors, wide_library)
-    keep_inputs(ctypes.CDLL(str(package / _PYNATIVE)))
+    wide, repaired = WideKernels(factory, tensors, wide_library), RepairedKernels(factory, tensors, attributes)
+    served = Served(kernels.add(compositions), kernels, wide, repaired)
+    tried.attempt("repairs of kernels of the CPU", repaired.add)
+    tried.attempt("gradients of sorted tensors in PyNative", lambda: keep_inputs(pynative))
+    tried.attempt("functions that MindSpore refuses on the CPU", _replace_methods)
+    return served
+
+
+def _replace_methods() -> None:
     from drynpu_mindspore.compositions._methods import replace_methods
 
     replace_methods()
-    return Served(names, kernels, wide, repaired)

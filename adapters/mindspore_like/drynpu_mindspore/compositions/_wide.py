@@ -105,6 +105,11 @@ class WideKernels:
         Add types to every kernel that has float32 but not both types of 16 bits.
 
         It is left until it is needed: PyNative creates a kernel for every call, which takes 40 us longer from then on.
+
+        Raises
+        ------
+        LookupError
+            A kernel lists its types otherwise than in 2.7.2. Nothing is added.
         """
         if self._callbacks:
             return
@@ -115,16 +120,14 @@ class WideKernels:
             _RESIZE_TYPE(self._resize),
             LAUNCH(self._launch),
         )
-        for entry in self.factory.names().values():
-            self._widen(entry)
-
-    def _widen(self, entry: int) -> None:
-        call = entry + CALL * WORD_BYTES
-        creator = _POINTERS(read_word(call))
-        kinds, types = self._more_types(creator, entry)
-        if kinds:
-            self._primitives[entry] = _Primitive(creator, kinds, types)
-            write_word(call, ctypes.cast(self._callbacks[0], ctypes.c_void_p).value or 0)
+        entries = self.factory.names().values()
+        # All of them are looked at before the first is replaced.
+        creators = [_POINTERS(read_word(entry + CALL * WORD_BYTES)) for entry in entries]
+        more = [self._more_types(creator, entry) for creator, entry in zip(creators, entries, strict=True)]
+        for entry, creator, (kinds, types) in zip(entries, creators, more, strict=True):
+            if kinds:
+                self._primitives[entry] = _Primitive(creator, kinds, types)
+                write_word(entry + CALL * WORD_BYTES, ctypes.cast(self._callbacks[0], ctypes.c_void_p).value or 0)
 
     def _more_types(self, creator: Any, entry: int) -> tuple[frozenset[int], Any]:
         """Return the types that a primitive lacks, and a vector of those that it takes with them, which come last."""
@@ -133,6 +136,8 @@ class WideKernels:
         kernel = shared[0] or 0
         _POINTERS(read_functions(read_word(kernel))[_TYPES])(ctypes.addressof(listed), kernel)
         begin, end = listed[0] or 0, listed[1] or 0
+        if (end - begin) % ATTRIBUTE_BYTES:
+            raise LookupError("types that a kernel takes are listed in another way")
         added = _additions(begin, end)
         genuine = [(attribute, FLOAT32) for attribute in range(begin, end, ATTRIBUTE_BYTES)]
         size_bytes = (len(genuine) + len(added)) * ATTRIBUTE_BYTES

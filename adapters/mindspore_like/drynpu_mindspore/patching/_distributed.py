@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import sys
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -38,14 +38,14 @@ def replace_collectives(exchange: Exchange) -> None:
     from drynpu_mindspore.communication._functional import replace_calls
     from drynpu_mindspore.communication._shared_statistics import SyncBatchNorm
 
-    generated = sys.modules.get(_OPERATORS)
+    generated = importlib.import_module(_OPERATORS)
     for name, operator in build_operators(exchange).items():
         if (genuine := getattr(generated, name, None)) is not None:
             replace_everywhere(name, genuine, operator)
     replace_calls(generated)
-    if (genuine := getattr(sys.modules.get(_INNER), SyncBatchNorm.__name__, None)) is not None:
+    if (genuine := getattr(importlib.import_module(_INNER), SyncBatchNorm.__name__, None)) is not None:
         replace_everywhere(SyncBatchNorm.__name__, genuine, SyncBatchNorm)
-    management = sys.modules.get(_MANAGEMENT)
+    management = importlib.import_module(_MANAGEMENT)
     if (genuine := getattr(management, "destroy_group", None)) is not None:
         replace_everywhere("destroy_group", genuine, _forgotten(genuine, exchange))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
+from drynpu_mindspore._inside import wait_for_pynative
 from drynpu_mindspore.patching._device import SimulatedDevice
 from drynpu_mindspore.profiler import Log
 
@@ -54,4 +55,4 @@ class MindSporeHost:
 
     def synchronize(self) -> None:
         """Wait for what PyNative has queued; graphs are waited for by whoever calls them."""
-        self.package.common.api._pynative_executor.sync()
+        wait_for_pynative()

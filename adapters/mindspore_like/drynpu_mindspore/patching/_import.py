@@ -16,6 +16,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from drynpu import say
 from drynpu_mindspore.patching._forks import leave_cleanup_to_parent
 
 _PACKAGE = "mindspore"
@@ -155,6 +156,10 @@ class _Patching(Loader):
 
 
 def _install(package: ModuleType) -> None:
-    from drynpu_mindspore.patching._install import install
+    """Patch MindSpore; what fails is said, for MindSpore does not survive an import that ends by an exception."""
+    try:
+        from drynpu_mindspore.patching._install import install
 
-    install(package)
+        install(package)
+    except Exception as error:  # noqa: BLE001 - see above
+        say(f"{_PACKAGE} {getattr(package, '__version__', '')} is left as it is: {type(error).__name__}: {error}")

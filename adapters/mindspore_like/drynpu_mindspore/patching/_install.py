@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 import weakref
@@ -11,11 +12,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from drynpu import say
 from drynpu.options import Settings
 from drynpu.recorder import CHECK_VARIABLE, load_chosen_chip
 from drynpu_mindspore import profiler as room
+from drynpu_mindspore._inside import Inside, pynative_executor, require
+from drynpu_mindspore._tried import Tried
 from drynpu_mindspore.capture import Capture
-from drynpu_mindspore.communication import build_collectives
+from drynpu_mindspore.communication import Exchange, build_collectives
 from drynpu_mindspore.compositions import serve_compositions
 from drynpu_mindspore.patching._device import SimulatedDevice, answers, chosen_device_id
 from drynpu_mindspore.patching._distributed import build_exchange, replace_collectives
@@ -29,64 +33,85 @@ from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, gene
 from drynpu_mindspore.recording import CheckedBackend, NotingLog, RecordingBackend, follow_steps, start_check
 from drynpu_mindspore.splitting import split_on_ascend
 
-_RELEASE = "2.7"
-"""The release whose modules the patches were written for."""
 _DONE = "_drynpu_surface"
 """Attribute of the package once it is patched."""
 _COMPOSITIONS = "_drynpu_compositions"
 """Attribute of the package that keeps what MindSpore's kernels call."""
 
 
-def install(package: ModuleType) -> Surface:
+def install(package: ModuleType) -> None:
     """
-    Patch MindSpore, given as the module ``mindspore``, once, and return the surface that scripts get.
+    Patch MindSpore, given as the module ``mindspore``, once.
 
-    Raises
-    ------
-    OptionError
-        A setting in the environment is none.
+    Each step is tried by itself. A line on stderr says what is lost with this MindSpore.
     """
     if hasattr(package, _DONE):
-        surface: Surface = getattr(package, _DONE)
-        return surface
-    if not str(package.__version__).startswith(f"{_RELEASE}."):
-        _say(f"written for MindSpore {_RELEASE}, this is {package.__version__}; parts of it may be missing")
-    settings = Settings.from_environ(os.environ)
+        return
+    settings, tried = Settings.from_environ(os.environ), Tried()
+    setattr(package, _DONE, tried.attempt("the device and the profiler", lambda: _install(package, settings, tried)))
+    if tried.lost and not settings.quiet:
+        # The reasons come last, because a line is cut where it is too long.
+        lost = f"{tried.parts} (docs/mindspore.md has the releases)"
+        say(f"MindSpore {package.__version__} runs without {lost}: {tried.reasons}")
+
+
+def _install(package: ModuleType, settings: Settings, tried: Tried) -> Surface:
+    """Put the surface and the device in place, which all else needs, then each of the other parts."""
     generation = generation_of(os.environ.get(API_VARIABLE, ""))
     device = SimulatedDevice(device_id=chosen_device_id())
     host = MindSporeHost(package, device)
     check = os.environ.get(CHECK_VARIABLE, "")
     backend = CheckedBackend(Capture()) if check else RecordingBackend(Capture())
     surface = build_surface(host, backend, generation)
-    _replace_context(package, device)
-    _replace_runtime(package, host, settings)
-    _replace_profiler(surface)
-    check_overflow_by_gradients(package, device)
-    speak_of_ascend(device)
-    replace_init(device, backend.ranks)
     exchange = build_exchange(backend)
-    replace_collectives(exchange)
-    _follow_training(surface)
-    folder = Path(next(iter(package.__path__)))
-    served = serve_compositions(folder, collectives=build_collectives(exchange))
-    setattr(package, _COMPOSITIONS, served)
-    follow_narrow_types(package, served.widen)
-    split_on_ascend(folder, lambda: device.is_ascend)
-    compile_each_use(package.nn.Cell, device)
-
-    def before_graphs() -> None:
-        backend.prepare()
-        served.widen()
-
-    device.before_graphs = before_graphs
-    setattr(package, _DONE, surface)
+    for part, step in (
+        ("the names of mindspore.profiler", lambda: _replace_profiler(surface)),
+        ("the device Ascend (set_context, set_device)", lambda: _replace_context(package, device)),
+        ("answers about the device", lambda: _replace_runtime(package, host, settings)),
+        ("errors in words of Ascend", lambda: speak_of_ascend(device)),
+        ("ranks (communication.init)", lambda: replace_init(device, backend.ranks)),
+        ("collectives", lambda: replace_collectives(exchange)),
+        ("steps of Model.train", lambda: _follow_training(surface)),
+        ("the wait for operators of PyNative", pynative_executor),
+        ("lazy_inline", lambda: compile_each_use(package.nn.Cell, device)),
+    ):
+        tried.attempt(part, step)
+    device.before_graphs = _reach_inside(package, device, backend, exchange, tried)
     # Temporary folders are removed by finalizers, whose own exit handler has to be there first to run last.
     weakref.finalize(package, len, "")
     backend.finish_at_exit(surface.finish)
     if isinstance(backend, CheckedBackend):
-        _check(check, package, surface, backend, settings)
-    surface.EnvProfiler.init_profiler()
+        tried.attempt("drynpu check", lambda: _check(check, package, surface, backend, settings))
+    tried.attempt("MS_PROFILER_OPTIONS", surface.EnvProfiler.init_profiler)
     return surface
+
+
+def _reach_inside(
+    package: ModuleType, device: SimulatedDevice, backend: RecordingBackend, exchange: Exchange, tried: Tried
+) -> Callable[[], None]:
+    """Put in place what works inside of MindSpore's libraries; return what is called before the first graph."""
+    folder = Path(next(iter(package.__path__)))
+    collectives = build_collectives(exchange)
+    served = tried.attempt(
+        Inside.COMPOSITIONS.value, lambda: serve_compositions(folder, tried, collectives=collectives)
+    )
+    setattr(package, _COMPOSITIONS, served)
+    if served is not None:
+        tried.attempt("bf16 and fp16", lambda: follow_narrow_types(package, served.widen))
+    all_finite = served is not None
+    tried.attempt(
+        "overflow in the gradients", lambda: check_overflow_by_gradients(package, device, all_finite=all_finite)
+    )
+    tried.attempt(Inside.SPLITTING.value, lambda: split_on_ascend(folder, lambda: device.is_ascend))
+    for part in (Inside.SPLITTING, Inside.LAUNCHES, Inside.EVENTS):  # these reach inside when they are needed
+        tried.attempt(part.value, functools.partial(require, part))
+
+    def before_graphs() -> None:
+        backend.prepare()
+        if served is not None:
+            served.widen()
+
+    return before_graphs
 
 
 def _check(text: str, package: ModuleType, surface: Surface, backend: CheckedBackend, settings: Settings) -> None:
@@ -179,9 +204,7 @@ def _replace_profiler(surface: Surface) -> None:
 
 def _follow_training(surface: Surface) -> None:
     """Have the steps of ``Model.train`` noticed, which need not be told to a profiler."""
-    manager: Any = getattr(sys.modules.get("mindspore.train.callback._callback"), "CallbackManager", None)
-    if manager is None:
-        return
+    manager: Any = importlib.import_module("mindspore.train.callback._callback").CallbackManager
     genuine = manager.on_train_step_end
 
     @functools.wraps(genuine)
@@ -191,7 +214,3 @@ def _follow_training(surface: Surface) -> None:
         surface.session.backend.trained()
 
     manager.on_train_step_end = on_train_step_end
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"[drynpu] {text}\n")

@@ -7,11 +7,13 @@ A script names the type (``mindspore.bfloat16``), calls ``Tensor.half``, or make
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from drynpu_mindspore._inside import graph_module
 from drynpu_mindspore.patching._device import is_mindspores_own
 
 _TYPES = ("bfloat16", "float16", "half")
@@ -20,10 +22,9 @@ _TYPES = ("bfloat16", "float16", "half")
 def follow_narrow_types(package: ModuleType, widen: Callable[[], None]) -> None:
     """Have *widen* called at the first use of a type of 16 bits by a script, and when it calls ``mindspore.jit``."""
     _follow_tensors(package.Tensor, (package.float16, package.bfloat16), widen)
-    for module in (package, sys.modules["mindspore.common.dtype"]):
+    for module in (package, importlib.import_module("mindspore.common.dtype")):
         _follow_names(module, widen)
-    for module_name in ("mindspore", "mindspore.common.api", "mindspore.common"):
-        module = sys.modules[module_name]
+    for module in (package, graph_module(), importlib.import_module("mindspore.common")):
         if hasattr(module, "jit"):
             module.jit = _calling(widen, module.jit)  # type: ignore[attr-defined]
 

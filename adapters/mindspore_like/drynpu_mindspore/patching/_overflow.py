@@ -17,11 +17,12 @@ _SAYS = (
 )
 
 
-def check_overflow_by_gradients(package: ModuleType, device: SimulatedDevice) -> None:
+def check_overflow_by_gradients(package: ModuleType, device: SimulatedDevice, *, all_finite: bool) -> None:
     """
     Have training with loss scaling look for overflow in the gradients, which is what it does on Ascend 910B.
 
-    MindSpore asks its library for the chip, and on the CPU, which is none, reads the register of the Ascend 910.
+    MindSpore asks its library for the chip, and on the CPU, which is none, reads the register of the Ascend 910. Where
+    the primitive AllFinite is not computed (*all_finite*), it looks for overflow by primitives that the CPU has.
     """
     cell: Any = package.nn.TrainOneStepWithLossScaleCell
     genuine = cell.__init__
@@ -36,5 +37,7 @@ def check_overflow_by_gradients(package: ModuleType, device: SimulatedDevice) ->
             say()
         self.ascend_910a_target, self.ascend_910b_target = False, True
         self._ascend_check_overflow_mode = None
+        if not all_finite:
+            self.enable_allfinite = False
 
     cell.__init__ = initialise

@@ -8,6 +8,7 @@ say who they are in ``RANK_ID`` and ``RANK_SIZE``, or with names of Open MPI; th
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import socket
 import subprocess
@@ -113,11 +114,10 @@ def note_groups(genuine: Callable[..., None], ranks: JobRanks) -> Callable[..., 
 
 def replace_init(device: SimulatedDevice, ranks: JobRanks) -> None:
     """Replace ``init`` and ``create_group`` in all modules of MindSpore that have them."""
-    management = sys.modules.get("mindspore.communication.management")
-    if (genuine := getattr(management, "init", None)) is not None:
-        replace_everywhere("init", genuine, init_for_ascend(genuine, device, ranks))
-    if (genuine := getattr(management, "create_group", None)) is not None:
-        replace_everywhere("create_group", genuine, note_groups(genuine, ranks))
+    management: Any = importlib.import_module("mindspore.communication.management")
+    init, create_group = management.init, management.create_group
+    replace_everywhere("init", init, init_for_ascend(init, device, ranks))
+    replace_everywhere("create_group", create_group, note_groups(create_group, ranks))
 
 
 def replace_everywhere(attribute: str, genuine: Any, replaced: Any) -> None:

@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from attrs import define, field
 
+from drynpu_mindspore._inside import KNOWN, Inside, graph_module
 from drynpu_mindspore.splitting._groups import replace_groups
 from drynpu_mindspore.splitting._target import TargetSwitch, load_switch
 
 _MODES: Final = ("semi_auto_parallel", "auto_parallel")
 _MISSING: Final = (
-    "parallel_mode {mode!r} splits graphs over ranks by functions that drynpu compiles for MindSpore 2.7 on Linux; "
-    "install a C++ compiler (g++, or name one in CXX), or take 'data_parallel'"
+    "parallel_mode {mode!r} splits graphs over ranks by functions that drynpu compiles for MindSpore {releases} on "
+    "Linux; install a C++ compiler (g++, or name one in CXX) and such a release, or take 'data_parallel'"
 )
 _STAGES: Final = (
     "pipeline_stages is {stages}: drynpu cuts no pipelines; take 1, and split operators (shard, model_parallel) instead"
@@ -48,11 +49,12 @@ class Splitting:
             raise RuntimeError(_STAGES.format(stages=stages))
         if not self._tried:
             self._tried = True
-            self._switch = load_switch(self.package)
-            if self._switch is not None:
+            switch = load_switch(self.package)
+            if switch is not None:
                 self._kept = replace_groups(self.package)
+            self._switch = switch
         if self._switch is None:
-            raise RuntimeError(_MISSING.format(mode=mode))
+            raise RuntimeError(_MISSING.format(mode=mode, releases=" or ".join(KNOWN[Inside.SPLITTING])))
         self._switch.split(on=True)
 
     def end(self) -> None:
@@ -64,14 +66,14 @@ class Splitting:
 def split_on_ascend(package: Path, is_ascend: Callable[[], bool]) -> None:
     """Have graphs of scripts on Ascend split as on a device; *package* is the folder of MindSpore."""
     from mindspore import context
-    from mindspore.common import api
 
+    api = graph_module()
     splitting = Splitting(package, is_ascend)
     genuine_begin, genuine_compile = api._init_auto_parallel_context, api._CellGraphExecutor.compile
 
     @functools.wraps(genuine_begin)
-    def begin(cell: Any) -> None:
-        genuine_begin(cell)
+    def begin(*arguments: Any, **keywords: Any) -> None:
+        genuine_begin(*arguments, **keywords)
         mode, stages = map(context.get_auto_parallel_context, ("parallel_mode", "pipeline_stages"))
         splitting.begin(str(mode), int(stages))
 
@@ -82,4 +84,5 @@ def split_on_ascend(package: Path, is_ascend: Callable[[], bool]) -> None:
         finally:
             splitting.end()
 
-    api._init_auto_parallel_context, api._CellGraphExecutor.compile = begin, compile_graph
+    api._init_auto_parallel_context = begin  # type: ignore[attr-defined]
+    api._CellGraphExecutor.compile = compile_graph

@@ -28,7 +28,7 @@ def replace_groups(package: Path) -> Sequence[Any]:
     Raises
     ------
     AttributeError, OSError
-        Its libraries are not those of 2.7 for Linux.
+        Its libraries lack a function.
     ValueError
         Its table has another number of functions.
     """

@@ -43,8 +43,8 @@ def import_place(library: ctypes.CDLL, symbol: str) -> int:
 
 
 def _tags(dynamic: int) -> dict[int, int]:
-    found: dict[int, int] = {}
+    tags: dict[int, int] = {}
     while tag := read_word(dynamic):
-        found.setdefault(tag, read_word(dynamic + WORD_BYTES))
+        tags.setdefault(tag, read_word(dynamic + WORD_BYTES))
         dynamic += 2 * WORD_BYTES
-    return found
+    return tags

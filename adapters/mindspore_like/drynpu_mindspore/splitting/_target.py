@@ -10,6 +10,7 @@ from attrs import frozen
 
 from drynpu import CommandError
 from drynpu_mindspore._compiled import compiled_library
+from drynpu_mindspore._inside import Inside, UnknownInside, require
 from drynpu_mindspore._native import address_of, change_table, function, read_word
 from drynpu_mindspore.splitting._imports import import_place, loaded_library
 
@@ -44,9 +45,9 @@ def load_switch(package: Path) -> TargetSwitch | None:
     Returns
     -------
     switch
-        ``None`` without a compiler, or where MindSpore's libraries are not those of 2.7 for Linux.
+        ``None`` without a compiler, or where the inside of MindSpore's libraries is not known.
     """
-    with suppress(OSError, AttributeError, CommandError, ValueError):
+    with suppress(OSError, AttributeError, CommandError, ValueError, UnknownInside):
         return _put_in_place(package)
     return None
 
@@ -54,6 +55,7 @@ def load_switch(package: Path) -> TargetSwitch | None:
 def _put_in_place(package: Path) -> TargetSwitch | None:
     from mindspore._c_expression import ms_ctx_param
 
+    require(Inside.SPLITTING)
     core, frontend = (ctypes.CDLL(str(package / file)) for file in (_CORE, _FRONTEND))
     first, end, mark = (address_of(each, name) for each, name in ((frontend, _FIRST), (frontend, _END), (core, _MARK)))
     imported = import_place(frontend, _MARK)
