@@ -272,7 +272,7 @@ $(COVERAGE_STAMP): $(STAMP)
 	$(call beside_tests,$(COVERAGE),coverage)
 
 # TESTS are those that are run; rooms that they do not reach are left out.
-TESTS ?= tests/core tests/docs tests/tools tests/torch tests/tf tests/acl
+TESTS ?= tests/core tests/docs tests/tools tests/torch tests/tf tests/acl tests/plugins
 
 coverage: $(COVERAGE_STAMP)
 	$(QUIET) $(COVERAGE)/bin/python -m coverage run --rcfile tests/coverage.cfg -m pytest -q -p no:cacheprovider $(TESTS) || true

@@ -105,13 +105,13 @@ def _facade_folders() -> list[str]:
 
 def _is_on(facade: str, plugin: str) -> bool:
     """Return whether ``DRYNPU_PLUGINS`` lets the plugin of a facade load; where it does not, say so in a line."""
-    from drynpu._plugin_choice import PLUGINS_VARIABLE, chosen_plugins
+    from drynpu._plugin_choice import chosen_plugins, needs_plugin
 
     if chosen_plugins().allows(plugin):
         return True
     from drynpu._say import say_once
 
-    say_once(f"{facade!r} is served by the plugin {plugin!r}, which {PLUGINS_VARIABLE} switches off.")
+    say_once(needs_plugin(facade, plugin))
     return False
 
 

@@ -25,6 +25,7 @@ from drynpu._extras import require
 from drynpu._guard import facade_version, find_genuine, hand_over
 from drynpu._modules import modules_with, own_names
 from drynpu._open import load_ipython_extension, open_run
+from drynpu._plugin_choice import needs_plugin
 from drynpu._say import say, say_once
 from drynpu._toolkit import TOOLKIT_VARIABLES, cann_release, toolkit_folder
 
@@ -47,6 +48,7 @@ __all__ = [
     "hand_over",
     "load_ipython_extension",
     "modules_with",
+    "needs_plugin",
     "open_run",
     "own_names",
     "require",

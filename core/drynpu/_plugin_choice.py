@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-
-from attrs import frozen
+from typing import NamedTuple
 
 PLUGINS_VARIABLE = "DRYNPU_PLUGINS"
 
 
-@frozen
-class PluginChoice:
-    """Plugins by name: some of them alone, or all but some."""
+class PluginChoice(NamedTuple):
+    """
+    Plugins by name: some of them alone, or all but some.
+
+    Every facade imports this module, so it does without attrs.
+    """
 
     only: frozenset[str] | None = None
     """The plugins that load; None where nothing limits them."""
@@ -26,6 +28,12 @@ class PluginChoice:
     def allows(self, name: str) -> bool:
         """Return whether the plugin *name* may load."""
         return (self.only is None or name in self.only) and name not in self.without
+
+
+def needs_plugin(name: str, plugin: str) -> str:
+    """Return the line about a name that a bundled plugin serves which is not loaded."""
+    reason = f"{PLUGINS_VARIABLE} switches it off, or its package is not installed"
+    return f"{name!r} is served by the plugin {plugin!r}, which is off: {reason}."
 
 
 def chosen_plugins(environment: Mapping[str, str] | None = None) -> PluginChoice:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from drynpu_tf.contrib._places import PACKAGE, PARTS, PLACES, SLIM
+from drynpu_tf1_contrib._places import PARTS, PLACES, SLIM
 
-__all__ = ["PACKAGE", "PARTS", "PLACES", "SLIM"]
+__all__ = ["PARTS", "PLACES", "SLIM"]

@@ -2,7 +2,7 @@
 ``tf.contrib`` of TensorFlow 1.15, for scripts that get the v1 face.
 
 Its modules are made when a script looks for them. They hold nothing themselves: a name is taken from the modules that
-the table of ``drynpu_tf.contrib`` lists for its place. For what none of them has, an error says what to take instead.
+the table of ``drynpu_tf1_contrib`` lists for its place. For what none of them has, an error says what to take instead.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from drynpu_tf.contrib import PACKAGE, PLACES, SLIM
-from drynpu_tf.face._absence import absence, without_slim
+from drynpu_tf.face import CONTRIB as PACKAGE
+from drynpu_tf1_contrib import PLACES, SLIM
+from drynpu_tf1_contrib._absence import absence, without_slim
 
 _STANDARD = ("__future__", "collections.abc", "typing")
 

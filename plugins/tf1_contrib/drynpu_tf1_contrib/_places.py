@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-PACKAGE = "tensorflow.contrib"
 SLIM = "tf_slim"
 """The package that contrib's slim, layers, losses, metrics and arg_scope became."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from drynpu_tf.contrib.legacy_seq2seq import SMALLEST
+from drynpu_tf1_contrib.legacy_seq2seq import SMALLEST
 
 
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ops.rnn import _transpose_batch_time
 
-from drynpu_tf.contrib.helpers import Helper
+from drynpu_tf1_contrib.helpers import Helper
 
 Step = tuple[Any, Any, Any, Any]
 BasicDecoderOutput = collections.namedtuple("BasicDecoderOutput", ["rnn_output", "sample_id"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from drynpu_tf.face._absence import INSTEAD, without_slim
+from drynpu_tf1_contrib._absence import INSTEAD, without_slim
 
 needs_slim = pytest.mark.skipif(
     importlib.util.find_spec("tf_slim") is None,

@@ -142,7 +142,7 @@ def test_steps_are_those_of_the_formulas(scripts: Any) -> None:
 
 def test_words_of_hyperparameters() -> None:
     pytest.importorskip("tensorflow")
-    from drynpu_tf.contrib.hyperparameters import HParams
+    from drynpu_tf1_contrib.hyperparameters import HParams
 
     params = HParams(rate=0.1, layers=2, sizes=[1, 2], kind="relu", deep=False)
     assert params.parse("rate=1,layers=3,sizes=[4,5,6],kind=tanh,deep=true") is params

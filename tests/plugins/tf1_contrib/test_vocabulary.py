@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drynpu_tf.contrib.vocabulary import CategoricalVocabulary, VocabularyProcessor, tokenizer
+from drynpu_tf1_contrib.vocabulary import CategoricalVocabulary, VocabularyProcessor, tokenizer
 
 TEXTS = ["the cat sat", "the dog", "It's the cat-flap of the OldHouse"]
 

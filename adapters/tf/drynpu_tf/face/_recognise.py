@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from drynpu_tf.contrib import PACKAGE as CONTRIB
-
+CONTRIB = "tensorflow.contrib"
+"""What the plugin ``tf1_contrib`` serves."""
 _FACADE = "npu_bridge"
 _STAR = "npu_bridge.npu_init"
 """``from npu_bridge.npu_init import *`` brings ``tf``."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from drynpu import say
-from drynpu_tf.contrib import PACKAGE as CONTRIB
-from drynpu_tf.face._contrib import ContribFinder
+from drynpu import needs_plugin, say
 from drynpu_tf.face._moved import restore_names
-from drynpu_tf.face._recognise import only_in_v1
+from drynpu_tf.face._recognise import CONTRIB, only_in_v1
 
 TF1_VARIABLE = "DRYNPU_TF1"
 """Set by ``drynpu run --tf1`` (1) and ``--no-tf1`` (0); not set, the text of the script decides."""
@@ -53,7 +52,12 @@ def serve_v1() -> None:
         v1.disable_v2_behavior()
     restore_names()
     sys.modules["tensorflow"] = _Face(whole, v1)
-    sys.meta_path.insert(0, ContribFinder())
+    sys.meta_path.append(_AbsentContrib())
+
+
+def is_served() -> bool:
+    """Return whether ``import tensorflow`` gives the v1 face in this process."""
+    return isinstance(sys.modules.get("tensorflow"), _Face)
 
 
 def tensorflow_1() -> ModuleType:
@@ -89,6 +93,16 @@ class _Face(ModuleType):
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(self.__dict__["_v1"]), *dir(self.__dict__["_whole"])})
+
+
+class _AbsentContrib(MetaPathFinder):
+    """Says what ``tensorflow.contrib`` needs where nobody before it has found that."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        """Raise ModuleNotFoundError for the modules of contrib."""
+        del path, target
+        if f"{fullname}.".startswith(f"{CONTRIB}."):
+            raise ModuleNotFoundError(needs_plugin(CONTRIB, "tf1_contrib"), name=fullname)
 
 
 def _text(script: Path) -> str:
