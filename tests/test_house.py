@@ -440,6 +440,7 @@ NAMED_BY_OTHERS = {
     "adapters/mindspore_like/drynpu_mindspore/patching/_import.py": "target",  # importlib: MetaPathFinder.find_spec
     "plugins/tf1_contrib/drynpu_tf1_contrib/_finder.py": "target",  # the same
     "adapters/tf/drynpu_tf/face/_moved.py": "target",  # the same
+    "adapters/tf/drynpu_tf/face/_serve.py": "target",  # the same
     "adapters/tf/drynpu_tf/bridge/init.py": "target",  # tf.compat.v1.Session
     "adapters/tf/drynpu_tf/sessions/_install.py": "target",  # the same
     "adapters/torch/drynpu_torch/contrib/activations.py": "target",  # torch_npu.contrib: LabelSmoothingCrossEntropy
