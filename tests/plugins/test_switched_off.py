@@ -42,19 +42,17 @@ def kernels(surface: str, folder: Path, *, house: Path | None = None, **variable
     if house is not None:
         # -S: no .pth is read, which would bring the plugins of this checkout.
         adapters = sorted((house / "adapters").iterdir())
-        environment["PYTHONPATH"] = os.pathsep.join(
-            map(str, [house / "core", *adapters, sysconfig.get_path("purelib")])
-        )
+        environment["PYTHONPATH"] = os.pathsep.join(map(str, [house / "core", *adapters, packages_of(surface)]))
         command.insert(1, "-S")
     folder.mkdir()
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=280
     )
     assert done.returncode == 0, done.stderr
-    files = sorted(folder.rglob("op_summary_*.csv"))
+    files = sorted([*folder.rglob("op_summary_*.csv"), *folder.rglob("kernel_details.csv")])
     assert files, done.stdout
     texts = [file.read_text(encoding="utf-8").splitlines() for file in files]
-    return Counter(row["OP Type"] for lines in texts for row in csv.DictReader(lines))
+    return Counter(row.get("OP Type") or row["Type"] for lines in texts for row in csv.DictReader(lines))
 
 
 @pytest.mark.slow
