@@ -115,6 +115,7 @@ def _is_on(facade: str, plugin: str) -> bool:
     return False
 
 
+# N29, docs/tricks.md
 def _is_visible(name: str, frame: FrameType | None) -> bool:
     """
     Return whether the code that runs in *frame* may see the facade *name*.

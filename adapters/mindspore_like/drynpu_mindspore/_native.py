@@ -46,6 +46,7 @@ def write_word(address: int, value: int) -> None:
     ctypes.c_void_p.from_address(address).value = value
 
 
+# N6, docs/tricks.md
 def new_text(text: str) -> ctypes.Array[ctypes.c_char]:
     """
     Return a ``std::string``, to be passed by reference; it is copied by whoever takes it.

@@ -13,6 +13,7 @@ _MODULE: Final = torch._ops.__name__
 the code of graphs, which a later process reads."""
 
 
+# N19, docs/tricks.md
 class _DeferredOperators(torch._ops._OpNamespace):
     """``torch.ops.npu`` until a name is looked up in it; from then on it is an ordinary namespace."""
 

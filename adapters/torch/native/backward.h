@@ -15,6 +15,7 @@
 namespace npu {
 
 // Protected members of the engine that PyTorch has no getters for.
+// N20, docs/tricks.md
 struct EngineAccess : torch::autograd::Engine {
   static auto queues() { return &EngineAccess::device_ready_queues_; }
 };

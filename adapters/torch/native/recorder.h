@@ -280,6 +280,7 @@ inline bool is_operators_name(const at::RecordFunction& fn, const char* name) {
 
 // A word for the place of a name, which is no number of a name. Names are read where it is not known, as that takes long:
 // they are out of the processor's caches.
+// N21, docs/tricks.md
 inline int64_t word_of_place(const char* name) {
   const auto place = reinterpret_cast<uint64_t>(name) + (forgotten_operators.load(std::memory_order_relaxed) << 48);
   return static_cast<int64_t>(place | uint64_t{1} << 63);

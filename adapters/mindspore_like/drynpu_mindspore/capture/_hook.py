@@ -135,6 +135,7 @@ def load_hook(package: Path) -> LaunchHook | None:
     return None
 
 
+# N1, docs/tricks.md
 def _put_in_place(package: Path) -> LaunchHook | None:
     require(Inside.LAUNCHES)
     libraries = {file: ctypes.CDLL(str(package / file)) for file in (_CORE, _HARDWARE, _PYBOOST)}
@@ -183,6 +184,7 @@ def _places(address: int, parts: tuple[str, ...]) -> list[int]:
     return [place for place, name in enumerate(names) if any(part in name for part in parts)]
 
 
+# N3, docs/tricks.md
 def _find_timer(library: ctypes.CDLL) -> int:
     """Return the address of the object that times launches of the CPU, 0 if it is not found."""
     factory = function(library, _FACTORY, ctypes.c_void_p)()
@@ -196,6 +198,7 @@ def _find_timer(library: ctypes.CDLL) -> int:
     return 0
 
 
+# N4, docs/tricks.md
 def _find_executor(hardware: ctypes.CDLL) -> int:
     """
     Return the address of one of the objects that launch kernels on the CPU, 0 if there is none.

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from drynpu_mindspore._native import ALWAYS, find_symbol, new_table, new_text, read_functions
 
+# N6, docs/tricks.md
 _FILE = "lib/libmindspore_profiler.so"
 _PROFILER = "_ZN9mindspore8profiler"
 _DUMPER = f"{_PROFILER}6ascend19ProfilingDataDumper"
@@ -48,6 +49,7 @@ class ProfilerLibrary:
         """Return the counter of the host by which events are timed."""
         return int(self._functions["counter"]())
 
+    # N5, docs/tricks.md
     def enable_shapes(self) -> bool:
         """
         Have the shapes and types of the inputs of operators recorded as well, in ``mindspore.record_shapes``.

@@ -93,6 +93,7 @@ def read_value(text: str) -> Any:
     return tuple(found) if isinstance(found, list) else found
 
 
+# N6, docs/tricks.md
 def load_attributes(core: ctypes.CDLL) -> AttributeLibrary:
     """
     Return the functions of MindSpore's library.

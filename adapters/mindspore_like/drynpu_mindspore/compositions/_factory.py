@@ -28,6 +28,7 @@ CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _TEXT_HEAD = 3
 
 
+# N11, docs/tricks.md
 @frozen(eq=False)
 class KernelFactory:
     """MindSpore's table of the CPU's kernels, *address* being that of its end node."""

@@ -45,6 +45,7 @@ def keep_inputs(pynative: ctypes.CDLL, names: Iterable[str] = KEPT) -> tuple[str
     return found
 
 
+# N15, docs/tricks.md
 def _entries(table: int) -> dict[str, int]:
     """Return the address of every primitive's entry."""
     if read_word(table + _MULTIPLIER * WORD_BYTES) != _KNOWN_MULTIPLIER:

@@ -159,6 +159,7 @@ class CompositionKernels:
                 self.factory.add(name, self._pattern, create_late if name in LATE else create)
         return tuple(new)
 
+    # N12, docs/tricks.md
     def _prepare(self, known: Mapping[str, int]) -> None:
         """Make the table of virtual functions. Raises as :meth:`add`."""
         self._pattern = known[_PATTERN]

@@ -176,6 +176,7 @@ def _kept(genuine: Any) -> Any:
     return in_place
 
 
+# N18, docs/tricks.md
 def replace_methods() -> None:
     """Put the functions where MindSpore looks for them."""
     _replace_everywhere()

@@ -66,6 +66,7 @@ REPAIRS: Final[Mapping[str, Repair]] = MappingProxyType(
 """By primitive, as MindSpore's documentation of the primitive defines it."""
 
 
+# N13, docs/tricks.md
 @define(eq=False)
 class RepairedKernels:
     """Puts repairs around kernels of MindSpore's; lives as long as the process."""

@@ -112,6 +112,7 @@ class TensorLibrary:
         self.set_size(address, int(np.prod(shape, dtype=np.int64)) * _TYPES[self.type_id(address)].itemsize)
 
 
+# N6, docs/tricks.md
 def load_tensors(core: ctypes.CDLL, hardware: ctypes.CDLL) -> TensorLibrary:
     """
     Return the functions of the two libraries of MindSpore.

@@ -87,6 +87,7 @@ def load_wide(core: ctypes.CDLL, hardware: ctypes.CDLL, kernels: ctypes.CDLL) ->
     )
 
 
+# N14, docs/tricks.md
 @define(eq=False)
 class WideKernels:
     """Adds types to MindSpore's table of kernels; lives as long as the process."""

@@ -104,6 +104,7 @@ void describe(std::string& text, const Tensors& tensors) {
 }
 
 // The frame of a launch; nothing if it is not that of MindSpore 2.7, which its first two references show.
+// N2, docs/tricks.md
 void* const* frame_of(const std::string* name, const void* context, void** function) {
   auto* const* frame = static_cast<void* const*>(*function);
   const bool fits = frame && frame[NAME] == name && *static_cast<const void* const*>(frame[CONTEXT]) == context;

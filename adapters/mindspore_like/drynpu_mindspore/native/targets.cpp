@@ -31,6 +31,7 @@ Text ascend = {6, 6, -1, "Ascend"};
 char* computing;
 bool splitting = false;
 
+// N8, docs/tricks.md
 void read_option(const void* context, uint32_t option, bool by_pass) {
   found.mark(context, option);
   if (splitting && option == found.number) *found.option = by_pass ? ascend.letters : computing;

@@ -166,6 +166,7 @@ _AS_SCRIPTS = frozenset({"mindspore.train.amp"})
 """Modules of MindSpore that refuse on the CPU what its kernels, with those that drynpu adds, compute."""
 
 
+# N16, docs/tricks.md
 def is_mindspores_own(module: str) -> bool:
     """Return whether a module of this name is one that MindSpore's library has to look like the CPU to."""
     return (module == "mindspore" or module.startswith("mindspore.")) and module not in _AS_SCRIPTS

@@ -33,6 +33,7 @@ def _members(group: str) -> Sequence[int]:
     return list(get_process_group_ranks(group))
 
 
+# N18, docs/tricks.md
 def replace_collectives(exchange: Exchange) -> None:
     """Put operators in the places of those that MindSpore's modules call, and forget groups that it ends."""
     from drynpu_mindspore.communication._functional import replace_calls

@@ -202,6 +202,7 @@ def _replace_profiler(surface: Surface) -> None:
                 setattr(sys.modules[module], name, value)
 
 
+# N18, docs/tricks.md
 def _follow_training(surface: Surface) -> None:
     """Have the steps of ``Model.train`` noticed, which need not be told to a profiler."""
     manager: Any = importlib.import_module("mindspore.train.callback._callback").CallbackManager

@@ -29,6 +29,7 @@ def follow_narrow_types(package: ModuleType, widen: Callable[[], None]) -> None:
             module.jit = _calling(widen, module.jit)  # type: ignore[attr-defined]
 
 
+# N17, docs/tricks.md
 def _follow_names(module: ModuleType, widen: Callable[[], None]) -> None:
     """Give a module a class in which its types are properties; MindSpore's own modules go on to read them as before."""
 

@@ -63,6 +63,7 @@ class Splitting:
             self._switch.split(on=False)
 
 
+# N18, docs/tricks.md
 def split_on_ascend(package: Path, is_ascend: Callable[[], bool]) -> None:
     """Have graphs of scripts on Ascend split as on a device; *package* is the folder of MindSpore."""
     from mindspore import context

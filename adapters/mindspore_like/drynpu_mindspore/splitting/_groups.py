@@ -21,6 +21,7 @@ _FIRST = 2
 _BOOL, _POINTER, _NUMBER = ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint32
 
 
+# N10, docs/tricks.md
 def replace_groups(package: Path) -> Sequence[Any]:
     """
     Put the functions in place in the MindSpore in the folder *package*; return what has to live as long as it.

@@ -24,6 +24,7 @@ def loaded_library(path: Path) -> ctypes.CDLL | None:
         return None
 
 
+# N7, docs/tricks.md
 def import_place(library: ctypes.CDLL, symbol: str) -> int:
     """Return where a library keeps the address of a function that it calls, 0 if it does not call it."""
     base, dynamic = read_word(library._handle), read_word(library._handle + _DYNAMIC_AT)

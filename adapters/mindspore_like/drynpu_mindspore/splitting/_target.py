@@ -20,6 +20,7 @@ _CORE, _FRONTEND, _ALL = "lib/libmindspore_core.so", "lib/libmindspore_frontend.
 _MARK = "_ZNK9mindspore9MsContext14MarkReadStatusENS_10MsCtxParamE"
 _OPTION = "_ZNK9mindspore9MsContext9get_paramISsEERKT_NS_10MsCtxParamE"
 _CONTEXT = "_ZN9mindspore9MsContext13inst_context_E"
+# N9, docs/tricks.md
 _FIRST, _END = (
     "_ZN9mindspore8parallel16CostModelContext14ResetCostModelEv",
     "_ZN9mindspore4prim8ScalarEqERKSt6vectorISt10shared_ptrINS_5ValueEESaIS4_EE",
@@ -52,6 +53,7 @@ def load_switch(package: Path) -> TargetSwitch | None:
     return None
 
 
+# N7, docs/tricks.md
 def _put_in_place(package: Path) -> TargetSwitch | None:
     from mindspore._c_expression import ms_ctx_param
 

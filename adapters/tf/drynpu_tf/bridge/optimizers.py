@@ -143,6 +143,7 @@ class KerasDistributeOptimizer:
         if not isinstance(optimizer, KerasDistributeOptimizer):
             kind = type(optimizer)
             members = {"__new__": _make_new(kind), "__init__": _make_init(kind), "npu_name": name}
+            # N28, docs/tricks.md
             optimizer.__class__ = type(kind.__name__, (_AveragingKeras, KerasDistributeOptimizer, kind), members)
         return optimizer
 

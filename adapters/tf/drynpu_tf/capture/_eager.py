@@ -30,6 +30,7 @@ _TYPES = frozenset({"T", "DstT", "SrcT", "Tidx", "Tindices", "Tmultiples", "Tsha
 _LABELS = frozenset({"container", "debug_name", "shared_name"})
 
 
+# N26, docs/tricks.md
 @define
 class EagerOperators:
     """

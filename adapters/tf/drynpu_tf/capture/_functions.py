@@ -38,6 +38,7 @@ class NodeGraph:
         )
 
 
+# N26, docs/tricks.md
 @define
 class FunctionGraphs:
     """The graphs of a process's functions."""

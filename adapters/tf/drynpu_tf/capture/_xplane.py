@@ -27,6 +27,7 @@ class _Anchor:
     thread: int
 
 
+# N26, docs/tricks.md
 @define
 class XplaneTracer:
     """

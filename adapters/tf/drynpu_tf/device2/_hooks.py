@@ -23,6 +23,7 @@ def npu_compat_function(func: Callable[..., Any] | None = None, *args: Any, **kw
     return make(func, *args, **kwargs) if func is not None else make(*args, **kwargs)
 
 
+# N26, docs/tricks.md
 def install(recorder: DeviceCapture | None) -> None:
     """
     Put the hooks in place; hooks that are there already serve *recorder* from now on.

@@ -59,6 +59,7 @@ class NpuLossScaleOptimizer:
         return optimizer
 
 
+# N28, docs/tricks.md
 @functools.cache
 def _watching(base: Any) -> Any:
     """Return a class of loss scale optimizers with ``last_step_finite``; *base* differs between Keras' optimizers."""

@@ -15,6 +15,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import MappingProxyType, ModuleType
 
+# N27, docs/tricks.md
 _NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "framework.graph_util": {

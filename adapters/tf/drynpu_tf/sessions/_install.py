@@ -22,6 +22,7 @@ _STATE = "_drynpu_session"
 _MARK = "_drynpu_wrapped"
 
 
+# N26, docs/tricks.md
 def install() -> None:
     """Wrap the methods of the session class; nothing happens the second time."""
     from tensorflow.python.client import session

@@ -102,6 +102,7 @@ class KinetoTracer(Tracer):
             _give_memory_back()
         return chunk
 
+    # N23, docs/tricks.md
     def _columns(self, events: list[Any], result: Any, end_ns: int) -> Chunk:
         kind: Any = type(events[0]) if events else torch._C._autograd._KinetoEvent
         names = _names(kind.name, events)

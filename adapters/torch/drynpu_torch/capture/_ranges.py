@@ -25,6 +25,7 @@ class RangeCut:
     names: tuple[str, ...]
 
 
+# N24, docs/tricks.md
 @define
 class OpenRanges:
     """

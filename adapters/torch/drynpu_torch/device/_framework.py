@@ -146,6 +146,7 @@ def _make_storage_npu(state: DeviceState) -> Callable[..., torch.UntypedStorage]
     return npu
 
 
+# N22, docs/tricks.md
 def _patch_accelerator(state: DeviceState) -> None:
     """Answer for ``torch.accelerator``, whose C functions have no device behind a Python backend."""
 

@@ -54,6 +54,7 @@ def register_native(library: Library, state: DeviceState, settings: Settings) ->
     _patch_accelerator()
 
 
+# N22, docs/tricks.md
 def _patch_accelerator() -> None:
     """Answer the questions of ``torch.accelerator`` about memory, which is modelled."""
     answers: dict[str, Callable[..., Any]] = {

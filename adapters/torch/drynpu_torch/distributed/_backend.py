@@ -51,6 +51,7 @@ def _create(group: Any, options: Any) -> dist.ProcessGroup:
     return make_backend(group, options)  # type: ignore[return-value]
 
 
+# N22, docs/tricks.md
 def _patch_config() -> None:
     """Let a group that is for the npu alone (``npu:hccl``, or no backend named) accept its tensors, which say cpu."""
     kind = dist.distributed_c10d.BackendConfig

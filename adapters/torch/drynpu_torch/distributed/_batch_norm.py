@@ -30,6 +30,7 @@ def register_batch_norm() -> torch.library.Library:
     return library
 
 
+# N22, docs/tricks.md
 @functools.cache
 def patch_batch_norm() -> None:
     """Let the module accept tensors that were moved to the npu, once."""

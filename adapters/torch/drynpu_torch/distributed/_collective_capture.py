@@ -202,6 +202,7 @@ def _messages(payload: Payload, group: Group) -> tuple[tuple[int, int, int], ...
     return ((sender, receiver, payload.tag),)
 
 
+# N25, docs/tricks.md
 def _caller() -> _Caller:
     """Return the caller of the kernel: the innermost Python frame outside this module and the dispatcher."""
     try:

@@ -92,6 +92,7 @@ def _patch_cuda() -> None:
     torch.cuda.default_generators = npu.random.generators_by_device()  # type: ignore[assignment]
     torch.cuda.CUDAGraph = npu.NPUGraph  # type: ignore[misc, assignment]
     torch.cuda.DoubleTensor = npu.FloatTensor  # type: ignore[attr-defined] # as the vendor's tool
+    # N22, docs/tricks.md
     torch._C._host_emptyCache = npu.host_empty_cache
     torch.cuda.device = _device_context  # type: ignore[assignment, misc]
     torch.cuda._lazy_init = lambda: None
