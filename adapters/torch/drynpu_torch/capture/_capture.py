@@ -41,10 +41,11 @@ from drynpu_torch.rules import NAMESPACE, signature_from_kineto
 V = TypeVar("V")
 
 _FACTORIES = ("aten::empty_strided", "aten::empty")
+"""Operators that create tensors. The sink has a kernel for each, which calls the CPU's operator of the same name."""
 _INDICES = ("aten::tril_indices", "aten::triu_indices")
-"""Operators that create tensors, each with a kernel of the sink that calls the CPU's operator of the same name."""
+"""Operators that create indices. The sink has a kernel for each, as for `_FACTORIES`."""
 _STATED = f"{NAMESPACE}::"
-"""Begins the names of the operators that stand for kernels."""
+"""Names of operators that stand for kernels begin with it."""
 _SHOWN_AS = {COPY_TO_HOST: "aten::to"}
 _CHUNK_EVENTS = 30_000
 """Events after which a recording is cut: memory stays bounded, and the cost of cutting is spread over many events."""
@@ -70,8 +71,9 @@ class CapturedTorch:
     follows_threads: bool = True
     """Whether threads that Python started are in it, too."""
     delays: I64 = field(factory=lambda: np.empty((0, 2), np.int64))
-    accesses: Accesses | None = None
     """A time and how long a thread had waited for a processor of this machine shortly before, in ns, ``[n, 2]``."""
+    accesses: Accesses | None = None
+    """Which memory each operator touched; ``None`` if the recorder does not know it."""
     communication: Communication = field(factory=Communication)
 
 
