@@ -77,7 +77,7 @@ class SimulatedTimer:
             begin_ns, end_ns = self._times_ns.get(begin_id), self._times_ns.get(end_id)
         if begin_ns is None or end_ns is None:
             return None
-        say_once(f"times between events are modelled, those of {self.chip.name}, where no profiler runs")
+        say_once(f"times between events are modelled, for {self.chip.name}, where no profiler runs")
         return (end_ns - begin_ns) / 1e6
 
     def forget(self, event_id: int) -> None:
@@ -118,7 +118,7 @@ class SimulatedTimer:
             try:
                 self._keep_times(capture.stop(), pending)
             except Exception as error:  # noqa: BLE001 - timing must not end a training
-                say_once(f"times between events are those of this machine: the stretch cannot be simulated ({error})")
+                say_once(f"times between events are this machine's: the stretch cannot be simulated ({error})")
         self._free_ns = time.perf_counter_ns()
 
     @without_collections()

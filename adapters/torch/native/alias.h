@@ -234,7 +234,7 @@ class Aliases {
   at::Tensor composed_on_device(c10::TensorImpl* tensor);
   void follow_composed();
 
-  // Returns the device storage whose twin this is: that of an argument, or a new one.
+  // Returns the device storage whose twin this is: an argument's, or a new one.
   StoragePointer original_storage(const c10::Storage& storage) {
     auto* wanted = storage.unsafeGetStorageImpl();
     for (auto& each : tensors_) {

@@ -1,4 +1,4 @@
-// Blocks of the modelled memory and what is counted of them. The rules and their numbers are those of
+// Blocks of the modelled memory and what is counted of them. The rules and their numbers come from
 // NPUCachingAllocator.cpp (Ascend/pytorch).
 #pragma once
 

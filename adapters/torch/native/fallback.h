@@ -141,7 +141,7 @@ class StackTranslation : public Translation {
   bool results_stay_on_host_ = false;
 };
 
-// Runs an operator of the CPU; in wider types where that has no kernel for those of the arguments, or a worse one.
+// Runs an operator of the CPU; in wider types where it has no kernel for the arguments' types, or a worse one.
 inline void run_on_host(
     const Operator& known, const c10::OperatorHandle& op, c10::DispatchKeySet keys, bool narrow, torch::jit::Stack* stack) {
   if (C10_LIKELY(!narrow)) return op.redispatchBoxed(keys, stack);

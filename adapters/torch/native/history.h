@@ -19,7 +19,7 @@ enum class Action : int64_t {
   ALLOC, FREE_REQUESTED, FREE_COMPLETED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP, OOM, SNAPSHOT
 };
 
-// In the order of _CONTEXTS there: for which events a stack is read. Each has those of the ones before it.
+// In the order of _CONTEXTS there: for which events a stack is read. Each includes the events of the ones before it.
 enum class Context : int64_t { NEVER, STATE, ALLOC, ALL };
 
 struct Event {

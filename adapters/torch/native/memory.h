@@ -1,6 +1,6 @@
 // The caching allocator of torch_npu as a model: blocks, segments and statistics, without any memory behind them.
 //
-// The rules are those of NPUCachingAllocator.cpp (Ascend/pytorch): requests are padded and rounded, small ones have
+// The rules come from NPUCachingAllocator.cpp (Ascend/pytorch): requests are padded and rounded, small ones have
 // segments of their own, the smallest free block that fits is taken and split, free neighbours are merged. With
 // expandable_segments each stream has one segment for each pool, of more addresses than the device has memory, which
 // grows where it ends.

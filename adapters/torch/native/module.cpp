@@ -42,7 +42,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   DirectOperators direct(m);
   serve_common(direct);
   // Operators of which the CPU has a kernel of its own, while any device would get a composed one: the CPU's serves, so
-  // that values equal those of the CPU. What is composed of lists alone (foreach) is faster in one piece.
+  // that values equal the CPU's. What is composed of lists alone (foreach) is faster in one piece.
   const auto serve = [&](const c10::OperatorName& name) {
     if (name.name.rfind("aten::", 0) != 0 || own_operators().count(name.name.substr(6))) return;
     const auto op = c10::Dispatcher::singleton().findOp(name);

@@ -21,8 +21,8 @@
 
 namespace npu {
 
-// The layout is that of ROW in drynpu_torch/device/_recorded.py. Times are ticks of the processor until the rows are
-// taken, Unix ns then; an end of 0 is one that has not come. The name is that of the call until then, where there is one.
+// The same layout as ROW in drynpu_torch/device/_recorded.py. Times are ticks of the processor until the rows are
+// taken, Unix ns then; an end of 0 is one that has not come. Until then the name is the call's, where there is one.
 struct Row {
   int64_t start, end, sequence;
   uint32_t forward_thread, thread;
@@ -30,7 +30,7 @@ struct Row {
   uint8_t scope, on_device;
 };
 
-// The layout is that of ALLOCATION there. What is released has fewer than 0 bytes.
+// The same layout as ALLOCATION there. What is released has fewer than 0 bytes.
 struct Allocated {
   int64_t time;
   uint64_t address;
@@ -38,14 +38,14 @@ struct Allocated {
   uint32_t thread;
 };
 
-// The layout is that of ACCESS there: an operator reads or writes so many bytes of a block of the device's memory.
+// The same layout as ACCESS there: an operator reads or writes so many bytes of a block of the device's memory.
 struct Accessed {
   int64_t time, block, offset, bytes, block_bytes;
   uint32_t thread;
   uint8_t written;
 };
 
-// The layout is that of DELAY there. The thread waited so long for a processor since it looked the last time.
+// The same layout as DELAY there. The thread waited so long for a processor since it looked the last time.
 struct Delayed {
   int64_t time, waited_ns;
 };
@@ -103,7 +103,7 @@ struct Recorded {
   Rows<Delayed> delays;
   Rows<Accessed> accesses;
   Interned names;
-  std::vector<bool> has_place;  // of each call, whether its name may be that of an operator that PyTorch knows
+  std::vector<bool> has_place;  // of each call, whether its name may belong to an operator that PyTorch knows
 };
 
 // A lock that only its own thread takes until a recording ends, which asks for it once. It is taken three times for each
@@ -135,7 +135,7 @@ struct alignas(64) Buffer {
 };
 
 struct Recorder {
-  std::mutex mutex;  // of what follows; taken before that of a buffer
+  std::mutex mutex;  // of what follows; taken before a buffer's
   std::vector<Buffer*> buffers;
   std::unique_ptr<c10::ApproximateClockToUnixTimeConverter> clock;
 };
@@ -270,7 +270,7 @@ struct ForgottenOperators final : c10::OpRegistrationListener {
   void onOperatorDeregistered(const c10::OperatorHandle&) override { ++forgotten_operators; }
 };
 
-// Whether the place of a name is that of an operator which PyTorch knows: no other name is there then.
+// Whether the place of a name belongs to an operator that PyTorch knows: no other name is there then.
 inline bool is_operators_name(const at::RecordFunction& fn, const char* name) {
   static auto* listener [[maybe_unused]] = new c10::RegistrationHandleRAII(
       c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<ForgottenOperators>()));
@@ -403,7 +403,7 @@ inline void note_access(int64_t block, int64_t offset, int64_t bytes, int64_t bl
 inline bool start_recording(bool with_memory) {
   std::lock_guard<std::mutex> all(recorder->mutex);
   if (recording) return false;
-  if (observer != at::INVALID_CALLBACK_HANDLE) at::removeCallback(observer);  // that of the process that forked this one
+  if (observer != at::INVALID_CALLBACK_HANDLE) at::removeCallback(observer);  // of the process that forked this one
   recorder->clock = std::make_unique<c10::ApproximateClockToUnixTimeConverter>();
   measure_ticks();
   note_first_delays();
@@ -414,7 +414,7 @@ inline bool start_recording(bool with_memory) {
   return true;
 }
 
-// Ends that have not come: that of what the operator lies inside, as Kineto has it, else *now*.
+// Ends that have not come: the end of what the operator lies inside, as Kineto has it, else *now*.
 inline void close_open(Row* begin, Row* end, int64_t now) {
   if (std::all_of(begin, end, [](const Row& row) { return row.end != 0; })) return;
   std::vector<int64_t> outer;  // the ends of what each row lies inside

@@ -111,7 +111,7 @@ struct Layer {
   }
 };
 
-// Calls a function inside the range of the first direction's kernel; those of the others follow. A recording knows the
+// Calls a function inside the range of the first direction's kernel; the other kernels follow. A recording knows the
 // names of these ranges as the device's (_native.py of drynpu_torch/capture), so they need no marks.
 template <typename F>
 void in_kernels(const Layer& layer, const char* name, bool backwards, F&& function) {

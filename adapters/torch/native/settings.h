@@ -1,4 +1,4 @@
-// What PYTORCH_NPU_ALLOC_CONF tells the allocator; the options are those of NPUAllocatorConfig.cpp (Ascend/pytorch). Those
+// What PYTORCH_NPU_ALLOC_CONF tells the allocator; options come from NPUAllocatorConfig.cpp (Ascend/pytorch). Options
 // that every accelerator of PyTorch has are read and checked by PyTorch itself.
 #pragma once
 

@@ -11,7 +11,7 @@
 
 namespace npu {
 
-// Begins, or ends, to record; *context* is that of Context, and *most* events of each device are kept.
+// Begins, or ends, to record; *context* is a Context, and *most* events of each device are kept.
 inline void record_memory_history(bool wanted, int64_t context, bool native_stacks, int64_t most) {
   history_wanted = false;
   stacks_wanted = wanted ? static_cast<Context>(context) : Context::NEVER;

@@ -37,7 +37,7 @@ inline void report(void* data, int64_t bytes, int device) {
     c10::reportMemoryUsageToProfiler(data, bytes, 0, 0, c10::Device(TYPE, device));
 }
 
-// Returns what a script sees as the address of a storage: that of its memory, or of its block where it may have none.
+// Returns what a script sees as the address of a storage: its memory, or its block where it may have none.
 inline void* address_of(c10::StorageImpl& twin, const Block* block) {
   if (computing) return twin.mutable_data();
   return block ? reinterpret_cast<void*>(block->address) : nullptr;
@@ -57,7 +57,7 @@ inline void release_holding(void* context) {
   delete holding;
 }
 
-// Whether allocations of this thread take blocks. Those of a graph that runs do not: it has its memory.
+// Whether allocations of this thread take blocks. Allocations of a graph that runs do not: it has its memory.
 inline thread_local constinit bool counts_memory = true;
 
 inline Block* new_block(size_t bytes, c10::DeviceIndex device) {

@@ -110,7 +110,7 @@ class Translation {
     return aliases.cpu(impl, written);
   }
 
-  // Ends the arguments: chooses the device, and refuses those of several.
+  // Ends the arguments: chooses the device, and refuses arguments of several.
   void check() {
     if (aliases.device < 0) aliases.device = named_device_ >= 0 ? named_device_ : current_device;
     if (!op_.takes_host_tensors) check_devices();

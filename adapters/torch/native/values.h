@@ -49,7 +49,7 @@ inline int64_t expected_count(double mean, int64_t elements) {
   return std::clamp<int64_t>(std::llround(mean * static_cast<double>(elements)), 1, elements);
 }
 
-// How the values of an operator's results follow from those of its first tensor.
+// How the values of an operator's results follow from the values of its first tensor.
 enum class Rule { NONE, MOVED, FAILS, NO_OVERFLOW, SUM, EQUAL, UNEQUAL, ABOVE, BELOW, BOTH, EITHER, NEITHER, INDEX, SCATTERED, HISTOGRAM };
 
 inline Rule rule_of(std::string_view name) {
@@ -90,7 +90,7 @@ inline void fill_stand_in(const at::Tensor& target, const Estimate& estimate) {
   if (type == c10::kBool) {
     target.fill_(mean > 0.5);
   } else if (c10::isIntegralType(type, false)) {
-    // Whole numbers whose sum is that of the mean: tokens of experts add up to all tokens.
+    // Whole numbers with the same sum as their mean: tokens of experts add up to all tokens.
     const auto count = target.numel();
     auto steps = at::arange(count + 1, target.options().dtype(c10::kDouble).device(c10::kCPU)).mul_(mean).round_();
     target.copy_(steps.slice(0, 1).sub(steps.slice(0, 0, count)).view(target.sizes()));

@@ -42,7 +42,7 @@ class KnownTypes:
 
 
 def _parts(op_type: str) -> Iterator[str]:
-    """Yield a type, those that it fuses, and that of which it is the form for lists of tensors."""
+    """Yield a type, the types that it fuses, and the type of which it is the form for lists of tensors."""
     yield op_type
     yield from op_type.removeprefix("FusionOp_").split("_")
     of_lists = _OF_LISTS.fullmatch(op_type)

@@ -68,7 +68,7 @@ class NamedTables(Mapping[str, pl.DataFrame]):
     All tables of a profile by name; each is made when it is first asked for, and kept.
 
     Besides the tables of every profile, which may be empty, there are tables of record groups and products that have
-    rows. Of a profile read from results, what these hold beyond has the name of its file.
+    rows. A profile that was read from results also has their further tables, by the names of the files.
     """
 
     profile: Profile

@@ -110,8 +110,9 @@ class Profile(ToolkitTables):
     metadata: Mapping[str, object] = field(repr=False)
     results: Mapping[str, pl.DataFrame] | None = field(default=None, repr=False)
     """
-    Of a profile read from results: what they state of it, by the name of the analysis that gives the same; and by the
-    name of a file or table what no table of a profile is for.
+    Tables read directly from result files, keyed by the analysis they replace.
+
+    Files and tables that no table of a profile is for have their own names.
     """
     result_files: tuple[Path, ...] = ()
     """Of such a profile: the files that there are, whether a reader is for them or not."""

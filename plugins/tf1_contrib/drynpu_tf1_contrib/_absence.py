@@ -33,7 +33,7 @@ _REASONS: Mapping[str, str] = MappingProxyType(
         "cudnn_rnn": "cuDNN needs a GPU, here and beside an NPU; take tf.contrib.cudnn_rnn.CudnnCompatibleLSTMCell,"
         " CudnnCompatibleGRUCell or DynamicRNN of npu_bridge.",
         "gan": "Install the package tensorflow-gan and import tensorflow_gan.",
-        "layers": "Its feature columns are those of tf.feature_column today; for the rest see the package tf_slim.",
+        "layers": "Its feature columns are in tf.feature_column today; for the rest see the package tf_slim.",
         "learn": "Take tf.estimator: Estimator, train_and_evaluate, inputs.",
         "quantize": "Graphs are not rewritten for training with fake quantisation; leave the script's option for it"
         " off, or write tf.quantization.fake_quant_with_min_max_vars where it is wanted.",

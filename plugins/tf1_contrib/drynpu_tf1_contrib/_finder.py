@@ -53,7 +53,7 @@ class ContribFinder(MetaPathFinder, Loader):
 
 
 class _Contrib(ModuleType):
-    """A module of ``tf.contrib``: its names are those of the modules that the table lists for it."""
+    """A module of ``tf.contrib``: its names come from the modules that the table lists for it."""
 
     def __getattr__(self, name: str) -> Any:
         place = _place(self.__name__)

@@ -14,7 +14,7 @@ _Fields = collections.namedtuple(
 
 
 class AttentionWrapperState(_Fields):
-    """State of an `AttentionWrapper`: that of its cell, the attention, the time, and the weights of the steps."""
+    """State of an `AttentionWrapper`: the state of its cell, the attention, the time, and the weights of the steps."""
 
     __slots__ = ()
 
@@ -165,7 +165,7 @@ class BahdanauAttention(_Mechanism):
     """
     Scores ``v * tanh(key + query)`` (Bahdanau et al., 2014), normalized if *normalize*.
 
-    Parameters are those of `LuongAttention`; *num_units* is the size that query and keys are projected to.
+    Parameters as for `LuongAttention`; *num_units* is the size that query and keys are projected to.
     """
 
     _scope = "bahdanau_attention"
@@ -229,7 +229,7 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
     cell_input_fn:
         From inputs and attention to the inputs of the cell; they are joined if not given.
     output_attention:
-        Whether the output is the attention or that of the cell.
+        Whether the output is the attention or the cell's output.
     initial_cell_state:
         What `zero_state` begins with in place of zeros.
     name:

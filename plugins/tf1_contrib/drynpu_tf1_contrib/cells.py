@@ -11,7 +11,7 @@ from tensorflow.python.ops import gen_rnn_ops
 LSTMStateTuple = tf.nn.rnn_cell.LSTMStateTuple
 
 _NORM_EPSILON = 1e-12
-"""That of ``tf.contrib.layers.layer_norm``."""
+"""The layer norm of ``tf.contrib.layers.layer_norm``."""
 
 
 class _Linear:
@@ -152,7 +152,7 @@ class NASCell(tf.nn.rnn_cell.RNNCell):
     reuse:
         Whether variables of the scope are used again.
     kwargs:
-        Those of a layer: ``name``, ``dtype``.
+        Arguments of a layer: ``name``, ``dtype``.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
 
 @tf.RegisterGradient("LSTMBlockCell")  # type: ignore[untyped-decorator]
 def _lstm_block_cell_gradient(operator: Any, *gradients: Any) -> list[Any]:
-    """Return the gradients of a step; those of the gates inside are not asked for."""
+    """Return the gradients of a step; nobody asks for gradients of the gates inside."""
     inputs, cell, output, kernel, *peepholes, bias = operator.inputs
     enter, new_cell, forget, leave, new, squashed, _ = operator.outputs
     _, cell_gradient, _, _, _, _, output_gradient = gradients
@@ -354,12 +354,12 @@ class _Wrapper(tf.nn.rnn_cell.RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """That of the inner cell."""
+        """As in the inner cell."""
         return self._cell.state_size
 
     @property
     def output_size(self) -> Any:
-        """That of the inner cell."""
+        """As in the inner cell."""
         return self._cell.output_size
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:

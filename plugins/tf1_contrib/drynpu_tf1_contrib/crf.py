@@ -61,7 +61,7 @@ class _ForwardCell(tf.nn.rnn_cell.RNNCell):
 
 
 class CrfForwardRnnCell(_ForwardCell):
-    """The step that adds to the logarithms of summed scores by tag, ``(count, tags)``, those of the next tag."""
+    """The step that adds the next tag to the logarithms of summed scores by tag, ``(count, tags)``."""
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Return the logarithms after one step, twice."""

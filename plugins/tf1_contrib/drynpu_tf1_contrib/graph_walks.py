@@ -108,7 +108,7 @@ def add_control_inputs(op: Any, cops: Any) -> None:
 
 
 def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
-    """Let what takes each tensor of *ts1* take that of *ts0*, and return how many inputs changed."""
+    """Let all readers of each tensor of *ts1* read the one of *ts0*; return how many inputs changed."""
     allowed = None if can_modify is None else set(_operators(can_modify))
     refused = set(_operators(cannot_modify or []))
     first = [ts0] if tf.is_tensor(ts0) else list(ts0)

@@ -16,7 +16,7 @@ def transform(
     images: Any, transforms: Any, interpolation: str = "NEAREST", output_shape: Any = None, name: str | None = None
 ) -> Any:
     """
-    Return images whose pixel (x, y) is that of the input at ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k).
+    Return images whose pixel (x, y) is the pixel of the input at ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k).
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def transform(
     interpolation:
         NEAREST or BILINEAR.
     output_shape:
-        Rows and columns of the result; those of the images if not given.
+        Rows and columns of the result; by default as many as the images have.
     name:
         Of the operators.
 

@@ -41,8 +41,8 @@ def test_each_end_of_a_program(code: str) -> None:
 
 def test_a_program_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_probing, "_LIMIT_S", 3)
-    (found,) = run_probes([Probe(surface="x", code="import time; time.sleep(600)", advice="do this")])
-    assert (found.state, found.text) == ("broken", "broken: no end within 3 s; do this")
+    (probed,) = run_probes([Probe(surface="x", code="import time; time.sleep(600)", advice="do this")])
+    assert (probed.state, probed.text) == ("broken", "broken: no end within 3 s; do this")
 
 
 def test_what_is_not_there_is_not_run() -> None:
@@ -68,13 +68,13 @@ def test_the_command_names_what_is_broken(process: Callable[..., Any], tmp_path:
         (tmp_path / name / "__init__.py").write_text(code, encoding="utf-8")
     ended = process("doctor", "--json", environment={"PYTHONPATH": str(tmp_path)})
     assert ended.code == 1
-    found = {each["surface"]: each for each in json.loads(ended.out)["surfaces"]}
-    assert found["pyACL"]["state"] == "works"
+    surfaces = {each["surface"]: each for each in json.loads(ended.out)["surfaces"]}
+    assert surfaces["pyACL"]["state"] == "works"
     reasons = {
         "PyTorch, sink": "ImportError: libcudart.so.12: cannot open shared object file",
         "TensorFlow": "Duplicated key 'pinned'",
         "MindSpore": "RuntimeError: half imported",
     }
     for surface, reason in reasons.items():
-        assert found[surface]["text"].startswith(f"broken: {reason}; "), surface
-        assert "drynpu" in found[surface]["text"].partition("; ")[2]
+        assert surfaces[surface]["text"].startswith(f"broken: {reason}; "), surface
+        assert "drynpu" in surfaces[surface]["text"].partition("; ")[2]

@@ -28,5 +28,5 @@ def test_causal_masks_are_aligned_at_the_first_or_the_last_position() -> None:
 
 @pytest.mark.parametrize("mode", [4, 6])
 def test_masks_that_are_not_computed_are_refused(mode: int) -> None:
-    with pytest.raises(ValueError, match=f"sparse_mode {mode} is not computed; 0 to 3 are"):
+    with pytest.raises(ValueError, match=f"sparse_mode {mode} is not supported; use 0 to 3"):
         attend(mode)

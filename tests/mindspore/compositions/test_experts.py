@@ -37,5 +37,5 @@ def test_an_expert_that_is_full_drops_tokens_or_choices(drops: int, tokens: list
 
 
 def test_padded_routing_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="padded_mode is not computed"):
+    with pytest.raises(ValueError, match="padded_mode is not supported"):
         COMPOSITIONS["MoeTokenPermute"](np.ones((2, 3)), np.zeros((2, 1), int), None, True)

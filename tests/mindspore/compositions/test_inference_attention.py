@@ -36,7 +36,7 @@ def test_what_is_behind_a_length_is_not_seen_and_not_computed() -> None:
 
 
 def test_a_mode_that_is_not_computed_is_refused() -> None:
-    with pytest.raises(ValueError, match="sparse_mode 5 is not computed; 0 to 4 are"):
+    with pytest.raises(ValueError, match="sparse_mode 5 is not supported; use 0 to 4"):
         prompt(5)
 
 

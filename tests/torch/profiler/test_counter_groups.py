@@ -86,7 +86,7 @@ def test_numbers_are_about_the_work(folder: Path) -> None:
 def test_a_chip_without_the_group_says_so_and_has_the_default(tmp_path: Path) -> None:
     said = run(tmp_path, "Ascend910A", "ArithmeticUtilization", "MemoryAccess").stdout
     assert "aic_metrics: Ascend910 has no counters for 'MemoryAccess'; available: ArithmeticUtilization" in said
-    assert "This recording will have those of PipeUtilization instead." in said
+    assert "This recording will have PipeUtilization's instead." in said
     assert "'ArithmeticUtilization';" not in said
     columns = metric_column_names("PipeUtilization", find_platform("1"))
     assert tuple(kernels(tmp_path, "MemoryAccess")[0])[-len(columns) :] == columns

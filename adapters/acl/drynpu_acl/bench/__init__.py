@@ -2,7 +2,7 @@
 The benchmark of offline models: what the package ``ais_bench`` stands on.
 
 It runs on whatever module ``aclruntime`` there is, drynpu's or a genuine one. Its classes are the base of those that
-the package has; options, lines and files are those of the vendor's tool.
+the package has; options, lines and files equal the vendor's tool.
 """
 
 from __future__ import annotations

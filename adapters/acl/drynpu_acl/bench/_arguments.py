@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--output_dirname", "--output-dirname", help="name of that folder, instead of the time")
     add("--outfmt", default="BIN", choices=["NPY", "BIN", "TXT"], help="form of results")
     add("--loop", "-l", type=_positive, default=1, help="turns of each run")
-    add("--batchsize", "--batch-size", type=_positive, help="batch for the throughput; else that of the model")
+    add("--batchsize", "--batch-size", type=_positive, help="batch for the throughput; else the model's")
     add("--device", "-d", type=_devices, default=0, help="device, or several: 0,1")
     add("--pure_data_type", "--pure-data-type", default="zero", choices=["zero", "random"], help="data without --input")
     add("--warmup_count", "--warmup-count", type=_count, default=1, help="runs before those that count")
@@ -116,7 +116,7 @@ def _add_shapes(parser: argparse.ArgumentParser) -> None:
     add("--dymShape_range", "--dym-shape-range", dest="dym_shape_range", type=_text(name + "~"), help=ranges)
     for kind in ("dymshape", "dymdims"):
         spellings = (f"--auto_set_{kind}_mode", f"--auto-set-{kind}-mode")
-        add(*spellings, dest=f"auto_set_{kind}_mode", type=_switch, default=False, help="shapes are those of the files")
+        add(*spellings, dest=f"auto_set_{kind}_mode", type=_switch, default=False, help="take the shapes of the files")
     add("--aipp_config", "--aipp-config", dest="aipp_config", type=_config, help="settings of images (X.config)")
 
 

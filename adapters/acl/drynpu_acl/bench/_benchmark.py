@@ -26,7 +26,7 @@ class Benchmark:
     """
     A benchmark with its options.
 
-    ``session_class`` and ``copy_times`` are those of ``ais_bench.infer.interface``; ``acl_json`` is the file that the
+    ``session_class`` and ``copy_times`` come from ``ais_bench.infer.interface``; ``acl_json`` is the file that the
     library begins with; ``place`` the device and its number among several.
     """
 

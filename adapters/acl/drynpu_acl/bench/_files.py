@@ -111,7 +111,7 @@ def create_infileslist_from_inputs_list(
     Parameters
     ----------
     inputs_list:
-        A folder for each input, or files: first all of the first input, then those of the second.
+        A folder for each input, or files: first all files of the first input, then of the second.
     no_combine_tensor_mode:
         Make each file a run of its own.
     """

@@ -46,7 +46,7 @@ def save_results(
     Parameters
     ----------
     row:
-        The files of each input; the results are split among those of the first along *axis*.
+        The files of each input; the results are split among the files of the first along *axis*.
     index:
         Number of the run.
 

@@ -7,7 +7,7 @@ from drynpu_acl.runtime import Process
 
 
 class Calls:
-    """The library of a process as a program in C calls it; each function returns what that of ``acl`` returns."""
+    """The library of a process as a program in C calls it; each function returns what ``acl``'s returns."""
 
     def __init__(self, process: Process) -> None:
         rt = Binder("aclrt", "aclrt", lambda: process.listener, process.ready)

@@ -12,7 +12,7 @@ _NAMES = {DEBUG: "DEBUG", INFO: "INFO", WARN: "WARN", ERROR: "ERROR"}
 
 @define
 class Console:
-    """Prints lines from a level on; ``level`` is that of the session that was made last."""
+    """Prints lines from a level on; ``level`` belongs to the session that was made last."""
 
     level: int = INFO
 

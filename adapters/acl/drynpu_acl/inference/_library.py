@@ -126,7 +126,7 @@ class Library:
         return index
 
     def enter_context(self, device_id: int, index: int) -> None:
-        """Make a context that of this thread."""
+        """Make a context current in this thread."""
         handle = self._contexts.get(device_id, {}).get(index)
         if handle is None or self.calls.set_context(handle):
             text = f"SetContext failed: device {device_id} is not set or context {index} is not created."

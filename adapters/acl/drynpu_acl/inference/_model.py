@@ -20,7 +20,7 @@ class TensorDescription:
     An input or an output; names of the fields are the vendor's.
 
     ``format`` is the number of aclFormat, ``shape`` has -1 for dims that are chosen before a run, ``size`` is in bytes
-    (of the largest gear, 0 where no run can know it), ``realsize`` that of the shape that was chosen.
+    (of the largest gear, 0 where no run can know it), ``realsize`` the size of the chosen shape.
     """
 
     name: str = ""

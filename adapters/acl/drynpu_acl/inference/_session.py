@@ -59,7 +59,7 @@ class Session:
         self._unload.atexit = False
 
     def enter(self) -> None:
-        """Make the session's context that of this thread."""
+        """Make the session's context current in this thread."""
         LIBRARY.enter_context(self.device_id, self.context)
 
     # Choices ----------------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ class Session:
         self._choice = choose_shape(self.model, text, LIBRARY.console)
 
     def set_output_sizes(self, sizes: Sequence[int]) -> None:
-        """Give the first outputs so many bytes; the others get those of their descriptions."""
+        """Give the first outputs so many bytes; the others get the bytes of their descriptions."""
         self._output_sizes = [int(size) for size in sizes]
 
     def check_images(self) -> None:
@@ -144,7 +144,7 @@ class Session:
         Raises
         ------
         RuntimeError
-            Their number, names or sizes are not those of the model.
+            Their number, names or sizes differ from the model's.
         """
         wanted = self.model.inputs
         if isinstance(feeds, Mapping):
@@ -171,7 +171,7 @@ class Session:
         return feed.block
 
     def check_sizes(self, sizes: Sequence[int]) -> None:
-        """Refuse inputs whose bytes are not those of the shapes that are chosen."""
+        """Refuse inputs whose bytes do not fit the chosen shapes."""
         for number, size in enumerate(sizes):
             self._check_size(number, size)
 
@@ -209,7 +209,7 @@ class Session:
                 raise LIBRARY.refuse(code, "ModelProcess::SetInputAIPP failed", GENERAL)
 
     def _sizes(self) -> list[int]:
-        """Return the bytes of the outputs: those that were set, else those of the model."""
+        """Return the bytes of the outputs: as they were set, else as in the model."""
         sizes = [tensor.size for tensor in self.model.outputs]
         if self.model.has_free_dims and self._choice.kind in ("batch", "image", "dims"):
             sizes = self.model.output_sizes(self._choice.shapes)

@@ -27,7 +27,7 @@ class _Numbered(enum.Enum):
 
 
 class DataType(_Numbered):
-    """Types of elements; the numbers are those of aclDataType."""
+    """Types of elements; the numbers come from aclDataType."""
 
     int8 = 2
     uint8 = 4
@@ -131,7 +131,7 @@ class Tensor:
         return self._content if isinstance(self._content, Block) else None
 
     def to_device(self, device_id: int) -> None:
-        """Move the tensor to a device, whose context has to be that of this thread."""
+        """Move the tensor to a device, whose context must be current in this thread."""
         self.move(device_id, MemoryType.memory_device)
 
     def to_dvpp(self, device_id: int) -> None:

@@ -50,7 +50,7 @@ class DeviceTimes:
 
     @property
     def modelled(self) -> bool:
-        """Whether times are those of the simulated device; else they are measured on this CPU."""
+        """Whether times come from the simulated device; else they are measured on this CPU."""
         return self.settings.shared.clock is not Clock.WALL
 
     def add_run(self, owner: object, execution: ModelExecution, call: ApiCall, sink: Sink) -> None:

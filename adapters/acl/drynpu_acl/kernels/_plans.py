@@ -39,7 +39,7 @@ def fusions(signatures: Iterable[Signature]) -> tuple[FusionOp, ...]:
     """
     Return the operators of a compiled graph that stand for several nodes, in the order of *signatures*.
 
-    Sizes are those of the tensors: constants among the inputs are weights, workspaces are not modelled and 0.
+    Sizes are tensor sizes: constants among the inputs are weights, workspaces are not modelled and 0.
     """
     return tuple(_fusion(signature) for signature in signatures if NodeCall(signature).texts("_members"))
 
@@ -54,9 +54,9 @@ def _fusion(signature: Signature) -> FusionOp:
 
 def planned_memory(signatures: Iterable[Signature]) -> tuple[StaticMemory, ...]:
     """
-    Return the memory of what each operator of a compiled graph makes, from its own place to that of the last reader.
+    Return the memory of what each operator of a compiled graph makes, from its own place to the last reader's.
 
-    Sizes are those of the tensors; a compiler's own adds alignment and workspaces, which are not modelled.
+    Sizes are tensor sizes; a compiler's own adds alignment and workspaces, which are not modelled.
     """
     found = []
     for call in map(NodeCall, signatures):

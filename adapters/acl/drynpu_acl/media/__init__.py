@@ -2,7 +2,7 @@
 Images in memory: the units of the device that decode, cut, scale, convert and encode them, on the CPU.
 
 Pillow decodes, encodes and scales; what is read and written follows the descriptions that a program makes (acl_dvpp.h).
-Numbers are those of Pillow, not the bits of a device. Each call is done when it returns.
+Pillow computes the numbers, so they are not the bits of a device. Each call is done when it returns.
 """
 
 from __future__ import annotations

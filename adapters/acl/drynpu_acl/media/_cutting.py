@@ -89,7 +89,7 @@ class Cutting:
         numbers:
             How many rectangles there are of each picture.
         parts:
-            For each rectangle its handle, and that of the place where it is put, if there is one.
+            For each rectangle its handle, and the handle of the place where it is put, if there is one.
         config:
             How they are scaled, if the program says so.
         """

@@ -132,5 +132,5 @@ class MarkHandles:
 
     @staticmethod
     def _report(marks: MarkRows, kind: MarkKind, stamp: _MarkHandle) -> None:
-        # The thread is that of the call that reports.
+        # The thread is the one that reports.
         marks.append((kind, stamp.message, stamp.start_ns, time.time_ns(), threading.get_native_id(), None))

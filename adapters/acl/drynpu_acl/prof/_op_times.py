@@ -26,7 +26,7 @@ class OpTimes:
     """
     Times the operators of the runs of one subscription, in order.
 
-    Durations are those of a recording with the same seed: the same kernel, counted from the subscription on, takes
+    Durations equal a recording with the same seed: the same kernel, counted from the subscription on, takes
     equally long. Starts lie on the projected clock from the run's own start.
     """
 
@@ -34,7 +34,7 @@ class OpTimes:
     seed: int
     plan: Callable[[Signature], KernelPlan]
     _seen: dict[object, int] = field(factory=dict, init=False)
-    """Launches so far by kernel: that of a place in the plan of a signature."""
+    """Launches so far by kernel: a place in the plan of a signature."""
 
     def records(
         self, operators: Operators, model_id: int, *, counters: bool, start_ns: int, end_ns: int

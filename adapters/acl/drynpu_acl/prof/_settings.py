@@ -21,7 +21,7 @@ _DEFERRED = (9, 1)
 @frozen(kw_only=True)
 class AclSettings:
     """
-    The settings of the simulator and those of this adapter.
+    The settings of the simulator and of this adapter.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ def assemble(
     """
     Return what one device did between two times (Unix ns).
 
-    *plan* is one of `graph_plans`; *samples* are those of the host, for the device that shows them.
+    *plan* is one of `graph_plans`; *samples* are samples of the host, for the device that shows them.
     """
     executions = [execution for execution in captured.executions if execution.start_ns >= begin_ns]
     launched = launched_executions(executions, plan)

@@ -18,7 +18,7 @@ MarkRows: TypeAlias = "list[tuple[MarkKind, str, int, int, int, DeviceStream | N
 
 @frozen(eq=False)
 class ModelExecution:
-    """One execution of a model, as a ``Listener`` of the runtime gets it; times are Unix ns, those of ``load`` too."""
+    """One execution of a model, as a ``Listener`` of the runtime gets it; times are Unix ns, also in ``load``."""
 
     model_id: int
     model_name: str

@@ -127,7 +127,7 @@ def graph_runs(launched: Sequence[tuple[ModelExecution, Operators]], *, begin_ns
     """
     Return every model with its executions as iterations, from the first to the last operator that each launches.
 
-    The operators of a model are those of its first execution. A load that began before *begin_ns* is not of the
+    A model has the operators of its first execution. A load that began before *begin_ns* is not of the
     recording.
     """
     by_model: dict[int, list[tuple[ModelExecution, Operators]]] = {}
@@ -166,7 +166,7 @@ def stream_switches(captured: CapturedCalls, executions: Sequence[ModelExecution
 
 
 def _find_stream(copy: CopyCall, calls: Sequence[ApiCall]) -> int:
-    """Return the stream of a copy: that of the call it was made by, among those of its thread, else the default."""
+    """Return the stream of a copy: from the call of its thread that made it, else the default."""
     before = bisect_right(calls, copy.start_ns, key=attrgetter("start_ns")) - 1
     if before < 0 or copy.end_ns > calls[before].end_ns:
         return DEFAULT_STREAM

@@ -2,7 +2,7 @@
 AIPP: the unit that turns images of a camera into the input of a model, in the order crop, colours, mean, padding.
 
 Its settings come from the model compiler (``--insert_op_conf``) or, where it is dynamic, from the program before each
-run. Formulas are those of the compiler's guide: colours ``(matrix * (pixel - input bias)) / 256 + output bias``, then
+run. Formulas come from the compiler's guide: colours ``(matrix * (pixel - input bias)) / 256 + output bias``, then
 ``(pixel - mean - min) * var_reci`` for each channel (pyacl_prof.md 10).
 """
 

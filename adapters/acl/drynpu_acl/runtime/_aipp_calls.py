@@ -150,7 +150,7 @@ class AippCalls:
         return _DYNAMIC, names.index(AIPP_INPUT), ReturnCode.SUCCESS
 
     def set_input_aipp(self, model_id: int, dataset: int, index: int, handle: int) -> int:
-        """Use settings in runs with a data set; *index* is that of the input for settings."""
+        """Use settings in runs with a data set; *index* is the number of the input for settings."""
         inputs, settings = self._data.datasets.get(dataset), self.settings.get(handle)
         if inputs is None or settings is None:
             return ReturnCode.INVALID_PARAM

@@ -40,7 +40,7 @@ class Dataset:
     Handles of data buffers in order.
 
     ``dims`` are lengths by the names of dims that have none in the model, ``aipp`` the settings of its images,
-    ``tensors`` descriptions by the number of the buffer, ``results`` those of what the last run left there.
+    ``tensors`` descriptions by the number of the buffer, ``results`` descriptions of what the last run left there.
     """
 
     buffers: list[int] = field(factory=list)

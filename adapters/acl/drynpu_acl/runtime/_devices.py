@@ -89,7 +89,7 @@ class Devices:
     # Devices and contexts ---------------------------------------------------------------------------------------
 
     def set_device(self, device_id: int) -> int:
-        """Make the device's default context that of this thread."""
+        """Make the device's default context current in this thread."""
         if not 0 <= device_id < self.count:
             return ReturnCode.INVALID_DEVICE
         with self._lock:
@@ -110,7 +110,7 @@ class Devices:
         return ReturnCode.SUCCESS
 
     def create_context(self, device_id: int) -> tuple[int, int]:
-        """Return ``(context, code)``; the new context is that of this thread."""
+        """Return ``(context, code)``; the new context is current in this thread."""
         if not 0 <= device_id < self.count:
             return 0, ReturnCode.INVALID_DEVICE
         self._current.handle = self.contexts.add(Context(device_id))
@@ -133,7 +133,7 @@ class Devices:
                 self.streams.remove(number)
 
     def set_context(self, handle: int) -> int:
-        """Make a context that of this thread."""
+        """Make a context current in this thread."""
         code, context = self.contexts.look_up(handle)
         if context is not None:
             self._current.handle = handle

@@ -1,5 +1,5 @@
 """
-One run of a graph: its nodes in order, those of the graphs inside `If`, `Loop` and `Scan` where they are called.
+One run of a graph: its nodes in order; nodes inside `If`, `Loop` and `Scan` where they are called.
 
 Nodes are computed by ONNX's reference evaluator, but for recurrent ones, quantised products and those with graphs
 inside, of which it computes a part only. A run of a graph inside gives nodes of its own, with tensors of its own;
@@ -80,7 +80,7 @@ class Evaluation:
         Parameters
         ----------
         values:
-            Tensors by the names that the graph uses; those of the graphs around it as well.
+            Tensors by the names that the graph uses, and tensors of the graphs around it.
         names:
             What these tensors are called in the whole run; names that are missing are their own.
         prefix:

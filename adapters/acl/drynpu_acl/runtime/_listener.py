@@ -20,7 +20,7 @@ class Listener(Protocol):
             Number of the stream: 0 the context's default stream, others as they were created from 1 on.
         operators:
             One row per operator of the compiled graph, between *start_ns* and *end_ns*, on the calling thread.
-            Signatures are those of :mod:`drynpu_acl.kernels`; runs of equal shapes share the tuple.
+            Signatures come from :mod:`drynpu_acl.kernels`; runs of equal shapes share the tuple.
         """
 
     def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int) -> None:
@@ -30,7 +30,7 @@ class Listener(Protocol):
         """
         Take over one call of the vendor's library, by its C name (``aclmdlExecute``).
 
-        *arguments* are those of the call; handles among them may be wrong.
+        *arguments* are the arguments of the call; handles among them may be wrong.
         """
 
 

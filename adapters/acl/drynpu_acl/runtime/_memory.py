@@ -24,7 +24,7 @@ _ALIGNMENT = 64
 _KEPT_OBJECTS, _KEPT_BYTES = 256, 64 * 2**20
 """How many lent objects that nothing else holds stay reachable: programs take addresses of temporary objects."""
 _OWN_REFERENCES = 2
-"""To an object that only its entry holds, while they are counted: that of the entry and that of the count."""
+"""To an object that only its entry holds, while they are counted: the entry's and the count's."""
 _SINGLETON_BYTES = 1
 """``bytes`` objects up to this length are shared by the whole interpreter, so nothing is written into them."""
 _HOST_TO_HOST, _HOST_TO_DEVICE, _DEVICE_TO_HOST, _DEVICE_TO_DEVICE, _DEFAULT = range(5)
@@ -206,7 +206,7 @@ class Memory:
         return ReturnCode.SUCCESS
 
     def kind(self, destination: int, source: int, kind: int) -> int:
-        """Return the direction of a copy, that of kind 4 (default) by where the pointers lie."""
+        """Return the direction of a copy; kind 4 (default) depends on where the pointers lie."""
         if kind != _DEFAULT:
             return kind
         into, out_of = self.find(destination, 0), self.find(source, 0)

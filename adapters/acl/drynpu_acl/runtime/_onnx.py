@@ -98,7 +98,7 @@ class NodeTimes:
     end_ns: I64
     tensor_types: tuple[tuple[str, tuple[int, ...], np.dtype[Any]], ...] = field(repr=False)
     nodes: tuple[GraphNode, ...] = field(default=(), repr=False)
-    """The nodes that ran, where that differs from run to run: those of branches and turns; else empty."""
+    """The nodes that ran, where that differs from run to run (branches and turns); else empty."""
     inner_constants: frozenset[str] = frozenset()
     inner_results: frozenset[str] = frozenset()
     """Tensors of graphs inside nodes: those that are known before the run, and those that are read outside."""
@@ -194,7 +194,7 @@ class ModelFile:
 
 def open_model(path: Path, tell: Callable[[str], object]) -> ModelFile:
     """
-    Return the model of a file; for an ``X.om`` that is missing or cannot be read, that of the ``X.onnx`` beside it.
+    Return the model of a file; without a readable ``X.om``, the model of the ``X.onnx`` beside it.
 
     *tell* gets a line where an ``X.om`` is there and the other file is read.
 
@@ -322,7 +322,7 @@ def _model(proto: Any, evaluator: Any, name: str, conversion: Conversion) -> Mod
 def _geared(
     proto: Any, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], conversion: Conversion
 ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """Return inputs and outputs as a model with gears has them: sizes are those of the largest gear."""
+    """Return inputs and outputs as a model with gears has them: with the sizes of the largest gear."""
     shapes = conversion.bind(conversion.gears[conversion.largest])
     data = [
         evolve(tensor, dims=conversion.shapes.get(tensor.name, tensor.dims), largest=shapes.get(tensor.name))

@@ -38,7 +38,7 @@ _HOST = 1
 _DEVICE_MEMORIES = (0, 1)
 """ACL_DDR_MEM and ACL_HBM_MEM, which are one memory here."""
 _POLICIES = range(6)
-"""Numbers of aclrtMemMallocPolicy; pages are those of this process whatever they say."""
+"""Numbers of aclrtMemMallocPolicy; pages are the process's whatever they say."""
 
 
 class Process:

@@ -1,7 +1,7 @@
 """
 Recurrent nodes: LSTM, GRU and RNN of ONNX in all directions, with initial states, lengths, peepholes and layouts.
 
-ONNX's reference evaluator computes one direction alone, forwards, and no cell state. Formulas are those of
+ONNX's reference evaluator computes one direction alone, forwards, and no cell state. Formulas come from
 https://onnx.ai/onnx/operators (LSTM, GRU, RNN).
 """
 

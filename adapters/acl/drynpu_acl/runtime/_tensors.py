@@ -104,7 +104,7 @@ class TensorDescriptions:
         return dataset, ReturnCode.SUCCESS
 
     def get_dataset_tensor_desc(self, dataset: int, index: int) -> int:
-        """Return the description of a buffer, behind a run that of the result in it; 0 for none."""
+        """Return the description of a buffer, after a run of the result in it; 0 for none."""
         owner = self._data.datasets.get(dataset)
         found = None if owner is None else owner.results.get(index, owner.tensors.get(index))
         if found is None:

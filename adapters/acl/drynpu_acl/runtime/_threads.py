@@ -16,7 +16,7 @@ class _Thread(threading.Thread):
     Runs a function with one argument, none for ``None``, and keeps the text of what it raised.
 
     The thread stays until it is let go, as one of the operating system does that nobody has joined: its number, which
-    the program holds, must not become that of another one. It keeps no process from ending.
+    the program holds, must not be given to another one. It keeps no process from ending.
     """
 
     def __init__(self, function: Callable[..., object], argument: Any) -> None:

@@ -16,7 +16,7 @@ from drynpu_acl.runtime._memory import Memory
 _NUMPY_TYPES: Final = MappingProxyType({np.dtype(code).num: np.dtype(code) for code in "?bBhHiIlLqQefdgFDG"})
 """By numpy's own type number (NPY_FLOAT is 11)."""
 _CALLER = 4
-"""Frames from a warning to the program: that of the warning, the function here, the binding's, the program's."""
+"""Frames from a warning to the program: the warning, the function here, the binding's, the program's."""
 
 
 class Utilities:

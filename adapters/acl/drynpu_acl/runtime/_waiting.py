@@ -22,7 +22,7 @@ class Waiting:
         self._closed = 0
 
     def synchronize_stream(self, handle: int, timeout_ms: int = _FOREVER_MS) -> int:
-        """Wait until a stream has drained; the code is that of a run that failed on it."""
+        """Wait until a stream has drained; the code comes from a run that failed on it."""
         if timeout_ms < _FOREVER_MS:
             return ReturnCode.INVALID_PARAM
         code, stream = self._devices.stream(handle)

@@ -127,7 +127,7 @@ def _seen(launches: Launches, seen: SeenLaunches, call: I32, signatures: dict[Si
     """
     Return the calls of launches, with what was seen of them.
 
-    Those of no graph are what was seen; attributes a graph alone knows.
+    Launches of no graph are described as they were seen; only a graph knows attributes.
     """
     found, number = join_seen(launches.names, launches.name, launches.start_ns, launches.end_ns, seen)
     if not found:
@@ -204,7 +204,7 @@ def _by_shapes(
     """
     Return the call of a launch of which only the shapes are known.
 
-    Its types are those of a node of that name with as many tensors: shapes vary from run to run, types do not.
+    Its types come from a node of that name with as many tensors: shapes vary from run to run, types do not.
     """
     known_shapes = [shape for shape in shapes if shape is not None]
     types = graphs.types(primitive, len(known_shapes))

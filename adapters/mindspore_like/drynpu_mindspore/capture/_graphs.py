@@ -168,7 +168,7 @@ class GraphStore:
         Return the operator of the launches ``Default/<primitive>-op<number>``, if it takes these shapes or any.
 
         Such numbers count what PyNative compiled of a primitive. Where some of it was compiled before :meth:`begin`,
-        the count is not that of the graphs that are known.
+        the count differs from the number of known graphs.
         """
         graphs = self._compiled.get(primitive, [])
         node = graphs[number][1] if number < len(graphs) else None
@@ -197,7 +197,7 @@ class GraphStore:
         return fitting[0] if len(fitting) == 1 else ()
 
     def _forward(self, text: str) -> tuple[ForwardCall, ...]:
-        """Read a forward graph; those of steps differ mostly in the numbering of nodes and in values of tensors."""
+        """Read a forward graph; graphs of steps differ mostly in the numbering of nodes and in values of tensors."""
         key = same_graph(text)
         if key not in self._calls:
             self._calls[key] = read_forward(text)

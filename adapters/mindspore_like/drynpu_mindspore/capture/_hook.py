@@ -2,7 +2,7 @@
 Functions of C++ that MindSpore calls around each launch.
 
 Of what belongs to no compiled graph MindSpore's CPU profiler knows only name and time. All launches of the CPU go
-through two virtual functions: ``LaunchKernel`` of ``KernelExecutor`` (device_context.h), and for those of no graph
+through two virtual functions: ``LaunchKernel`` of ``KernelExecutor`` (device_context.h), and for operators of no graph
 ``LaunchKernelWithProfiler`` of ``PyboostKernelExtraFunc`` (pyboost_kernel_extra_func.h). Ours
 (``native/launches.cpp``), compiled on this machine when a script is recorded for the first time, stand in their places
 and write down inputs and results.
@@ -44,7 +44,7 @@ _FLAGS = (
     "-w",
     "-D_GLIBCXX_USE_CXX11_ABI=0",
 )
-"""MindSpore's own texts and lists are those of GNU C++ before C++11."""
+"""MindSpore's own texts and lists have the layout of GNU C++ before C++11."""
 _CORE, _HARDWARE = "lib/libmindspore_core.so", "lib/libmindspore_hardware_abstract.so"
 _PYBOOST = "lib/libmindspore_pyboost.so"
 _FACTORY = "_ZN9mindspore6kernel7pyboost29PyboostKernelExtraFuncFactory11GetInstanceEv"
@@ -203,7 +203,7 @@ def _find_executor(hardware: ctypes.CDLL) -> int:
     """
     Return the address of one of the objects that launch kernels on the CPU, 0 if there is none.
 
-    Each number of a device has its own; they share a table. That of device 0 is what MindSpore itself asks for wherever
+    Each number of a device has its own; they share a table. MindSpore itself asks for the one of device 0 wherever
     it needs the host. The number that the script has set is not asked for: it could not be set again.
     """
     word = ctypes.c_void_p

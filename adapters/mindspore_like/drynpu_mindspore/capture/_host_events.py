@@ -59,7 +59,7 @@ class HostEvents:
     What MindSpore recorded itself.
 
     ``launches`` has start, end (Unix ns) and thread of the CPU's launches in the order of their starts, int64
-    ``[n, 3]``; ``calls`` are those of operators that belong to no compiled graph.
+    ``[n, 3]``; ``calls`` are calls of operators that belong to no compiled graph.
     """
 
     events: FrameworkEvents = field(factory=FrameworkEvents.empty)

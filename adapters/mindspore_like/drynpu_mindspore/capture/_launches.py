@@ -125,8 +125,8 @@ def _descriptions(lines: list[str], names: tuple[str, ...], name: I32) -> tuple[
     Return the distinct lines, and the line of each launch (-1 for none).
 
     A line has the last part of a launch's name, or no name. Kernels of a graph may run on several threads, so the order
-    of the lines is not quite that of the starts: the k-th line of a name belongs to its k-th launch. Where a name has
-    another number of lines than of launches, its lines are not used.
+    of the lines differs a little from the order of the starts: the k-th line of a name belongs to its k-th launch.
+    Where a name has another number of lines than of launches, its lines are not used.
     """
     described = pl.Series(lines, dtype=pl.String)
     distinct = described.unique().sort()

@@ -1,7 +1,7 @@
 """
 Allocations of a device's runtime, modelled from the graphs, because MindSpore's CPU build records none.
 
-Times are those of the launches that were measured, sizes follow from the shapes in the graphs. Addresses tell buffers
+Times come from the measured launches, sizes follow from the shapes in the graphs. Addresses tell buffers
 apart and say nothing of where a pool would have put them.
 """
 
@@ -23,7 +23,7 @@ from drynpu_mindspore.rules import NOTHING
 
 # Far from the addresses of hosts, so that a modelled buffer is not taken for a real one.
 _FIRST_ADDRESS = 1 << 44
-_ON_CPU = "totals of memory are those of MindSpore's pool on the CPU"
+_ON_CPU = "totals of memory come from MindSpore's pool on the CPU"
 _NO_GRAPHS = f"{_ON_CPU}: no launch belongs to a graph that was saved with its shapes"
 _PYNATIVE = f"{_ON_CPU}: PyNative tells nothing of the lives of its tensors"
 

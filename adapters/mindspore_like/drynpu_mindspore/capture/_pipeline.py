@@ -12,7 +12,7 @@ from pathlib import Path
 
 from drynpu.raw import write_document
 
-# That of the device's queue is written with data sinking, else the iterator's.
+# The file of the device's queue is written with data sinking, else the iterator's.
 _FILES: Mapping[str, str] = {
     "pipeline": "pipeline_profiling_{}.json",
     "cpu_utilization": "minddata_cpu_utilization_{}.json",

@@ -162,7 +162,7 @@ def _gather_into_tensor(group: RankGroup, output: Any, x: Any, size: int, root: 
 
 
 def _scatter_rows(group: RankGroup, output: Any, data: Any, root: int) -> Job:
-    """Scatter an array of the root, whose rows are the parts; that of the others is empty."""
+    """Scatter an array of the root, whose rows are the parts; the other ranks' arrays are empty."""
     moved = Transfer(
         kind="scatter",
         size_bytes=int(output.size) * array_type(output).itemsize * group.size,

@@ -34,7 +34,7 @@ class Transfer:
     One operator of HCCL that a call launches, as in `drynpu.simulate.Collective`.
 
     ``peer`` is the place of the other rank, or of the root, in the group. ``tag`` tells messages of one pair apart;
-    ``messages`` are those of a batch: whether each is sent, and its peer.
+    ``messages`` are the messages of a batch: whether each is sent, and its peer.
     """
 
     kind: str
@@ -84,7 +84,7 @@ class RankGroup:
     """
     The ranks of a group as one of them reaches the others; calls have to come in the same order on all of them.
 
-    ``members`` are numbers of the world, ``place`` is that of this rank among them.
+    ``members`` are numbers of the world, ``place`` is this rank's place among them.
     """
 
     name: str
@@ -227,12 +227,12 @@ class Exchange:
     rank: Callable[[], int]
     find_members: Callable[[str], Sequence[int]]
     lines: Lines = field(factory=Lines)
-    """What goes on beside the script; that of a group has its name."""
+    """Work that goes on beside the script, by the name of its group."""
     _groups: dict[str, RankGroup] = field(factory=dict)
 
     def group(self, name: object) -> RankGroup:
         """
-        Return a group by its name; that of no name is the world's.
+        Return a group by its name; the world has no name.
 
         Raises
         ------

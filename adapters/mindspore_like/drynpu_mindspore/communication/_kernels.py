@@ -160,7 +160,7 @@ def batched(
 
 def _batch(call: KernelCall, *inputs: Any) -> Found:
     kinds, peers = call.value("op_types"), call.value("remote_ranks")
-    # MindSpore has a result for every message; that of one that is sent is a number without meaning.
+    # MindSpore has a result for every message; the result of a sent message is a number without meaning.
     comes = [kind == RECEIVE for kind in kinds]
     places = [place for place, is_result in zip(call.outputs, comes, strict=True) if is_result]
     run, moved = batched(call.group, kinds, peers, inputs, places)
@@ -276,7 +276,7 @@ _WITH_GROUP: Final[Mapping[str, Function]] = MappingProxyType(
         **PRODUCTS,
     }
 )
-"""Primitives whose group is the last text among their arguments: those of ``comm_func`` in graphs, products."""
+"""Primitives whose group is the last text among their arguments: ``comm_func`` in graphs, products."""
 _FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
     {
         "AllGather": _all_gather,

@@ -1,4 +1,4 @@
-"""Collectives that go on beside the script: those of one line run one after another."""
+"""Collectives that go on beside the script; collectives of one line run one after another."""
 
 from __future__ import annotations
 

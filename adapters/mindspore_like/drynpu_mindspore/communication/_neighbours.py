@@ -1,5 +1,5 @@
 """
-The exchange of borders with eight neighbours (``NeighborExchangeV2``), of images of which each rank has a tile.
+The exchange of borders with eight neighbours (``NeighborExchangeV2``), of images; each rank has a tile.
 
 Directions go round from the top: top, top right, right, bottom right, bottom, bottom left, left, top left.
 """

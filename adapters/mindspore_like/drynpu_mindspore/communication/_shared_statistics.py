@@ -1,5 +1,5 @@
 """
-The batch norm whose statistics are those of several devices, as MindSpore's graph passes split it.
+The batch norm with statistics of several devices, as MindSpore's graph passes split it.
 
 ``SyncBatchNorm`` becomes BNTrainingReduce, an all-reduce and a product for each of its two sums, and BNTrainingUpdate.
 Its gradient becomes BNTrainingUpdateGrad, the same again, and BNTrainingReduceGrad (``SyncBnSplit`` and

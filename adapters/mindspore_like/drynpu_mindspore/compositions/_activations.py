@@ -63,7 +63,7 @@ def _leaky_relu(x: Any, slope: Any = 0.01) -> Any:
 
 
 def _leaky_relu_gradient(dy: Any, x: Any, slope: Any = 0.01, is_result: Any = False) -> Any:
-    del is_result  # the sign of the result is that of the input
+    del is_result  # the result has the sign of the input
     return np.where(x > 0, dy, dy * slope)
 
 

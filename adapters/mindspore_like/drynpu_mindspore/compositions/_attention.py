@@ -24,7 +24,7 @@ def _heads(x: Any, count: int, layout: str) -> Any:
         return np.moveaxis(x.reshape(*x.shape[:2], count, -1), 2, 1)
     if layout == "SBH":
         return x.reshape(*x.shape[:2], count, -1).transpose(1, 2, 0, 3)
-    raise ValueError(f"layout {layout} is not computed; BSH, SBH, BSND and BNSD are")
+    raise ValueError(f"layout {layout} is not supported; use BSH, SBH, BSND or BNSD")
 
 
 def _joined(x: Any, layout: str) -> Any:
@@ -47,12 +47,12 @@ def _scores(query: Any, key: Any, scale: Any, shift: Any, mask: Any, mode: int) 
         offset = columns - rows if mode == _FROM_LAST else 0
         return np.where(np.tri(rows, columns, offset, dtype=bool), scores, _HIDDEN)
     if mode not in _FULL:
-        raise ValueError(f"sparse_mode {mode} is not computed; 0 to 3 are")
+        raise ValueError(f"sparse_mode {mode} is not supported; use 0 to 3")
     return scores if mask is None else np.where(mask.astype(bool), _HIDDEN, scores)
 
 
 _HIDDEN = np.float32(-65504 * 8)
-"""A score so far below those of numbers of 16 bits (at most 65504) that its share of the softmax is 0."""
+"""A score so far below any number of 16 bits (at most 65504) that its share of the softmax is 0."""
 
 
 def _kept(drop_mask: Any, scores: Any, keep: float) -> Any:
@@ -104,7 +104,7 @@ _LAYOUTS = ("BSH", "BNSD", "SBH", "BSND", "TND", "TH", "NSD")
 
 
 def _key_heads(x: Any, query: Any, heads: int, layout: str) -> int:
-    """Return the heads of keys, whose size is that of the query's."""
+    """Return the heads of keys, which have the size of the query's."""
     return int(heads * x.shape[-1] // query.shape[-1] if layout in ("BSH", "SBH") else x.shape[layout.index("N")])
 
 

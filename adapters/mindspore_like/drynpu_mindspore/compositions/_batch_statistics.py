@@ -74,7 +74,7 @@ def _normalised(
     epsilon: float = 1e-5,
     factor: float = 0.1,
 ) -> Any:
-    """Return result, moving statistics and those of the batch, from sums by channel (BNTrainingUpdate of CANN)."""
+    """Return result, moving statistics and the batch's statistics, from sums by channel (BNTrainingUpdate of CANN)."""
     del unused
     rows = x.size // x.shape[1]
     batch_mean = total / rows
@@ -95,7 +95,7 @@ def _gradient_sums(dy: Any, x: Any, mean: Any, variance: Any, *, epsilon: float 
 def _input_gradient(
     dy: Any, x: Any, dscale: Any, doffset: Any, scale: Any, mean: Any, variance: Any, *, epsilon: float = 1e-4
 ) -> Any:
-    """Return the gradient of the input from those of scale and offset (BNTrainingReduceGrad of CANN)."""
+    """Return the gradient of the input from the gradients of scale and offset (BNTrainingReduceGrad of CANN)."""
     rows = x.size // x.shape[1]
     deviation = 1 / np.sqrt(variance + epsilon)
     normal = (x - _channels(mean, x)) * _channels(deviation, x)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 _FIRST_ALONE = 1
-"""``mode`` of RotatedIou, iof: the area that is common over that of the first rectangle; otherwise over the union."""
+"""``mode`` of RotatedIou, iof: the common area over the area of the first rectangle; otherwise over the union."""
 _SIGNS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 """Corners of a rectangle of size 1 around 0, in the order in which its border is walked."""
 
@@ -45,7 +45,7 @@ def _area(shape: list[Any]) -> float:
 
 
 def _ratio(first: Any, second: Any, mode: int) -> float:
-    """Return the area that two rectangles share, over that of both or of the first."""
+    """Return the area that two rectangles share, over the area of both or of the first."""
     shape = list(first)
     for place in range(4):
         shape = _cut(shape, second[place], second[(place + 1) % 4])
@@ -64,7 +64,7 @@ def _rotated_iou(
     edge_tolerance: Any = 0.0,
 ) -> Any:
     if vertex_tolerance or edge_tolerance:
-        raise ValueError("v_threshold and e_threshold other than 0 are not computed")
+        raise ValueError("v_threshold and e_threshold other than 0 are not supported")
     # In float64: the corners of long boxes far from 0 lose their places in float32.
     sides = [
         [[_corners(box, bool(by_corners)) for box in batch.T.astype(np.float64)] for batch in each]

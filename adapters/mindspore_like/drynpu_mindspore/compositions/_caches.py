@@ -69,7 +69,7 @@ def _paged_attention(
 ) -> Any:
     del mask_mode
     if int(quant_mode):
-        raise ValueError("kv_cache_quant_mode PERTOKEN is not computed; DEFAULT is")
+        raise ValueError("kv_cache_quant_mode=PERTOKEN is not supported; use DEFAULT")
     rows = query.reshape(_tokens(query), int(heads), -1)
     keys = _wide(key_cache, scale, offset, 0)
     values = keys[..., : int(value_width)] if int(value_width) else _wide(value_cache, scale, offset, 1)
@@ -130,7 +130,7 @@ def _latent_attention(
     """Return attention over a cache whose rows are keys, with their rotary parts, and values at once."""
     del mask_mode
     if key_scale is not None or value_scale is not None or int(rings):
-        raise ValueError("deq_scale_qk, deq_scale_pv and is_ring are not computed")
+        raise ValueError("deq_scale_qk, deq_scale_pv and is_ring are not supported")
     rows = np.concatenate([query, query_places], -1).reshape(len(query), 1, -1)
     keys = np.concatenate([cache, places], -1)
     options = (mask, query_lengths, None, heads, factor, key_heads, 0, 0, cache.shape[-1])

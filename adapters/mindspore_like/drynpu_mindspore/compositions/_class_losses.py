@@ -42,7 +42,7 @@ def _cross_entropy(
     returns_square: Any = False,
 ) -> Any:
     if float(lse_scale) or returns_square:
-        raise ValueError("lse_square_scale_for_zloss and return_zloss are not computed")
+        raise ValueError("lse_square_scale_for_zloss and return_zloss are not supported")
     log_shares = special.log_softmax(x, -1)
     counted, rows = _spreads(log_shares, label, weight, ignored, smoothing)
     losses = -(counted * log_shares).sum(1)

@@ -36,7 +36,7 @@ def _sizes(shape: Any, weight: Any, stride: Any, padding: Any, dilation: Any) ->
 
 
 def input_gradient(dy: Any, shape: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:
-    """Return the gradient of the input, which has *shape*, by that of the result."""
+    """Return the gradient of the input, which has *shape*, from the result's."""
     dims = weight.ndim - 2
     padded = [size + sum(pads) for size, pads in zip(shape[2:], padding, strict=True)]
     dx = np.zeros((*shape[:2], *padded), np.result_type(dy, weight))
@@ -49,7 +49,7 @@ def input_gradient(dy: Any, shape: Any, weight: Any, stride: Any, padding: Any, 
 
 
 def weight_gradient(dy: Any, x: Any, shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:
-    """Return the gradient of the weight, which has *shape*, by that of the result."""
+    """Return the gradient of the weight, which has *shape*, from the result's."""
     x = np.pad(x, [(0, 0), (0, 0), *padding])
     dw = np.zeros(shape, np.result_type(dy, x))
     places = [0, *range(2, x.ndim)]
@@ -61,7 +61,7 @@ def weight_gradient(dy: Any, x: Any, shape: Any, stride: Any, padding: Any, dila
 
 
 def _groups(channels: int, rows: int, groups: int) -> Iterator[tuple[int, slice, slice]]:
-    """Yield for each group its number, its channels of the result and those of the input."""
+    """Yield for each group its number, its channels of the result and of the input."""
     for group in range(groups):
         first, last = rows // groups, channels // groups
         yield group, slice(group * first, (group + 1) * first), slice(group * last, (group + 1) * last)
@@ -228,7 +228,7 @@ def _named_convolution_ext(
 
 def _refuse_transposed(transposed: Any, output_padding: Any) -> None:
     if transposed or np.any(output_padding):
-        raise ValueError("a transposed convolution with a named padding is not computed")
+        raise ValueError("a transposed convolution with a named padding is not supported")
 
 
 def _named_gradient(

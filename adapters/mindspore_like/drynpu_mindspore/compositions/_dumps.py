@@ -16,7 +16,7 @@ _NUMBERS = itertools.count()
 
 
 def _write(name: Any, x: Any, *rest: Any, input_output: str = "out") -> None:
-    """Write a tensor under its name, the side that is dumped where it is that of the reader, its type and a number."""
+    """Write a tensor under its name, the side that is dumped if it is the reader's, its type and a number."""
     del rest
     kind = "bfloat16" if x.dtype == BFLOAT16_BITS else str(x.dtype)
     side = "" if input_output == "out" else f"_{input_output}"

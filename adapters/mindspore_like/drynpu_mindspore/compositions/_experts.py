@@ -26,7 +26,7 @@ def _permute(tokens: Any, indices: Any, count: Any = None, padded: Any = False) 
 
 def _refuse_padded(padded: Any) -> None:
     if padded:
-        raise ValueError("padded_mode is not computed; Ascend refuses it as well")
+        raise ValueError("padded_mode is not supported; Ascend refuses it as well")
 
 
 def _rows_at(rows: Any, places: Any) -> Any:
@@ -109,7 +109,7 @@ def _scored_topk(
 ) -> Any:
     del counts, table
     if int(activation) or maps:
-        raise ValueError("activate_type other than 0 and enable_expert_mapping are not computed")
+        raise ValueError("activate_type other than 0 and enable_expert_mapping are not supported")
     scores = special.expit(x)
     choosing = scores + added
     chosen = _best(np.where(_kept_groups(choosing, groups, kept, inner), choosing, -np.inf), k)
@@ -175,7 +175,7 @@ def _router(
     """
     Return the tokens of every expert, from 1 on and 0 where a place is free, and the place of every choice.
 
-    A choice is dropped as well where the shares of its token up to it, those of dropped ones among them, reach the
+    A choice is dropped as well where the shares of its token up to it, shares of dropped choices included, reach the
     threshold.
     """
     room, total = int(capacity), int(count)

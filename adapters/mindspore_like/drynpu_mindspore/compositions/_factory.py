@@ -31,7 +31,7 @@ _TEXT_HEAD = 3
 # N11, docs/tricks.md
 @frozen(eq=False)
 class KernelFactory:
-    """MindSpore's table of the CPU's kernels, *address* being that of its end node."""
+    """MindSpore's table of the CPU's kernels, *address* being the address of its end node."""
 
     address: int
     _insert: object

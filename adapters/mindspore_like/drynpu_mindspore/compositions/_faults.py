@@ -16,7 +16,7 @@ _CYCLE = 0
 _ONE_BIT, _EXPONENT, _MULTIPLY, _LARGEST = 0, 1, 2, 3
 """``flip_mode``: bitflip, bitflip_designed, multiply, multiply_max."""
 _BFLOAT16, _HALF = 8, 5
-"""Bits of exponents; those of float32 are as many as those of bfloat16."""
+"""Bits of exponents; float32 has as many as bfloat16."""
 
 
 def _is_hit(step: int, steps: Any, mode: int) -> bool:
@@ -43,7 +43,7 @@ def _with_faults(
 ) -> Any:
     del seed, offset
     if share > 0:
-        raise ValueError("flip_probability is not computed: how an AI CPU draws depends on the number of its cores")
+        raise ValueError("flip_probability is not supported: how an AI CPU draws depends on the number of its cores")
     if not _is_hit(int(step) - int(start), steps, int(error_mode)):
         return widen(x)
     result = np.array(widen(x))

@@ -69,9 +69,9 @@ def _ffn(
     quantised = (scale, offset, first_factor, second_factor, first_scale, second_scale, first_shift, second_shift)
     biases = (first_bias, second_bias)
     if any(each is not None for each in quantised):
-        raise ValueError("scale, offset, deqScale and antiquant arguments are not computed")
+        raise ValueError("scale, offset, deqScale and antiquant arguments are not supported")
     if int(activation) not in _ACTIVATIONS:
-        raise ValueError("an activation other than fastgelu, gelu, relu, silu, geglu, swiglu and reglu is not computed")
+        raise ValueError("activations other than fastgelu, gelu, relu, silu, geglu, swiglu, reglu are not supported")
     rows = x.reshape(-1, x.shape[-1])
     weights = [each if each.ndim == 3 else each[None] for each in (first, second)]
     counts = [len(rows)] if tokens is None else [int(count) for count in np.ravel(tokens)]

@@ -32,7 +32,7 @@ from mindspore.ops.primitive import constexpr
 _ROWS, _INNER = 0, 2
 """``group_type``: groups of rows, and of what the product sums over."""
 _JOINED = 3
-"""``split_item``: one result, which holds those of all groups."""
+"""``split_item``: one result, which holds the results of all groups."""
 
 
 def dropout2d_ext_op(input: Any, p: Any, training: Any, inplace: Any, seed: Any, offset: Any) -> Any:
@@ -149,7 +149,7 @@ def rounded(self: Any, decimals: Any = 0) -> Any:
 
 
 def round_to(input: Any, *, decimals: Any = 0) -> Any:
-    """Round to decimals; MindSpore's kernel of the CPU knows those of whole numbers alone."""
+    """Round to decimals; MindSpore's CPU kernel rounds to whole numbers alone."""
     if decimals == 0:
         return round_op(input, 0)
     if decimals < 0:
@@ -354,7 +354,7 @@ def gmm(
 ) -> Any:
     """Compute the product of one tensor and one weight that holds a matrix for each group."""
     if bias is not None or len(x) != 1 or len(weight) != 1:
-        raise ValueError("gmm with a bias or several tensors is not computed; one x and one weight are")
+        raise ValueError("gmm with a bias or several tensors is not supported; use one x and one weight")
     groups = group_list if isinstance(group_list, Tensor) else Tensor(group_list, dtype.int64)
     if group_type == _ROWS:
         cell = _rows_by_ends if group_list_type == 0 else _rows_by_counts

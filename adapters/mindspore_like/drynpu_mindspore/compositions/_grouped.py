@@ -127,7 +127,7 @@ def _called(primitive: str) -> Any:
         kind = int(options[1])
         listed = options[2] if primitive == "GroupedMatmulV4" else _CUMULATIVE
         if primitive == "GroupedMatmulV4" and int(options[3]):
-            raise ValueError(f"act_type {int(options[3])} is not computed; 0 is")
+            raise ValueError(f"act_type {int(options[3])} is not supported; use 0")
         x, weights, rest = _parts(tensors, groups, kind)
         return tuple(_product(x, weights, rest, groups, kind, listed))
 

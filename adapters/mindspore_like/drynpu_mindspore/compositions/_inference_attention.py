@@ -35,7 +35,7 @@ class _Settings:
 def _layout(number: Any) -> str:
     name = _LAYOUTS[int(number)]
     if name not in ("BSH", "BNSD", "BSND", "BNSD_BSND"):
-        raise ValueError(f"layout {name} is not computed; BSH, BNSD, BSND and BNSD_BSND are")
+        raise ValueError(f"layout {name} is not supported; use BSH, BNSD, BSND or BNSD_BSND")
     return name
 
 
@@ -71,7 +71,7 @@ def _wide(x: Any, heads: int, scale: Any, offset: Any, place: int) -> Any:
 
 
 def _hidden(mask: Any, rows: int, columns: int, settings: _Settings) -> Any:
-    """Return where scores ``[rows, columns]`` of one sequence do not count; *mask* is that of the sequence."""
+    """Return where scores ``[rows, columns]`` of one sequence do not count; *mask* belongs to the sequence."""
     row, column = np.arange(rows)[:, None], np.arange(columns)
     last = columns - rows
     if settings.mode == _FROM_FIRST:
@@ -81,7 +81,7 @@ def _hidden(mask: Any, rows: int, columns: int, settings: _Settings) -> Any:
     if settings.mode == _BAND:
         return (column > row + last + settings.after) | (column < row + last - settings.before)
     if settings.mode not in (_GIVEN, _ALL):
-        raise ValueError(f"sparse_mode {settings.mode} is not computed; 0 to 4 are")
+        raise ValueError(f"sparse_mode {settings.mode} is not supported; use 0 to 4")
     if mask is None:
         return np.zeros((rows, columns), bool)
     hidden = mask[..., :rows, :columns].astype(bool)
@@ -128,7 +128,7 @@ def _length(lengths: Any, place: int, most: int) -> int:
 def _refuse(**named: Any) -> None:
     for name, value in named.items():
         if value is not None and np.size(value):
-            raise ValueError(f"{name} is not computed")
+            raise ValueError(f"{name} is not supported")
 
 
 def _scaled(out: Any, scale: Any, offset: Any) -> Any:

@@ -57,7 +57,7 @@ LATE = frozenset(
 )
 """Primitives whose results have shapes that are known once they are computed."""
 AS_STORED = frozenset({"GenerateEodMaskV2", "TensorDump"})
-"""Primitives that work on the bits of numbers: those of 16 bits are not widened for them."""
+"""Primitives that work on the bits of numbers: numbers of 16 bits are not widened for them."""
 WRONG = frozenset({"ApplyAdagradDA", "ApplyFtrl", "NMSWithMask", "RGBToHSV", "SearchSorted"})
 """
 Primitives whose kernel of the CPU computes another thing than their documentation says of Ascend.
@@ -270,7 +270,7 @@ def compute(
     Compute a composition and write what it returns into *results*, and into *changed* what it returns behind them.
 
     Where it returns nothing more, what changes gets the first result as well. Numbers of 16 bits are computed in
-    float32, unless *widens* is false, and rounded once at the end. *attributes* are those of the primitive by name.
+    float32, unless *widens* is false, and rounded once at the end. *attributes* are the primitive's attributes by name.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def _matrix_exp(a: Any) -> Any:
 
 
 def _cholesky_gradient(lower: Any, dy: Any) -> Any:
-    """Return the gradient of a matrix by that of its factor, which is symmetric as the matrix is."""
+    """Return the gradient of a matrix from the gradient of its factor, which is symmetric as the matrix is."""
     inner = np.tril(np.swapaxes(lower, -1, -2) @ np.tril(dy))
     inner[..., range(inner.shape[-1]), range(inner.shape[-1])] /= 2
     inverse = np.linalg.inv(lower)

@@ -114,7 +114,7 @@ def _batch_norm(
 
 
 def _move(running: Any, value: Any, momentum: Any) -> None:
-    """Move running statistics, which the primitive updates in place, towards those of the batch."""
+    """Move running statistics, which the primitive updates in place, towards the batch's statistics."""
     if running is not None:
         running[...] = running * (1 - momentum) + value * momentum
 

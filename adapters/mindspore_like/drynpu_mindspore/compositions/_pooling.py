@@ -249,7 +249,7 @@ def _from_columns(
 
 
 def _patches(x: Any, sizes: Numbers, strides: Numbers, rates: Numbers, padding: Any = 2) -> Any:
-    """Return windows side by side, channels innermost; sizes, strides and rates end in those of rows and columns."""
+    """Return windows side by side, channels innermost; sizes, strides and rates end with rows and columns."""
     sides, step, wide = (several(np.ravel(each)[-2:], 2) for each in (sizes, strides, rates))
     pads = [(0, 0), (0, 0)]
     if int(padding) != _VALID:

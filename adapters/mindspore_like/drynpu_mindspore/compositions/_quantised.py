@@ -21,7 +21,7 @@ def saturated(x: Any) -> Any:
 
 
 def scale_numbers(scale: Any) -> Any:
-    """Return scales as numbers: those of whole numbers of 64 bits hold a float32 in their lower half."""
+    """Return scales as numbers: whole numbers of 64 bits hold a float32 in their lower half."""
     if scale.dtype in (np.uint64, np.int64):
         return (scale.astype(np.uint64) & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.float32)
     return scale.astype(np.float32)
@@ -35,7 +35,7 @@ def quantised_by_row(x: Any) -> tuple[Any, Any]:
 
 def _quantised(x: Any, scale: Any, offset: Any, squares: Any = False, mode: Any = 0, dtype: Any = _INT8_TYPE) -> Any:
     if int(mode) or int(dtype) != _INT8_TYPE:
-        raise ValueError("rounding modes other than ROUND and types other than int8 are not computed")
+        raise ValueError("rounding modes other than ROUND and types other than int8 are not supported")
     return saturated(x * (scale * scale if squares else scale) + offset)
 
 

@@ -23,12 +23,12 @@ def _check(direction: str, keep_prob: float, cell_clip: float, num_proj: int, se
         There is another value.
     """
     if seq_length is not None:
-        raise ValueError("seq_length is not computed: write None, and mask the results behind the end of a sequence")
+        raise ValueError("seq_length is not supported: write None, and mask the results behind the end of a sequence")
     found = {"direction": direction, "keep_prob": keep_prob, "cell_clip": cell_clip, "num_proj": num_proj}
     allowed = {"direction": "UNIDIRECTIONAL", "keep_prob": 1.0, "cell_clip": -1.0, "num_proj": 0}
     for name, value in found.items():
         if value != allowed[name]:
-            raise ValueError(f"{name}={value!r} is not computed, only {allowed[name]!r}")
+            raise ValueError(f"{name}={value!r} is not supported, only {allowed[name]!r}")
 
 
 def _long_memory(
@@ -117,7 +117,7 @@ def _gated(
 ) -> tuple[Any, ...]:
     _check(direction, keep_prob, cell_clip, num_proj, seq_length)
     if not reset_after:
-        raise ValueError("reset_after=False is not computed: leave it True")
+        raise ValueError("reset_after=False is not supported: leave it True")
     h, steps = hidden.reshape(x.shape[1], -1), []
     for part in x:
         left = part @ from_x + (0 if bias_x is None else bias_x)

@@ -79,7 +79,7 @@ class RepairedKernels:
     _launches: dict[int, Any] = field(factory=dict)
     """MindSpore's function that launches, by the address of our table of virtual functions."""
     _tables: dict[int, int] = field(factory=dict)
-    """The address of our table of virtual functions by that of MindSpore's."""
+    """The address of our table of virtual functions by the address of MindSpore's."""
     _callbacks: tuple[Any, ...] = ()
 
     def add(self, repairs: Mapping[str, Repair] = REPAIRS) -> None:

@@ -42,7 +42,7 @@ class _InverseFactors(PrimitiveWithInfer):  # type: ignore[misc] # MindSpore has
         self.init_prim_io_names(inputs=["x", "edge"], outputs=["y"])
 
     def infer_shape(self, x: Any, edge: Any) -> Any:
-        """Return the shape of the blocks, that of the matrix where it is not cut."""
+        """Return the shape of the blocks, the matrix's shape where it is not cut."""
         del edge
         if not self.edge:
             return x

@@ -28,7 +28,7 @@ def _shift(added: Any, kind: Any, scale: Any) -> Any:
     if added is None:
         return None
     if int(kind) not in (_SCALE_FIRST, _ADD_FIRST):
-        raise ValueError(f"pse_type {int(kind)} is not computed; 0 and 1 are")
+        raise ValueError(f"pse_type {int(kind)} is not supported; use 0 or 1")
     return added * scale if int(kind) == _ADD_FIRST else added
 
 

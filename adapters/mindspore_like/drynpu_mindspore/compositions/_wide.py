@@ -1,9 +1,9 @@
 """
 MindSpore's own kernels of the CPU for types of 16 bits that they lack: computed in float32, rounded once at the end.
 
-A kernel that MindSpore creates says which types it takes. To those with float32 the same with bfloat16 and float16 are
-added. A kernel that gets such a type from then on sees copies of its tensors in float32; one that gets types of its own
-goes on as MindSpore made it.
+A kernel that MindSpore creates says which types it takes. To the types with float32 the same with bfloat16 and float16
+are added. A kernel that gets such a type from then on sees copies of its tensors in float32; one that gets types of its
+own goes on as MindSpore made it.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ class WideKernels:
     @contextmanager
     def _copies(self, inputs: int, outputs: int, *, filled: bool = False) -> Iterator[tuple[int, int]]:
         """
-        Yield vectors of the tensors, those of 16 bits being copies in float32.
+        Yield vectors of the tensors; tensors of 16 bits are copies in float32.
 
         With *filled* the copies hold the numbers, and what was written there is rounded into the tensors at the end.
         """

@@ -1,4 +1,4 @@
-"""The launches of a recording as those of compiled graphs."""
+"""The launches of a recording as launches of compiled graphs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class WholeGraphs:
 
     def sink(self, graphs: Sequence[KernelGraph], operators: Operators) -> SunkLaunches:
         """
-        Return the launches among *operators* as those of the compiled *graphs*.
+        Return the launches among *operators* as launches of the compiled *graphs*.
 
         A node that was fused away launches nothing; the fused kernel stands where the last of its nodes ran. Runs
         that lack nodes (one that failed, or that the recording cut) and launches of no known graph stay as they are.

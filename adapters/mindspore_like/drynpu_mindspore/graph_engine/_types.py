@@ -13,7 +13,9 @@ from drynpu_mindspore.rules import KERNEL_TYPES
 _NOT_JOINED: Final = re.compile(
     r"Loss|Entropy|KLDiv|^Inplace|Masked|Clip|Clamp|Select|Lerp|^Addc|^AddN|Accumulate|PReLU|Swiglu|FormatCast|Cast|Nan"
 )
-"""Operators of the element-wise table that TbeEltwiseFusionPass does not join: those of three tensors, and losses."""
+"""
+Operators of the element-wise table that TbeEltwiseFusionPass does not join: operators of three tensors, and losses.
+"""
 ELEMENTWISE: Final = frozenset(name for name in KERNEL_TYPES if not _NOT_JOINED.search(name))
 _KEEPS_TYPE: Final = ELEMENTWISE - ops.kernel_types_of("mindspore", "comparison").keys()
 _IS_TRAINING: Final = 5

@@ -1,6 +1,6 @@
 // What MindSpore launches, with all inputs and outputs, seen from inside each launch.
 //
-// Two virtual functions of MindSpore launch kernels of the CPU: one those of graphs, one those that belong to none. The
+// Two virtual functions of MindSpore launch kernels of the CPU: one kernels of graphs, one all others. The
 // functions here stand in their places and call them. No header of MindSpore is needed: its functions come by address from
 // capture/_hook.py.
 #include <atomic>
@@ -103,7 +103,7 @@ void describe(std::string& text, const Tensors& tensors) {
   for (auto* tensor : tensors) describe(text, tensor);
 }
 
-// The frame of a launch; nothing if it is not that of MindSpore 2.7, which its first two references show.
+// The frame of a launch; nothing if it differs from MindSpore 2.7's, which its first two references show.
 // N2, docs/tricks.md
 void* const* frame_of(const std::string* name, const void* context, void** function) {
   auto* const* frame = static_cast<void* const*>(*function);

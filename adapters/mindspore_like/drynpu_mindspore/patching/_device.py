@@ -41,7 +41,7 @@ class SimulatedDevice:
     """
     The device settings of a script, and the answers to its questions about the device.
 
-    MindSpore itself goes on to see the CPU: its library chooses kernels by the device, and those of the CPU are what
+    MindSpore itself goes on to see the CPU: its library chooses kernels by the device, and the CPU's kernels are what
     computes. Only code outside the package ``mindspore`` is told of the device.
 
     Attributes

@@ -89,7 +89,7 @@ class _Finder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """
-        Return MindSpore's own spec with a loader that patches, or that of the stand-in; nothing for other modules.
+        Return MindSpore's own spec with a loader that patches, or the stand-in's spec; nothing for other modules.
 
         Raises
         ------

@@ -42,7 +42,7 @@ def find_rank(environment: MutableMapping[str, str]) -> tuple[int, int]:
 
 def join_ranks(environment: MutableMapping[str, str]) -> dict[str, str] | None:
     """
-    Say in *environment* what ``msrun`` would say, unless it has; return that of a scheduler that is to be started.
+    Say in *environment* what ``msrun`` would say; return the environment of a scheduler that is to be started.
 
     One rank alone has its scheduler at a port that is free.
     """

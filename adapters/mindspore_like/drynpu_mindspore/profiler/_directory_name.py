@@ -17,7 +17,7 @@ _LONGEST_WORKER_NAME = 225
 _LONGEST_PATH, _LONGEST_PART = 4096, 255
 _ERROR = "[ProfilerPathErrorException] code: 50546081, msg: Path error. "
 _ALLOWED = re.compile(r"[./_\-\s~0-9a-zA-Z\u4e00-\u9fa5]+")
-"""The last range is that of the unified ideographs of Unicode 1."""
+"""The last range holds the unified ideographs of Unicode 1."""
 
 
 @define

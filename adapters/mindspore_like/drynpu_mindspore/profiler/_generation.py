@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from drynpu import OptionError
 
 API_VARIABLE = "DRYNPU_MINDSPORE_API"
-"""Environment variable with the release whose profiler a script gets; without it that of MindSpore 2.7."""
+"""Environment variable with the release whose profiler a script gets; without it MindSpore 2.7's."""
 
 _RELEASES: Mapping[str, tuple[str, ...]] = {
     "V22": ("1.6", "1.7", "1.8", "1.9", "1.10", "2.0", "2.1", "2.2", "2.3"),
@@ -30,7 +30,7 @@ class Generation(enum.Enum):
     @property
     def is_current(self) -> bool:
         """
-        Whether the profiler is that of 2.6 and later.
+        Whether the profiler is the one of 2.6 and later.
 
         There ``Profiler`` is deprecated in favour of ``profile``; what a method raises is logged, and the method
         returns ``None``; ``on_trace_ready`` is called with the recording; and ``analyse`` comes after ``finalize``.

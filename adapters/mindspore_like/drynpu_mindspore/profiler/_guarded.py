@@ -14,7 +14,7 @@ _R = TypeVar("_R")
 
 
 class GuardedSession(Protocol):
-    """What of a session a guard needs: whether the release logs failures, where to, and how deep calls are nested."""
+    """Parts of a session that a guard needs: does the release log failures, where to, how deep are calls nested."""
 
     depth: int
 

@@ -47,7 +47,7 @@ class Host(Protocol):
         """Return the device that the script chose: ``Ascend``, ``GPU`` or ``CPU``."""
 
     def device_id(self) -> int:
-        """Return the number of the device, that of ``DEVICE_ID`` where the script chose none."""
+        """Return the number of the device, ``DEVICE_ID`` where the script chose none."""
 
     def jit_level(self) -> str:
         """Return ``O0``, ``O1``, ``O2``, or an empty text where none is set."""

@@ -155,7 +155,7 @@ def _checked(name: str, value: Any, user_log: UserLog) -> Any:
         return _host_systems(value, user_log)
     if name.startswith("mstx_domain"):
         return _domains(name, value, user_log)
-    # All that is left are single values, whose type is that of their default.
+    # The rest are single values with the type of their default.
     default: Any = fields_dict(Parameters)[name].default
     expected = type(default)
     if isinstance(value, expected):

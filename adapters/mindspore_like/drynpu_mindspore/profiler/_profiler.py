@@ -20,7 +20,7 @@ class Profiler(Profiling):
     """
     The profiler that all releases have.
 
-    Keywords are those of :class:`~drynpu_mindspore.profiler.Parameters`, in older releases those of ``_legacy``.
+    Keywords are fields of :class:`~drynpu_mindspore.profiler.Parameters`, in older releases of ``_legacy``.
     """
 
     _called = "profiler"

@@ -80,7 +80,7 @@ class JobRanks:
 
     @property
     def groups(self) -> Mapping[str, tuple[int, ...]]:
-        """The ranks of all groups by their names, that of the world under `WORLD_GROUP`."""
+        """The ranks of all groups by their names, the world under `WORLD_GROUP`."""
         return {WORLD_GROUP: tuple(range(rank_count())), **self._groups}
 
     def begin_recording(self) -> None:

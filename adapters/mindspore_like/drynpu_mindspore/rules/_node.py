@@ -2,7 +2,7 @@
 One node of a graph that the graph engine compiled (jit level O2): as a signature, and as rules read it.
 
 Such a signature is one of :func:`drynpu.kernels.node_signature` with the arguments by position behind it. The kernel
-bears the full name of the node, with those of the nodes that were fused into it.
+bears the full name of the node, with the names of the nodes that were fused into it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNFOLDED: Final = frozenset({"SparseSoftmaxCrossEntropyWithLogits", "Dropout"})
 
 
 def graph_signature(launch: Signature, node: str) -> Signature:
-    """Return the call of a *launch* as that of the *node* of a compiled graph."""
+    """Return the call of a *launch* as a call of the *node* of a compiled graph."""
     outputs, attrs, arguments = launch.attributes
     return Signature(launch.name, launch.inputs, (outputs or (), node, attrs, arguments), launch.placement)
 
@@ -50,11 +50,11 @@ class CompiledCall(NodeCall):
         return blocked_image(image) if self.compiled and is_image(image.shape) else image
 
     def further(self, count: int) -> list[TensorDesc]:
-        """Return the tensors at positions from *count* on: those of operators that were fused into this one."""
+        """Return the tensors at positions from *count* on, of operators that were fused into this one."""
         return [t for t in map(self.tensor, range(count, len(self.signature.inputs))) if t is not None]
 
     def kernel_name(self, op_type: str, *, suffix: str = "", tail: bool = True, on_cpu: bool = False) -> str:
-        """Return the name of the node, or in its place that of a node that it was unfolded into."""
+        """Return the name of the node, or of a node that it was unfolded into."""
         name = super().kernel_name(op_type, suffix=suffix, tail=tail, on_cpu=on_cpu)
         if self.signature.name not in UNFOLDED or suffix:
             return name
@@ -73,7 +73,7 @@ def compiled_rules() -> dict[str, Rule]:
 
 
 def either(launched: Mapping[str, Rule], compiled: Mapping[str, Rule]) -> dict[str, Rule]:
-    """Return the rules of launches, by primitive, with those of nodes where a graph was compiled."""
+    """Return the rules of launches, by primitive, with the rules of nodes where a graph was compiled."""
 
     def choose(name: str, rule: Rule) -> Rule:
         in_graph = compiled[name]

@@ -112,7 +112,7 @@ ReduceAny Any | ReverseV2 Flip | ScatterAddExt ScatterAdd | Select SWhere | SiLU
 SiLUGrad SiluBackward | SigmoidGrad SigmoidBackward | SoftplusExt Softplus | SortExt Sort | StackExt Stack
 SubExt Sub | Tile Repeat | TopkExt Topk | Transpose Permute
 """
-# Where that table is silent because the kernel is written by hand, the name is that of the same operator of PyTorch (as
+# Where that table is silent because the kernel is written by hand, the name comes from the same operator of PyTorch (as
 # the rules there have it) or of the aclnn library.
 _FROM_PYTORCH: Final = """
 AdaptiveAvgPool2D AdaptiveAvgPool2d | ArgMinExt ArgMin | Argmax ArgMax | Argmin ArgMin | AvgPool AvgPool2d

@@ -59,7 +59,7 @@ def backward(
     """
     Return the gradients of x, w_x, w_h, b_x, b_h, h and attention.
 
-    *slope* is that of h at all times, *saved* what :func:`forward` returned.
+    *slope* is the slope of h at all times, *saved* what :func:`forward` returned.
     """
     kind = x.dtype
     x, w_x, w_h, h, attention, slope = _wide(x, w_x, w_h, h, attention, slope)

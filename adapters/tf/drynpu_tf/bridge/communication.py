@@ -21,7 +21,7 @@ def communicate(
     Parameters
     ----------
     outputs:
-        Types and shapes of the results, None for those of *tensors*; without any the result is the operator.
+        Types and shapes of the results, None to take the types of *tensors*; without any the result is the operator.
     counts:
         Of all-to-all: a tensor with the number of elements for each rank.
     """

@@ -1,8 +1,8 @@
 """
 The vendor's generated operators (``gen_npu_ops``, ``npu_aicore_ops``), as far as the CPU can compute them.
 
-They are composed of TensorFlow's own operators, and in graphs shown as the device's. Those of which the CPU has nothing
-(registers of the device, memory of other devices) are refused by name.
+They are composed of TensorFlow's own operators, and in graphs shown as the device's. Operators of which the CPU has
+nothing (registers of the device, memory of other devices) are refused by name.
 """
 
 from __future__ import annotations

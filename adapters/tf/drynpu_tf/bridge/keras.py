@@ -34,7 +34,7 @@ def keras_backend() -> Any:
     backend = keras_backend_if_there()
     if backend is None:
         raise ImportError(
-            f"Keras of TensorFlow {tf.__version__} has no sessions; the last one with them is that of 2.15: "
+            f"Keras of TensorFlow {tf.__version__} has no sessions; the last one with them is Keras 2.15: "
             "pip install 'tensorflow-cpu>=2.15,<2.16'"
         )
     return backend

@@ -20,7 +20,7 @@ def drop(
     """
     Return *x* with elements set to zero and the others divided by *keep_prob*.
 
-    The mask has *noise_shape*, default that of *x*; it is drawn and applied by the operators whose types end in
+    The mask has *noise_shape*, by default the shape of *x*; it is drawn and applied by the operators whose types end in
     *suffix*.
     """
     x, probability = tf.convert_to_tensor(x), _probability(keep_prob)

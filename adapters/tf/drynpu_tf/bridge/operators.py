@@ -81,7 +81,7 @@ def gelu(x: Any, name: str | None = None) -> tf.Tensor:
 
 
 def gelu_grad(dy: Any, x: Any, y: Any = None, name: str | None = None) -> tf.Tensor:
-    """Return the gradient of GELU in its tanh form, given that of the result; the numbers do not need *y*."""
+    """Return the gradient of GELU in its tanh form from the result's gradient; the numbers do not need *y*."""
 
     def compute(dy: Any, x: Any, *_: Any) -> tf.Tensor:
         root, cubic = (tf.cast(value, x.dtype) for value in (0.7978845608028654, 0.044715))
@@ -105,7 +105,7 @@ def fast_gelu(x: Any, name: str | None = None) -> tf.Tensor:
 
 
 def fast_gelu_grad(dy: Any, x: Any, name: str | None = None) -> tf.Tensor:
-    """Return the gradient of ``x * sigmoid(1.702 x)``, given that of the result."""
+    """Return the gradient of ``x * sigmoid(1.702 x)`` from the result's gradient."""
 
     def compute(dy: Any, x: Any) -> tf.Tensor:
         factor = tf.cast(FAST_GELU_FACTOR, x.dtype)

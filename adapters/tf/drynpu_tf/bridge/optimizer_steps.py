@@ -88,7 +88,7 @@ def lamb_apply_optimizer_assign(
     """
     Return the update of LAMB before its trust ratio, and the moments ``v`` and ``m``, which it writes back.
 
-    Inputs as those of Adam; moments are corrected by ``1 - beta^steps``, and ``do_use_weight weight_decay_rate w`` is
+    Inputs as for Adam; moments are corrected by ``1 - beta^steps``, and ``do_use_weight weight_decay_rate w`` is
     added.
     """
 

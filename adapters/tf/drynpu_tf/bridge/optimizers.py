@@ -139,7 +139,7 @@ class KerasDistributeOptimizer:
     """
 
     def __new__(cls, optimizer: Any, name: str = "NpuKerasOptimizer", **keywords: Any) -> Any:
-        """Return the optimizer; other keywords are those of Keras's base class, which it has already."""
+        """Return the optimizer; other keywords go to Keras's base class, which it has already."""
         if not isinstance(optimizer, KerasDistributeOptimizer):
             kind = type(optimizer)
             members = {"__new__": _make_new(kind), "__init__": _make_init(kind), "npu_name": name}

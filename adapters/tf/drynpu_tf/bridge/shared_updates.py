@@ -119,7 +119,7 @@ def _fair_size(sizes: list[int], ranks: int) -> int:
 
 def reduce_to_owners(pairs: Sequence[tuple[Any, Any]], name: str) -> list[tuple[Any, Any]]:
     """
-    Return gradients with their variables; that of a variable which this rank updates is the mean over the ranks.
+    Return gradients with their variables; the gradient of a variable that this rank updates is the mean over the ranks.
 
     Gradients that go to one rank are reduced as one, the last first, as the vendor's fusion has it; sparse ones are
     gathered by all ranks.

@@ -89,7 +89,7 @@ def _around(start: I64, end: I64, calls: I64, nodes: I64) -> I64:
     """
     Return for nodes the last call that began before them and had not ended, -1 without one.
 
-    An executor that was still returning when the trace was stopped has left no event of its own, only those of its
+    An executor that was still returning when the trace was stopped has left no event, only the events of its
     nodes.
     """
     if not len(calls):

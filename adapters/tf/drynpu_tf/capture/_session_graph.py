@@ -192,7 +192,7 @@ def stats_of_turns(executed: Sequence[Any], watched: frozenset[str]) -> list[dic
     Return the stats of every node by name: once, or for every turn of loops whose shapes differ between turns.
 
     In turn *n* a node has its n-th stats, or its last where it ran less often. Turns of a loop inside another are
-    counted through, so that an input from the outer loop may be that of another turn there.
+    counted through, so that an input from the outer loop may come from another turn there.
 
     Parameters
     ----------

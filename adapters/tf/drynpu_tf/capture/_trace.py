@@ -132,5 +132,5 @@ class TraceCapture:
 
 
 def _main_thread() -> int:
-    """Return the OS id of the main thread, which is that of the process."""
+    """Return the OS id of the main thread, which is the process's id."""
     return os.getpid()

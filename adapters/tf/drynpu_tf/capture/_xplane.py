@@ -31,7 +31,7 @@ class _Anchor:
 @define
 class XplaneTracer:
     """
-    Starts and stops TensorFlow's tracer, and ties its clock and its threads to those of the process.
+    Starts and stops TensorFlow's tracer, and ties its clock and its threads to the process's.
 
     Raises
     ------

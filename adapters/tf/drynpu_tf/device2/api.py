@@ -37,7 +37,7 @@ def open(device_id: int | None = None) -> NpuDeviceHandle:  # noqa: A001 - the v
     Parameters
     ----------
     device_id:
-        Its number; ``None``: that of ``ASCEND_DEVICE_ID``, else 0.
+        Its number; ``None``: ``ASCEND_DEVICE_ID``, else 0.
 
     Raises
     ------

@@ -15,7 +15,7 @@ _DENSITY_AT_0 = 1 / math.sqrt(2 * math.pi)
 
 
 def gelu(x: Any) -> Any:
-    """Return ``x * P(X <= x)`` with X of N(0, 1); the type is that of *x*."""
+    """Return ``x * P(X <= x)`` with X of N(0, 1); with the type of *x*."""
 
     def slope_of(slope: Any, x: Any, _: Any) -> Any:
         below = 0.5 * (1.0 + tf.math.erf(x * tf.cast(math.sqrt(0.5), x.dtype)))

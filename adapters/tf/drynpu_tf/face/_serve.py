@@ -38,7 +38,7 @@ def serve_v1() -> None:
     """
     Let ``import tensorflow`` give TensorFlow's v1 names, without eager execution, in this process.
 
-    Modules of the public names (``tensorflow.train``) are those of v1; a name that v1 lacks is taken from v2. Modules
+    Modules of the public names (``tensorflow.train``) come from v1; a name that v1 lacks is taken from v2. Modules
     of ``tensorflow.python`` stay what they are, and have the names again that were moved elsewhere.
     """
     import tensorflow as whole  # noqa: ICN001 - this is about the module
@@ -69,7 +69,7 @@ def tensorflow_1() -> ModuleType:
 
 
 class _Face(ModuleType):
-    """The module ``tensorflow``: v1 names first, then those of the module that it stands for."""
+    """The module ``tensorflow``: v1 names first, then names of the module that it stands for."""
 
     def __init__(self, whole: ModuleType, v1: ModuleType) -> None:
         super().__init__("tensorflow", v1.__doc__)

@@ -36,7 +36,7 @@ class NpuOptions:
     enable_data_pre_proc:
         Whether a graph takes its data from a queue on the device, which the host fills from the iterator.
     session_device_id:
-        The device of this session; ``None``: that of the process.
+        The device of this session; ``None``: the process's device.
     parameters:
         Every parameter by name, each by the member that was set; unknown names are kept and mean nothing.
     """

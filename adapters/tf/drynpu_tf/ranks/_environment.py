@@ -35,7 +35,7 @@ def rank_count(environ: Mapping[str, str]) -> int:
 
 
 def rank_number(environ: Mapping[str, str]) -> int:
-    """Return the rank of this process: ``RANK_ID``, under the cluster manager else that of its device."""
+    """Return the rank of this process: ``RANK_ID``, under the cluster manager else its device's number."""
     found = _number(environ, "RANK_ID")
     if found is None and "CM_CHIEF_IP" in environ:
         found = _number(environ, "ASCEND_DEVICE_ID")

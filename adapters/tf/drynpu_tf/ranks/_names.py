@@ -39,4 +39,4 @@ class Names:
 
 
 NAMES = Names()
-"""Those of this process: ranks are processes."""
+"""The ranks of this process: ranks are processes."""

@@ -99,7 +99,7 @@ class EngineRecording:
         return () if self._recorder.outcome is None else self._recorder.outcome.notes
 
     def add(self, operators: Operators, execution: GraphExecution | None = None) -> None:
-        """Take over captured operators: those of one *execution* of a graph, or without one launched one by one."""
+        """Take over captured operators of one *execution* of a graph, or without one launched one by one."""
         self._parts.append(Part(operators, execution))
 
     def remark(self, note: str) -> None:

@@ -32,7 +32,7 @@ class GraphExecution:
     """
     One run of a graph on the device: the graph's name, and when the call of it began and returned (Unix ns).
 
-    ``fusions`` are the operators that the graph engine makes of several, ``points`` where it marks the graph; those of
+    ``fusions`` are the operators that the graph engine makes of several, ``points`` where it marks the graph; points of
     the first execution of a graph count. ``reads`` are the elements it took from the device's queue, ``consumers``
     the operators that take what a communication operator leaves. The first run of a graph ``loads`` it, unless it may
     have run before the recording. A run of a training loop is an execution for each of its ``turns``, of which this is
@@ -65,7 +65,7 @@ class Timeline:
     """
     All operators, the graphs with their iterations, where the host waited for the device, and for which data.
 
-    ``issued`` are the communication operators, and ``left_out`` counts those of unknown size.
+    ``issued`` are the communication operators, and ``left_out`` counts the ones of unknown size.
     """
 
     operators: Operators

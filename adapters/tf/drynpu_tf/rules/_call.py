@@ -22,7 +22,7 @@ KERNEL_TYPES: Final = ops.kernel_types_of("tf", "elementwise", "comparison", "fi
 ELEMENTWISE: Final = frozenset(KERNEL_TYPES) - {"ClipByValue", "Select", "SelectV2", "Fill"}
 """Operators of one or two tensors that the graph engine fuses with one another."""
 KEEPS_TYPE: Final = ELEMENTWISE - ops.kernel_types_of("tf", "comparison").keys()
-"""Those of them that return the type that they are given."""
+"""The ones that return the type of their input."""
 
 # Sums and zeros of lists of tensors (gradients of loops): no kernel takes lists, and traces have no shapes of them.
 _HAS_LISTS: Final = frozenset({"AddN", "ZerosLike"})

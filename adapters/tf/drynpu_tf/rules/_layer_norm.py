@@ -109,7 +109,7 @@ class _Graph:
         return None
 
     def _norm(self, parts: tuple[GraphOperator, ...], places: tuple[Place, Place, Place]) -> _Norm | None:
-        """Return the layer norm of these operators if shapes and takers are those of one."""
+        """Return the layer norm of these operators if shapes and readers fit one."""
         mean, variance, last = parts[0], parts[2], parts[-1]
         tensors = [self._tensor(place, parts) for place in places]
         statistic, spread = mean.call.output(), variance.call.output()

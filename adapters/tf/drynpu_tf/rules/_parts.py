@@ -69,7 +69,7 @@ def join_parts(operators: Sequence[GraphOperator], known: Collection[str]) -> li
     Parameters
     ----------
     operators:
-        Those of the engine, without constants.
+        The engine's inputs, without constants.
     known:
         Operators whose results are constants.
     """
@@ -144,9 +144,9 @@ def _inputs(
     """
     Return what the parts take from outside, in the order in which the whole operator takes it.
 
-    An input may go by another name in this graph: that of another copy of a function (a gradient takes what the call
-    forward made), or that of whatever a function was called with. The former ends in its name; the latter stand where
-    no name was found, in the order in which the parts take them.
+    An input may go by another name in this graph: the name in another copy of a function (a gradient takes what the
+    call forward made), or the name of the argument that a function was called with. The former ends in its name; the
+    latter stand where no name was found, in the order in which the parts take them.
     """
     inner = {place for member in members for place in member.outputs}
     outer = {

@@ -1,9 +1,9 @@
 """
 Precision modes: which operators the graph engine computes in 16 bits, and where it converts.
 
-What a mode does is that of the option ``precision_mode`` and of ``precision_mode_v2`` (CANN's manual of ATC). In mixed
+Modes do what the options ``precision_mode`` and ``precision_mode_v2`` do (CANN's manual of ATC). In mixed
 precision an operator of the list of trust is reduced, one of the list of refusal keeps float32, one that is on neither
-follows what makes its input. The lists are those of the operators' definitions (``PrecisionReduceFlag`` in CANN's
+follows what makes its input. The lists come from the operators' definitions (``PrecisionReduceFlag`` in CANN's
 repositories ops-nn and ops-math). Operators that write variables keep the type of the variable.
 """
 

@@ -19,7 +19,7 @@ _ONE_SHOT = "OneShotIterator"
 
 
 def run_key(fetches: Any, feed_dict: Any) -> RunKey:
-    """Return the key of ``run(fetches, feed_dict)``; the order of the fetches matters, that of the feeds does not."""
+    """Return the key of ``run(fetches, feed_dict)``; the order of fetches matters, the order of feeds does not."""
     feeds = feed_dict if isinstance(feed_dict, Mapping) else {}
     return ("run", tuple(_flat(fetches)), frozenset(map(_name, feeds)))
 

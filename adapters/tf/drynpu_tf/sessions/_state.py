@@ -167,7 +167,7 @@ def device_session(graph: Any, config: Any) -> DeviceSession | None:
     Raises
     ------
     OptionError
-        Its profiling options, or those of the environment, are refused.
+        Its profiling options, or options of the environment, are refused.
     """
     options = npu_options_of(config)
     if not options.on_device:
@@ -181,7 +181,7 @@ def device_session(graph: Any, config: Any) -> DeviceSession | None:
     PROCESS.noticed(notices)
     if start.parsed is not None:
         device_id = options.session_device_id
-        # Without a device of its own a session is on that of the process.
+        # Without its own device a session is on the process's.
         device_id = read_number("ASCEND_DEVICE_ID", 0) if device_id is None else device_id
         PROCESS.join(id(session), start.parsed.request, device_id)
         session.opened_ns = time.time_ns()

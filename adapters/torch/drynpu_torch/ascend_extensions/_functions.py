@@ -1,7 +1,7 @@
 """
 The functions of extensions that drynpu computes, by the names that their sources bind.
 
-Signatures are those of the sources of MindSpeed (mindspeed/ops/csrc); what computes them are operators of torch_npu, so
+Signatures come from the sources of MindSpeed (mindspeed/ops/csrc); operators of torch_npu compute them, so
 that kernels, gradients and messages are theirs.
 """
 

@@ -86,7 +86,7 @@ def rows_named(names: Sequence[object], name: I64, test: Callable[[str], bool]) 
 
 def readable(getter: Callable[[E], V], events: Sequence[E], instead: Callable[[bytes], V]) -> list[V]:
     """
-    Return the value of *getter* for each event, or that of *instead* for bytes that are not UTF-8.
+    Return the value of *getter* for each event, or of *instead* for bytes that are not UTF-8.
 
     Kineto keeps pointers to the function names of Python frames. Code that is gone when the recording ends, such as a
     module's body once it is imported, leaves arbitrary bytes in that place.

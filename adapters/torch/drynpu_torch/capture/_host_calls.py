@@ -69,7 +69,7 @@ class HostCallRecorder:
             self._add(_EVENT_CALLS[action], _stream_number(stream_id), event_id)
 
     def add_native(self, rows: I64) -> None:
-        """Add the calls that the native device noted, ``[call, 5]``: those of PyTorch's own streams and events."""
+        """Add the calls that the native device noted, ``[call, 5]``: calls of PyTorch's own streams and events."""
         for time_ns, thread, kind, stream, event in rows.tolist():
             if kind == _STREAM_SELECTED:
                 self.streams.append((time_ns, thread, _stream_number(stream)))

@@ -46,7 +46,7 @@ def place_native(
 
     An operator is the device's if it says so (*on_device*) or was marked, or lies inside one that was, or around one.
     Ranges that stand for the kernels of recurrent layers are the device's by their names. Copies have the direction of
-    the range inside them; what converts and copies at once (``aten::_to_copy``) has that of its copy.
+    the range inside them; what converts and copies at once (``aten::_to_copy``) has the range of its copy.
     """
     marked = on_device | _marked(name, start_ns, thread, marks) | rows_named(names, name, _LAYERS.__contains__)
     placed = marked | inherit(depth, parent, marked) | around(parent, marked)

@@ -31,8 +31,8 @@ class OpenRanges:
     """
     The ``record_function`` ranges that were entered during a recording and have not ended.
 
-    A range that ends after its tracer has stopped writes into memory that the tracer has given back. So those of the
-    calling thread are ended before a stop; those of other threads cannot be, and while there are any the tracer must
+    A range that ends after its tracer has stopped writes into memory that the tracer has given back. So ranges of the
+    calling thread are ended before a stop; ranges of other threads cannot be, and while there are any the tracer must
     go on.
     """
 
@@ -87,12 +87,12 @@ def joined_ranges(cuts: Sequence[RangeCut], names: Sequence[str], name: I64, sta
     """
     Put the parts of ranges together that a pause has divided.
 
-    The columns, shape ``[n]``, are those of the ranges of one thread, sorted by start; *name* is an index into *names*.
+    The columns, shape ``[n]``, belong to the ranges of one thread, sorted by start; *name* is an index into *names*.
 
     Returns
     -------
     end_ns, kept:
-        Shape ``[n]``: ends, of a first part that of its range; whether a row stays, which a later part does not.
+        Shape ``[n]``: ends, for a first part the end of its range; whether a row stays, which a later part does not.
     """
     first, kept = np.arange(len(end)), np.ones(len(end), bool)
     for cut in cuts:

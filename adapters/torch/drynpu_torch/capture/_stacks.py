@@ -112,7 +112,7 @@ def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: 
 
     Frames of drynpu are left out, because on a device the caller calls the framework itself, and with those that
     record goes what they call of Python itself. The name of a module, ``nn.Module: Linear_0``, becomes the record's
-    ``Linear######7``, from which readers number modules again: the number is that of the object among all.
+    ``Linear######7``, from which readers number modules again: the number is the object's number among all.
     """
     texts = [str(text) for text in names]
     order = np.lexsort((-end_ns, start_ns))
@@ -135,7 +135,7 @@ def engine_threads(thread: I64, fwd_thread: I64) -> I64:
 
     The vendor's profiler asks Python for the stack and the frames of the thread itself, and there is no Python on these
     (Ascend/pytorch torch_npu/csrc/profiler/npu_profiler.cpp; in genuine runs none of 544 operators of such a thread has
-    a stack). Kineto gives them those of the call of the backward pass, and sees what drynpu calls there.
+    a stack). Kineto gives them the frames of the call of the backward pass, and sees what drynpu calls there.
     """
     return np.asarray(np.unique(thread[(fwd_thread != 0) & (fwd_thread != thread)]), np.int64)
 

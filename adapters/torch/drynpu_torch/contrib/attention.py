@@ -206,7 +206,7 @@ def check_fused(
     gamma: Tensor | None = None,
     beta: Tensor | None = None,
 ) -> None:
-    """Raise RuntimeError unless the shapes are those of fused attention."""
+    """Raise RuntimeError unless fused attention takes the shapes."""
     failed = "fused attention check compatibility failed, "
     # Formats are not compared: they change no value here.
     del query_bias, key_bias, value_bias, gamma, beta

@@ -1,4 +1,4 @@
-"""The tag that torch_npu appends to its errors; its parts are those of torch_npu's NPUException.cpp."""
+"""The tag that torch_npu appends to its errors; its parts come from torch_npu's NPUException.cpp."""
 
 from __future__ import annotations
 

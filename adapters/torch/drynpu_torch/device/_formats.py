@@ -22,7 +22,7 @@ from drynpu_torch.device.npu import config
 
 
 class Format(IntEnum):
-    """The numbers of ``torch_npu/npu/_format.py``, which are those of ``aclFormat``."""
+    """The numbers of ``torch_npu/npu/_format.py``, which equal ``aclFormat``."""
 
     UNDEFINED = -1
     NCHW = 0
@@ -84,7 +84,7 @@ class _Layout:
 
 
 def get_npu_format(tensor: torch.Tensor) -> int:
-    """Return the number of the tensor's format: that of its cast, otherwise 0 (NCHW), 30 (NCDHW) or 2 (ND)."""
+    """Return the number of the tensor's format: from its cast, otherwise 0 (NCHW), 30 (NCDHW) or 2 (ND)."""
     layout = _layout(tensor)
     return int(_BY_DIMENSIONS.get(tensor.dim(), Format.ND)) if layout is None else layout.format
 
@@ -97,7 +97,7 @@ def npu_format_cast(
     input_dtype: int | None = None,
 ) -> torch.Tensor:
     """
-    Return *tensor* in another format, given by its number or as that of another tensor.
+    Return *tensor* in another format, given by its number or by another tensor.
 
     Between base formats that is the tensor itself. Types that the vendor takes by number change no format here.
     """
@@ -226,7 +226,7 @@ def _padded(shape: Sequence[int], item_bytes: int, wanted: Format) -> int:
 
 
 def _as_image(sizes: Sequence[int], dimensions: int, wanted: int) -> list[int]:
-    """Return the sizes as those of an image: one batch in front of fewer dimensions, ones behind them."""
+    """Return the sizes as sizes of an image: one batch in front of fewer dimensions, ones behind them."""
     if dimensions >= wanted:
         return list(sizes)
     image = [1, *sizes[:dimensions]]

@@ -52,7 +52,7 @@ def _compute_type(device_type: str) -> str:
 
 
 def _patch_autocast() -> None:
-    """Let autocast for ``npu`` be that of the CPU, with the default dtype (float16) and the checks of the device."""
+    """Let autocast for ``npu`` be the CPU's, with the default dtype (float16) and the checks of the device."""
     autocast = torch.amp.autocast_mode.autocast
     original_init, is_enabled = autocast.__init__, torch.is_autocast_enabled
     get_dtype, set_dtype, set_enabled = torch.get_autocast_dtype, torch.set_autocast_dtype, torch.set_autocast_enabled

@@ -56,7 +56,7 @@ class GraphCapture:
     """
     The capture of one graph, from its beginning to its end.
 
-    ``stream`` is the stream that captures; ``graph`` says which streams the graph has in its place and in that of
+    ``stream`` is the stream that captures; ``graph`` says which streams the graph has in its place and in the place of
     others. Storages that operators write and that were there before are put back at the
     end, as are the states of random generators: on a device nothing runs until the graph is replayed.
     """

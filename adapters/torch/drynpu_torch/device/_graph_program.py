@@ -58,7 +58,7 @@ class CapturedCall:
     Attributes
     ----------
     leaves, spec:
-        The arguments, flattened as by ``torch.utils._pytree``. Tensors are those of fixed storages, or a :class:`Slot`.
+        The arguments, flattened as by ``torch.utils._pytree``. Tensors have fixed storages, or are a :class:`Slot`.
     results:
         For each value of the flattened result what it defines: a slot, a tensor of a fixed storage, or nothing.
     stream:

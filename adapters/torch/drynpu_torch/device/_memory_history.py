@@ -99,7 +99,7 @@ def _frames(stacks: Stacks, number: int) -> list[Frame]:
 def _add_block(
     segment: dict[str, Any], address: int, size: int, requested: int, state: str, frames: list[Frame]
 ) -> None:
-    """Add a block to its segment, and its bytes to those of the segment."""
+    """Add a block to its segment, and its bytes to the segment's."""
     is_active = state != "inactive"
     segment["total_size"] += size
     segment["allocated_size"] += size if state == "active_allocated" else 0

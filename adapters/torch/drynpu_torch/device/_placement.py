@@ -10,7 +10,7 @@ from drynpu_torch.device._objects import storage_of
 from drynpu_torch.device._state import DEVICE_TYPE, state
 
 MARK: Final = "_drynpu_device"
-"""The attribute of a storage with the device's index; the prefix keeps it apart from those of other packages."""
+"""The attribute of a storage with the device's index; the prefix keeps it apart from attributes of other packages."""
 
 
 def storage_device(storage: torch.UntypedStorage) -> int | None:

@@ -55,10 +55,10 @@ class RecordedOperators:
 
     ``rows``, shape ``[n]``, of :data:`ROW`: times in Unix ns; ``name`` and ``call`` count in the other two, and a call
     of -1 is none. The operators of a thread come in the order of their starts. ``calls`` holds the words of each call:
-    the number of its name, then those of ``arguments.h``. ``allocations`` are of :data:`ALLOCATION`, in the order of
-    times on each thread; what was released has fewer than 0 bytes. ``delays`` are of :data:`DELAY`: how long a thread
-    waited for a processor of this machine, shortly before that time, in the order of times on each thread. ``accesses``
-    are of :data:`ACCESS`: what operators of the device read and wrote, without small tensors.
+    the number of its name, then the words of ``arguments.h``. ``allocations`` are of :data:`ALLOCATION`, in the order
+    of times on each thread; what was released has fewer than 0 bytes. ``delays`` are of :data:`DELAY`: how long a
+    thread waited for a processor of this machine, shortly before that time, in the order of times on each thread.
+    ``accesses`` are of :data:`ACCESS`: what operators of the device read and wrote, without small tensors.
     """
 
     rows: Records

@@ -63,7 +63,7 @@ class ScriptMarks:
             self._end("range_end", range_id)
 
     def push(self, message: str, stream: torch.Stream | None, domain: str) -> int:
-        """Begin a range inside those of this thread and domain; return how many there were, -1 if not recorded."""
+        """Begin a range inside the ranges of this thread and domain; return how many there were, -1 if not recorded."""
         if not self._records(domain):
             return -1
         stack = self._stacks.ids[domain]

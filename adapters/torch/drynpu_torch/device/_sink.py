@@ -21,7 +21,7 @@ from drynpu_torch.device._placement import storage_device as storage_device
 from drynpu_torch.device._state import DEVICE_TYPE, state
 
 CPU = torch.device("cpu")
-# An attribute of a storage; the prefix keeps it apart from those of PyTorch and of other packages.
+# An attribute of a storage; the prefix keeps it apart from attributes of PyTorch and of other packages.
 _PINNED = "_drynpu_pinned"
 
 
@@ -61,7 +61,7 @@ def register_sink() -> tuple[torch.library.Library, ...]:
 
 
 # These calls name the CPU, because a device context (``with torch.device("npu")``) would fill in the npu otherwise.
-# The CPU's factory runs inside that of PrivateUse1; the capture recognises copies to the device by this nesting.
+# The CPU's factory runs inside PrivateUse1's; the capture recognises copies to the device by this nesting.
 
 
 def _empty(

@@ -1,7 +1,7 @@
 """
 ``torch.distributed`` on the simulated device: the backend ``hccl`` over gloo, and its recording.
 
-The processes exchange data through gloo, so every result is that of a plain gloo run. While a recording runs, every
+The processes exchange data through gloo, so every result equals a plain gloo run. While a recording runs, every
 call on a group whose backend is ``hccl`` becomes a communication operator of the simulated device. When the recording
 is written, the ranks exchange the times at which their devices reached each operator (docs/torch-distributed.md).
 """

@@ -70,7 +70,7 @@ def _patch_splits() -> None:
     """
     Let ``split_group`` divide an ``hccl`` group, as a mesh does whose default group was bound to a device.
 
-    PyTorch would copy the options of the backend, and those of gloo cannot be copied. A new group of the same ranks,
+    PyTorch would copy the options of the backend, and gloo's options cannot be copied. A new group of the same ranks,
     which only its members create, is equal to a split.
     """
     original = dist.split_group
@@ -163,7 +163,7 @@ def _patch_sharding() -> None:
     """
     Let ``fully_shard`` and ``FullyShardedDataParallel`` take modules that were moved to the npu; once per process.
 
-    FSDP asks every parameter whether it is on the device of the group. Streams and events stay those of the device, so
+    FSDP asks every parameter whether it is on the device of the group. Streams and events stay the device's, so
     that gathers overlap as they do there. This is called when a group is created, which FSDP needs: its import takes
     longer than all else here.
     """

@@ -3,7 +3,7 @@
 
 PyTorch's module refuses tensors that say cpu, consists of five operators that only devices have, and gathers into a
 tensor of a shape that gloo does not accept. Here the operators are computed from smaller ones. Their order and the
-communication (an allGather forward, an allReduce backward) are those of PyTorch.
+communication (an allGather forward, an allReduce backward) are PyTorch's.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class _Synchronised(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """Return the gradients of the input, the weight and the bias; those of the latter two are this rank's."""
+        """Return the gradients of the input, the weight and the bias; the latter two are this rank's."""
         x, weight, mean, invstd, counts = ctx.saved_tensors
         sums, grad_weight, grad_bias = mean.new_zeros(2 * len(mean)), None, None
         if x.numel():
@@ -137,7 +137,7 @@ def _wide(x: Tensor) -> Tensor:
 
 
 def _others(x: Tensor) -> list[int]:
-    """Return all dimensions but that of the channels."""
+    """Return all dimensions but the channels."""
     return [axis for axis in range(x.dim()) if axis != 1]
 
 

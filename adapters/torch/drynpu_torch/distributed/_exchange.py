@@ -53,7 +53,7 @@ def announce_recording() -> int | None:
 
 def rendezvous(communication: Communication, begin_ns: int = 0) -> RankRendezvous:
     """
-    Return the rendezvous of a recording with those of the other ranks; use it as a context.
+    Return the rendezvous of a recording with the recordings of the other ranks; use it as a context.
 
     Ranks that run by themselves count their times from *begin_ns*, when their recordings began.
     """

@@ -36,13 +36,13 @@ def communicator_name(number: str) -> str:
 
 
 def is_of_device(group: dist.ProcessGroup) -> bool:
-    """Return whether the collectives of a process group are those of a device."""
+    """Return whether a process group's collectives belong to a device."""
     devices = dist.get_backend_config(group).split(",")
     return any(part.partition(":")[2] == BACKEND for part in devices)
 
 
 def find_group(group: dist.ProcessGroup) -> Group | None:
-    """Return a process group as profiles show it, None if its collectives are not those of a device."""
+    """Return a process group as profiles show it, None if its collectives belong to no device."""
     if not is_of_device(group):
         return None
     ranks = tuple(dist.get_process_group_ranks(group))

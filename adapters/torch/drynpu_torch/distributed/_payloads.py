@@ -49,7 +49,7 @@ _MARK_DTYPES: Final = MappingProxyType(
         "BOOL": "uint8",  # HCCL has none and moves it as bytes
     }
 )
-"""Types that torch_npu writes by another name than that of GE in small letters."""
+"""Types that torch_npu does not write as GE's name in small letters."""
 
 
 @frozen
@@ -73,7 +73,7 @@ class Payload:
         """
         Return the message of the range that torch_npu sets around the operator (torch_npu_profiler.md 1.10).
 
-        The number of its stream belongs where ``{stream_id}`` stands. Ranks are those of the group; a send alone names
+        The number of its stream belongs where ``{stream_id}`` stands. Ranks are ranks of the group; a send alone names
         its destination, a receive alone its source.
         """
         count, dtype = self.marked or (self.count, self.dtype)

@@ -2,7 +2,7 @@
 Optimizers over combined tensors: the parameters of one dtype in one buffer, updated by one sequence of operators.
 
 That is how torch_npu's ``NpuFused...`` optimizers work (``torch_npu/optim``): element-wise operators on the whole
-buffer, not one fused kernel. The formulas are those of ``torch.optim`` where that has the optimizer.
+buffer, not one fused kernel. The formulas come from ``torch.optim`` if that has the optimizer.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from drynpu_torch.fused._optimizers import check_betas, check_positive
 
 class NpuFusedLamb(NpuFusedOptimizerBase):
     """
-    Lamb: Adam without bias correction, each parameter's step scaled by the norm of its values over that of the step.
+    Lamb: Adam without bias correction, each step scaled by the norm of the parameter over the norm of the step.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class Fusion:
         """
         Return the factors of all scores, None without dropout, with seed, offset and the number of scores.
 
-        The seed is that of the device's default generator, unless the mask is given.
+        The seed comes from the device's default generator, unless the mask is given.
         """
         keep, given = call["keep_prob"], call["dropout_mask"]
         if not 0 < keep < 1:
@@ -136,7 +136,7 @@ class Fusion:
         return bits.flatten()[: self.numels].to(wide(self.query).dtype) / keep
 
     def next_factor(self, factors: Tensor | None, begin: int, stack: Stack) -> tuple[Tensor | None, int]:
-        """Return the factors of a stack's scores, which begin at *begin*, and where those of the next stack begin."""
+        """Return the factors of a stack's scores, which begin at *begin*, and where the next stack's begin."""
         if factors is None:
             return None, begin
         shape = (*stack.query.shape[:2], *stack.lengths)

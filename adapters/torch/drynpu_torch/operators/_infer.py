@@ -273,7 +273,7 @@ class Inference:
 
 
 def _spread(lengths: Sequence[int] | None, count: int, default: int) -> list[int]:
-    """Return one length for each sequence; one alone is that of all."""
+    """Return one length for each sequence; a single one counts for all."""
     if not lengths:
         return [default] * count
     return list(lengths) * count if len(lengths) == 1 else list(lengths)

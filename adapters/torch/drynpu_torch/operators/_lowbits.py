@@ -61,7 +61,7 @@ def mx_exponents(largest: Tensor, number: int, algorithm: int) -> tuple[Tensor, 
     """
     Return the exponents of blocks with those *largest* magnitudes, and their codes: the exponent plus 127 as UINT8.
 
-    Algorithm 0 takes the exponent of the largest number, 1 rounds that of largest / limit up.
+    Algorithm 0 takes the exponent of the largest number, 1 rounds the exponent of largest / limit up.
     """
     errors.require(number in _LARGEST, f"the dst_type {number} is not supported", errors.TYPE)
     errors.require(algorithm in (0, 1), f"scale_alg {algorithm} is not supported by drynpu", errors.NOT_SUPPORTED)

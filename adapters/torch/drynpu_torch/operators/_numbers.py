@@ -85,7 +85,7 @@ def torch_dtype(number: int | None, default: torch.dtype) -> torch.dtype:
     """
     Return the type that carries a type given by number.
 
-    Numbers below 256 are those of torch (c10/core/ScalarType.h), others those of ACL plus 256, which are no types of
+    Numbers below 256 come from torch (c10/core/ScalarType.h), others from ACL plus 256, which are no types of
     torch: an 8-bit number without such a type comes in UINT8, and 4-bit integers come eight to an INT32.
     """
     if number is None:

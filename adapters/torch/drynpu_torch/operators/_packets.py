@@ -32,7 +32,7 @@ class OutForm:
 
 
 class OperatorWithOut:
-    """An operator object like those of ``torch.ops``; a call with ``out=`` is one of its overload ``out``."""
+    """An operator object like an object of ``torch.ops``; a call with ``out=`` calls its overload ``out``."""
 
     def __init__(self, operators: torch._ops.OpOverloadPacket) -> None:
         self._operators = operators

@@ -128,7 +128,7 @@ def _meta_kernel(operator: NpuOperator, bind: _Bind) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         arguments = bind(args, kwargs)
         with torch._C._AutoDispatchBelowAutograd():
-            # PyTorch's own tensors without values launch nothing; those of the npu may have none either.
+            # PyTorch's own tensors without values launch nothing; the npu's tensors may have none either.
             launches = is_recording() and not state().computes
             return _launching(operator, compute, arguments) if launches else compute(arguments)
 

@@ -25,7 +25,7 @@ class Layout:
     """
     Where the tokens of each sequence stand.
 
-    ``queries`` and ``keys`` are the layouts; lengths are those of each sequence, or where each ends if packed.
+    ``queries`` and ``keys`` are the layouts; lengths count each sequence, or say where each ends if packed.
     """
 
     queries: str

@@ -104,7 +104,7 @@ def attend_backward(
     """
     Return the gradients of :func:`attend`.
 
-    Maximum, sum and output are those of *attended*: a part of the keys may be given with the final ones of all.
+    Maximum, sum and output belong to *attended*: a part of the keys may be given with the final ones of all.
     """
     finite = attended.maximum.masked_fill(attended.maximum == -math.inf, 0)
     total = torch.where(attended.total == 0, 1, attended.total)

@@ -107,7 +107,7 @@ _ATB_MODULE: Final = (
     *("_npu_flash_attention_prefix_v2", "npu_fused_add_topk_div", "npu_ring_mla", "npu_self_attention_prefix_encoder"),
     "npu_mla_preprocess",
 )
-"""Those of them that ``torch_npu.atb`` has; the others are names of ``torch_npu`` itself."""
+"""The ones that ``torch_npu.atb`` has; the others are names of ``torch_npu`` itself."""
 
 
 def boost_library() -> Mapping[str, Any]:

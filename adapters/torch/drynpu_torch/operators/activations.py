@@ -160,7 +160,7 @@ def _mish_backward(grad: Tensor, input_: Tensor) -> Tensor:
 
 
 def _dropped(mask: Tensor, like: Tensor, *, triangle: bool) -> Tensor:
-    """Return which scores are masked: those of *mask*, or with *triangle* all above the diagonal."""
+    """Return which scores are masked: as in *mask*, or with *triangle* all above the diagonal."""
     if triangle:
         return torch.ones(like.shape[-2:], dtype=torch.bool, device=like.device).triu(1)
     return mask.bool()

@@ -1,4 +1,4 @@
-"""Statistics of batch norms over several ranks: sums of one rank, and what follows from those of all."""
+"""Statistics of batch norms over several ranks: sums of one rank, and results from the sums of all."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def _gradient(call: Call, grad: Tensor, *others: Any) -> Mapping[str, Tensor | N
 
 
 def _pairs(call: Call) -> int:
-    """Return how many pairs all heads attend; without values, those of all blocks."""
+    """Return how many pairs all heads attend; without values, all pairs of all blocks."""
     if call["query"].device.type != "meta":
         return sum(int(each.kept.sum()) for each in _sequences(call))
     lengths = [call[name] for name in ("actual_seq_lengths", "actual_seq_lengths_kv")]

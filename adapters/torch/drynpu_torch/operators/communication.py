@@ -238,7 +238,7 @@ def _gmm_alltoallv_shapes(call: Call) -> tuple[Any, ...]:
 
 
 def _plain_kernel(kernel: str, api: str, x: str, *, gathered: bool = False, joined: bool = False) -> Launches:
-    """State the one kernel of a product; *gathered* rows and *joined* columns are those of all ranks."""
+    """State the one kernel of a product; *gathered* rows and *joined* columns come from all ranks."""
 
     def kernels(call: Call) -> Iterable[Launch]:
         left, right = call[x], call["x2"]

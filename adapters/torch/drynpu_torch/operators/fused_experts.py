@@ -138,7 +138,7 @@ def _finalize_shapes(call: Call) -> Tensor:
 
 
 def _quantised_rows(x: Tensor, smooth: Tensor | None, scale: Tensor | None, mode: str | None) -> tuple[Tensor, Tensor]:
-    """Return rows in INT8 with their scales, given ones or those of the largest numbers."""
+    """Return rows in INT8 with their scales, given ones or scales of the largest numbers."""
     text = f"quant_mode should be pertoken or pertensor, but got {mode}"
     errors.require(mode in (_PER_TOKEN, "pertensor"), text)
     values = wide(x) if smooth is None else wide(x) * wide(smooth)

@@ -120,7 +120,7 @@ def _extents(layout: Layout) -> Iterator[tuple[int, int, int, int]]:
 
 def _index_gradient(call: Call, indices: Any, values: Tensor) -> Mapping[str, Tensor | None]:
     del indices
-    text = "the gradient of npu_lightning_indexer is that of its values; call it with return_value=True"
+    text = "npu_lightning_indexer has a gradient for its values alone; call it with return_value=True"
     errors.require(call["return_value"], text)
     found = torch.ops.npu.npu_lightning_indexer_grad(
         *(call["query"], call["key"], values, call.results[0], call["weights"]),

@@ -154,7 +154,7 @@ def _load(call: Call) -> tuple[Tensor, Tensor]:
         starts = integers(call["seq_starts"], starts)
     begin = 0
     for table, start, length in zip(call["block_table"].long(), starts, lengths, strict=True):
-        # Whole blocks are passed over: the first token is that of a block.
+        # Whole blocks are passed over: the first token begins a block.
         blocks = table[start // size :][: -(-length // size)]
         for name, result in zip(("key_cache", "value_cache"), results, strict=True):
             result[begin : begin + length] = call[name][blocks].flatten(0, 1)[:length]

@@ -37,7 +37,7 @@ def _check(call: Call) -> None:
 
 
 def _weights(call: Call, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the weight of each class, that of each row's class, and 1 for rows that count."""
+    """Return the weight of each class, the weight of each row's class, and 1 for rows that count."""
     wanted = call["target"].long()
     classes = wide(like).new_ones(like.shape[1]) if call["weight"] is None else wide(call["weight"])
     counts = (wanted != call["ignore_index"]).to(classes.dtype)

@@ -38,7 +38,7 @@ _SCALE_BITS = 0xFFFFFFFF
 
 
 def scale_numbers(scale: Tensor) -> Tensor:
-    """Return scales as FP32; those of npu_trans_quant_param have the bits of one in an INT64."""
+    """Return scales as FP32; npu_trans_quant_param packs the bits of one into an INT64."""
     if scale.dtype is not torch.int64:
         return scale.float()
     bits = scale & _SCALE_BITS
@@ -53,7 +53,7 @@ def exact_product(x: Tensor, weight: Tensor) -> Tensor:
 
 
 def _int4_operands(x1: Tensor, x2: Tensor) -> tuple[Tensor, Tensor]:
-    """Return operands whose INT32 words hold eight integers; that of a transposed weight holds rows."""
+    """Return operands whose INT32 words hold eight integers; a word of a transposed weight holds rows."""
     first = unpacked_int4(x1) if x1.dtype is torch.int32 else x1
     if x2.dtype is not torch.int32:
         return first, x2

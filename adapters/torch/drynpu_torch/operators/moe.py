@@ -195,7 +195,7 @@ def _init_routing_v2(call: Call) -> tuple[Tensor, ...]:
     x, expert_idx, scale = call["x"], call["expert_idx"], call["scale"]
     experts = expert_idx.flatten().long()
     outside = (experts < low) | (experts >= high)
-    # Rows of experts before the range come last, after those of experts behind it, as upstream's own test has them.
+    # Rows of experts before the range come last, after rows of experts behind it, as upstream's own test has them.
     order = torch.where(experts < low, torch.iinfo(torch.int64).max, experts).argsort(stable=True)
     active = int((~outside).sum())
     rows = len(experts) if call["active_num"] <= 0 else min(call["active_num"], len(experts))
@@ -217,7 +217,7 @@ def _init_routing_v2(call: Call) -> tuple[Tensor, ...]:
 
 
 def _smoothing(scale: Tensor | None, experts: Tensor) -> Tensor | float:
-    """Return what rows are multiplied by before they are quantised: ``[experts, h]`` holds those of each expert."""
+    """Return what rows are multiplied by before they are quantised: ``[experts, h]`` has the factors of each."""
     if scale is None or not len(experts):
         return 1.0
     return wide(scale) if scale.shape[0] == 1 else wide(scale)[experts.clamp(0, scale.shape[0] - 1)]

@@ -56,7 +56,7 @@ def _adam_w(
     m: Tensor,
     v: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    # The powers are those of the step before: the kernel multiplies once more.
+    # The powers belong to the step before: the kernel multiplies once more.
     errors.require(not amsgrad or max_grad_norm is not None, "if amsgrad is true, max_grad_norm input must be entered")
     slope = -wide(grad) if maximize else wide(grad)
     first = wide(m) * beta1 + (1 - beta1) * slope

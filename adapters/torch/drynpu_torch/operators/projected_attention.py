@@ -199,7 +199,7 @@ def _score_backward_shapes(call: Call) -> tuple[Tensor, ...]:
 
 
 def _score_grad(call: Call) -> tuple[Tensor, ...]:
-    """Return the gradients as rows, like those of the output."""
+    """Return the gradients as rows, like the output."""
     return tuple(_rows(x) for x in _score_backward(call))
 
 

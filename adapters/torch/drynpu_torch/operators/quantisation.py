@@ -167,7 +167,7 @@ def _swiglu_quant(
     ends = None if group_index is None else group_index.cumsum(0) if group_list_type else group_index
     if quant_mode == 1:
         y = _smoothed(y, smooth_scales, ends if smooth_scales is not None and smooth_scales.dim() > 1 else None)
-        # The scale multiplies, unlike that of the other operators: upstream's own test has it so, and the vendor's ATB
+        # The scale multiplies, unlike in the other operators: upstream's own test has it so, and the vendor's ATB
         # takes its reciprocal behind the call.
         scale = torch.iinfo(torch.int8).max / y.abs().amax(-1)
         return saturated(y * torch.where(scale.isinf(), 0.0, scale).unsqueeze(-1), torch.int8), scale.float()

@@ -30,7 +30,7 @@ npu_ps_roi_pooling_backward(Tensor output_grad, Tensor rois, float spatial_scale
 _LEGACY, _WITH_END, _ALIGNED = 0, 1, 3
 """
 Values of ``roi_end_mode``: boxes of at least one pixel, those that include the pixel at their end, or shifted by half a
-pixel. 0 and 3 are those of contrib/module/roi_align.py; 1 follows from the numbers of op-plugin's
+pixel. 0 and 3 come from contrib/module/roi_align.py; 1 follows from the numbers of op-plugin's
 test_roi_align_backward.py, which leaves the mode out.
 """
 

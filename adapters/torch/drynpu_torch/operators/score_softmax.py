@@ -32,7 +32,7 @@ def _itself(self: Tensor) -> Tensor:
 
 
 def _softmax_backward(self: Tensor, grad_output: Tensor, values: Tensor) -> Tensor:
-    """Write the gradient of the scores over their softmax; *grad_output* is that of the weighted sums of *values*."""
+    """Write the gradient of the scores over their softmax; *grad_output* belongs to the weighted sums of *values*."""
     weights = wide(self)
     grad = wide(grad_output) @ wide(values).transpose(-1, -2)
     return self.copy_(weights * (grad - (weights * grad).sum(-1, keepdim=True)))

@@ -117,7 +117,7 @@ def _shape(call: Call) -> Tensor:
 
 
 def _pairs(call: Call) -> int:
-    """Return how many pairs of a token and a key all heads attend; without values, those of all listed blocks."""
+    """Return how many pairs of a token and a key all heads attend; without values, all pairs of listed blocks."""
     tokens, heads, _ = call["query"].shape
     if call["query"].device.type == "meta":
         return int(tokens * heads * call["select_idx"].shape[2] * call["block_size"])

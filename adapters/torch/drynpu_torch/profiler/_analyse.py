@@ -35,8 +35,8 @@ def analyse_result(
     """
     Write ``mindstudio_profiler_output`` and ``ASCEND_PROFILER_OUTPUT`` of one result directory.
 
-    *forms* is text, databases or both, by default those of the recording. The toolkit's part is always text: its
-    database becomes that of ``ASCEND_PROFILER_OUTPUT``.
+    *forms* is text, databases or both, by default the recording's. The toolkit's part is always text: its
+    database becomes the one of ``ASCEND_PROFILER_OUTPUT``.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
 
 
 def _forms(export_type: object) -> list[ExportType] | None:
-    """Return the forms to write; ``None``, which stands for those of the recording, for any other value."""
+    """Return the forms to write; ``None``, which stands for the recording's forms, for any other value."""
     kinds = [export_type] if isinstance(export_type, str) else export_type
     if kinds is None:
         return None
@@ -179,7 +179,7 @@ def tensorboard_trace_handler(
     """
     Return a handler that writes deliverables, and set directory and worker of the process at once.
 
-    Parameters, messages and that side effect are those of torch_npu_profiler.md 1.7.
+    Parameters, messages and that side effect follow torch_npu_profiler.md 1.7.
     """
     values, notices = normalise_handler(dir_name, worker_name, analyse_flag, async_mode)
     show(notices)

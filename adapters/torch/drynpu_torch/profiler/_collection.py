@@ -75,7 +75,7 @@ def listen(path: Path | None = None) -> None:
     """
     Let ``drynpu msprof --dynamic=on`` start and stop recordings of this process at a socket.
 
-    *path* is the socket, by default that of the process. If it cannot be created, a warning says so; the application
+    *path* is the socket, by default the process's. If it cannot be created, a warning says so; the application
     goes on, and nothing can attach to it.
     """
     collector = Collector(_Process(), _LOG.warning)

@@ -16,7 +16,7 @@ from drynpu_torch.profiler._values import AiCMetrics, ExportType, HostSystem, Pr
 
 class _ExperimentalConfig:
     """
-    Further options of a profiler. Rules and messages are those of torch_npu_profiler.md 1.6; nothing raises.
+    Further options of a profiler. Rules and messages follow torch_npu_profiler.md 1.6; nothing raises.
 
     The attributes, private names included, are those that profiler_info.json shows.
     """
@@ -83,7 +83,7 @@ def _without_counters(values: ConfigValues) -> tuple[Notice, ...]:
         return ()
     # The C layer takes the default for a group that the chip lacks.
     usual = group is not MetricGroup.PIPE_UTILIZATION and counter_problem(MetricGroup.PIPE_UTILIZATION, chip) is None
-    instead = "those of PipeUtilization instead" if usual else "no counter columns"
+    instead = "PipeUtilization's instead" if usual else "no counter columns"
     message = f"{problem} This recording will have {instead}."
     return (Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.UNSUPPORTED),)
 

@@ -1,4 +1,4 @@
-"""Formulas that a script adds to those of ``with_flops`` (torch_npu_profiler.md 1.6)."""
+"""Formulas that a script adds to ``with_flops`` (torch_npu_profiler.md 1.6)."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class ProfInterface:
 
     @property
     def memory(self) -> tuple[Sequence[object], Callable[[I64], I64]]:
-        """The results of Kineto for the last recording, and the map of their times to those of the files."""
+        """The results of Kineto for the last recording, and the map of their times to times in the files."""
         outcome = self._result.outcome
         return (self._result.results, outcome.time_map) if outcome is not None else ((), lambda time_ns: time_ns)
 

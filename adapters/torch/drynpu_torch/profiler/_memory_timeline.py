@@ -49,7 +49,8 @@ class MemoryTimeline:
     Memory events in time order; every column has shape ``[n]``.
 
     ``time_ns`` is Unix time, -1 for memory that was there before the recording; ``size_bytes`` is negative where
-    memory of that category goes. A tensor that is written to leaves its category and enters that of its next version.
+    memory of that category goes. A tensor that is written to leaves its category and enters the category of its next
+    version.
     """
 
     time_ns: I64
@@ -64,7 +65,7 @@ class MemoryTimeline:
         """
         Return the classified events of Kineto's results for *device*; ``None``: all, where tensors do not say theirs.
 
-        *time_map* maps measured times to those of the files.
+        *time_map* maps measured times to times in the files.
         """
         rows = [row for result in results for row in _rows(MemoryProfile(result), device)]
         columns = np.array(rows, np.int64).reshape(-1, 4)

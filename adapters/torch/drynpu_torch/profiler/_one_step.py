@@ -47,8 +47,8 @@ class StepProfile:
         ``ASCEND_PROFILER`` writes the result directory of `profile`; ``TORCH`` the trace of PyTorch's own profiler, as
         ``torch_prof_<time>.json``. With anything else nothing is recorded, and the script goes on.
     use_npu, record_shape, experimental_config:
-        Whether the device is recorded (``TORCH``, without effect here); shapes and the configuration, by default that
-        of level 2 (``ASCEND_PROFILER``).
+        Whether the device is recorded (``TORCH``, without effect here); shapes and the configuration, by default the
+        one of level 2 (``ASCEND_PROFILER``).
     options:
         Of the profiler that records.
 

@@ -156,7 +156,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
     """
     Record a training loop, by a schedule or from start to stop.
 
-    Parameters, warnings and the actions between steps are those of torch_npu_profiler.md 1.5 and 2. An
+    Parameters, warnings and the actions between steps follow torch_npu_profiler.md 1.5 and 2. An
     ``execution_trace_observer`` observes while this records, as the one of PyTorch's own profiler does.
     """
 

@@ -129,7 +129,7 @@ class Result:
                 include=frozenset(filters.tx_domains_include),
                 exclude=frozenset(filters.tx_domains_exclude),
             )
-        # It parts the start of the recording from the first step, as those of later boundaries part steps.
+        # It parts the start of the recording from the first step, as later boundaries part steps.
         capture.device_calls.pause(begun_ns, time.time_ns())
 
     def _begin(self, capture: Capture, parts: OptionalParts) -> None:
@@ -249,7 +249,7 @@ class Result:
         """Return name and content of ``profiler_info*.json``; with *anchors* where something was recorded."""
         rank, document = rank_id(), dict(info)
         if anchors is not None:
-            # Times are those of the monotonic clock, not of a system counter (torch_npu_profiler.md 3.3).
+            # Times come from the monotonic clock, not from a system counter (torch_npu_profiler.md 3.3).
             document["start_info"] = {
                 "syscnt_enable": False,
                 "freq": 100,

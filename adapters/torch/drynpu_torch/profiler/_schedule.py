@@ -29,7 +29,7 @@ class schedule:  # noqa: N801 - the vendor's name
     """
     Cycles of waiting, warming up and recording.
 
-    Parameters are those of torch_npu: note the order, ``wait, active, warmup, repeat, skip_first,
+    Parameters as in torch_npu: note the order, ``wait, active, warmup, repeat, skip_first,
     skip_first_wait``. Bad values are reported and replaced (torch_npu_profiler.md 1.4).
     """
 

@@ -15,14 +15,14 @@ class Accesses:
     """
     The npu's memory that one call accesses.
 
-    Views and arguments of which only shape and type count, such as those of ``zeros_like``, access nothing.
+    Views and arguments of which only shape and type count, such as arguments of ``zeros_like``, access nothing.
 
     Attributes
     ----------
     dataptrs_read, dataptrs_written:
         Addresses of tensors.
     outputs:
-        Those of tensors that the call returns.
+        Accesses of tensors that the call returns.
     tensor_aliases:
         Names of the arguments, by address.
     storage_dataptrs_accessed:

@@ -68,4 +68,4 @@ class Sanitizer:
 
 
 sanitizer = Sanitizer()
-"""That of ``TORCH_NPU_SANITIZER``."""
+"""The sanitizer of ``TORCH_NPU_SANITIZER``."""

@@ -1,8 +1,8 @@
 """
 ``scaled_dot_product_attention`` as torch_npu launches it (op-plugin, ScaledDotProductAttentionKernelNpuOpApi.cpp).
 
-The fused kernel takes masks of BOOL, True where a pair is dropped: a causal call makes one of 2048 by 2048, that of a
-script is negated. A mask of numbers, and FP32 heads whose width is no multiple of 4, are computed step by step.
+The fused kernel takes masks of BOOL, True where a pair is dropped: a causal call makes one of 2048 by 2048, the mask of
+a script is negated. A mask of numbers, and FP32 heads whose width is no multiple of 4, are computed step by step.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PATTERN: Final = TensorDesc((2048, 2048), "BOOL")
 
 
 def attention(call: AtenCall) -> KernelPlan | None:
-    """Return the plan of a call with four dims; of others those of the operators that PyTorch calls inside."""
+    """Return the plan of a call with four dims; for others PyTorch's inner operators have plans."""
     operands = call.tensors("query", "key", "value")
     if any(len(t.shape) != _RANK for t in operands):
         return KernelPlan(claims=False)

@@ -45,7 +45,7 @@ def fill_with(call: AtenCall) -> KernelPlan | None:
 
 
 def create(call: AtenCall) -> KernelPlan | None:
-    """Return the plan of a filled tensor; its type is ``dtype``, else that of ``x`` or of the value, else FLOAT."""
+    """Return the plan of a filled tensor; its type is ``dtype``, else the type of ``x`` or of the value, else FLOAT."""
     size, x = call.dims("size"), call.tensor("x")
     if size is None or min(size, default=0) < 0:
         return None

@@ -25,7 +25,7 @@ COMPLEX128 10 301 c10::complex<double>
 """
 One row for each type: GE's name, torch's number, the rank in promotion, C++ names.
 
-The number is that of c10/core/ScalarType.h, by which Kineto shows a dtype argument. The rank has the category of the
+The number comes from c10/core/ScalarType.h, by which Kineto shows a dtype argument. The rank has the category of the
 type in its hundreds and the width inside the category below them. Compilers spell the names of some types differently.
 """
 _DTYPES: Final = tuple(row.split(None, 3) for row in _ROWS.strip().splitlines())

@@ -41,7 +41,7 @@ division (x y mode) | div(_)=Div:RealDiv
 power (x y) | pow(_)=Pow:
 reversed_subtraction (x! y) | rsub=Rsub:Sub
 """
-# Interfaces for a tensor and a number, where the name does not follow from that of the interface for two tensors.
+# Interfaces for a tensor and a number, where the name does not follow from the interface for two tensors.
 _WITH_NUMBER: Final = {
     **{api: f"{api}s" for api in ("aclnnAdd", "aclnnSub", "aclnnMul", "aclnnDiv", "aclnnFloorDivide", "aclnnDivMod")},
     "aclnnXLogYTensor": "aclnnXLogYScalarOther",

@@ -1,5 +1,5 @@
 """
-Kernels that an operator states itself when it is called: those of ``torch.ops.npu``.
+Kernels that an operator of ``torch.ops.npu`` states itself when it is called.
 
 Kineto records neither texts (``input_layout``) nor the types of tensors in lists, and the work of some operators hangs
 on what a tensor contains (how many rows each expert gets). So such an operator calls, for every kernel, an operator

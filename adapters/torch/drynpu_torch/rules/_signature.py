@@ -47,7 +47,7 @@ def signature_from_kineto(
     Returns
     -------
     Signature
-        Kineto gives no dtypes for the entries of a tensor list: they take that of the first plain tensor
+        Kineto gives no dtypes for the entries of a tensor list: they take the dtype of the first plain tensor
         argument, ``FLOAT`` when there is none. A type that GE does not know becomes ``UNDEFINED`` (1 byte).
     """
     first = next((ge_dtype(text) for text in dtypes if is_tensor_dtype(text)), None) or "FLOAT"

@@ -14,7 +14,7 @@ def save_async(obj: object, f: str | Path | IO[bytes], *arguments: Any, **option
     """
     Save like ``torch.save``, writing the file in a thread; Python ends when it is written.
 
-    The values are those of the call: they are taken at once. *model* among the options is accepted without effect.
+    The values are taken at once, at the call. *model* among the options is accepted without effect.
     """
     options.pop("model", None)
     content = io.BytesIO()

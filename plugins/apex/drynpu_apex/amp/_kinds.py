@@ -64,7 +64,7 @@ class Kind:
         self.values = combine(self.masters) if with_values else None
 
     def stash_gradients(self, *, combined: bool) -> None:
-        """Keep the gradients of earlier backward passes apart from those of the next, or drop what masters have."""
+        """Keep the gradients of earlier backward passes apart from the next pass's, or drop what masters have."""
         if not combined:
             for index, parameter in enumerate(self.model):
                 self.stashed[index] = None if self.has_masters else parameter.grad
@@ -81,7 +81,7 @@ class Kind:
                 buffer.zero_()
 
     def zero_gradients(self, *, keeps_masters: bool) -> None:
-        """Set the gradients to zero; those of masters to ``None``, or to zero if *keeps_masters*."""
+        """Set the gradients to zero; masters' gradients to ``None``, or to zero if *keeps_masters*."""
         for parameter in self.model:
             if parameter.grad is not None:
                 parameter.grad.detach_()

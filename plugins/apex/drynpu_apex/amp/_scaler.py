@@ -121,7 +121,7 @@ class LossScaler:
         use_npu_fused_optimizer: bool = False,
     ) -> None:
         """
-        Write gradients divided by the scale and added to those of earlier backward passes.
+        Write gradients divided by the scale and added to the gradients of earlier backward passes.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class LossScaler:
         stashed: torch.Tensor | None = None,
     ) -> None:
         """
-        Write a buffer of gradients into that of the masters, divided by the scale.
+        Write a buffer of gradients into the masters' buffer, divided by the scale.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ class AmpStash:
     """
     The parameters of one optimizer by type, with masters, buffers and what the backward passes left.
 
-    The names without an underscore are those of the vendor's object, which scripts read.
+    The names without an underscore come from the vendor's object; scripts read them.
     """
 
     def __init__(self, optimizer: Any, properties: Properties) -> None:
@@ -113,7 +113,7 @@ class AmpStash:
             kind.stash_gradients(combined=self.already_combined)
 
     def post_backward(self, scaler: LossScaler) -> None:
-        """Divide the gradients by the scale, into the masters, and add those of earlier backward passes."""
+        """Divide the gradients by the scale, into the masters, and add the gradients of earlier passes."""
         self.lazy_init()
         self.check_combined()
         self.combine()

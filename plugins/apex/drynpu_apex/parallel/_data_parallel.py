@@ -36,7 +36,7 @@ class DistributedDataParallel(nn.Module):
     Parameters
     ----------
     module:
-        The module; its parameters become those of rank 0.
+        The module; its parameters become the parameters of rank 0.
     message_size:
         The number of elements that fills a bucket.
     delay_allreduce:

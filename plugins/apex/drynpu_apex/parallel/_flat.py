@@ -83,7 +83,7 @@ class Reducer:
     """
     Averages the gradients of a module, or a list of gradients, when it is told to.
 
-    A module's parameters are those of rank 0 from the beginning.
+    A module starts with the parameters of rank 0.
     """
 
     def __init__(self, module_or_grads_list: nn.Module | Iterable[torch.Tensor]) -> None:

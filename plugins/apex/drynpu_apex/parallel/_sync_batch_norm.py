@@ -59,7 +59,7 @@ def _mean_of_ranks(value: torch.Tensor, group: Any, ranks: int) -> torch.Tensor:
 
 class SyncBatchNorm(_BatchNorm):
     """
-    Batch normalisation whose statistics are those of the samples of all ranks, in training.
+    Batch normalisation with statistics over the samples of all ranks, in training.
 
     Made of operators of PyTorch, as apex is where it was built without its CUDA extensions.
 

@@ -101,7 +101,7 @@ class DynamicOptions:
     analyses, asynchronous:
         Whether the run is analysed, and whether in a process of its own.
     prof_path:
-        Folder of the runs; ``./`` for that of the monitor.
+        Folder of the runs; ``./`` for the monitor's folder.
     profile, config:
         Keywords of ``profile`` and of ``_ExperimentalConfig``.
     """

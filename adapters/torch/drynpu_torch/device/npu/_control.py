@@ -182,7 +182,7 @@ def disable_deterministic_with_backward(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def use_compatible_impl(is_enabled: bool) -> None:
-    """Keep whether operators compute as those of other devices do; results here are the CPU's in either case."""
+    """Keep whether operators compute as on other devices; results here are the CPU's in either case."""
     state().options[_COMPATIBLE] = str(int(is_enabled))
 
 

@@ -1,4 +1,4 @@
-"""Which implementations of attention PyTorch may choose: the switches are those of ``torch.backends.cuda``."""
+"""Which implementations of attention PyTorch may choose: the switches equal ``torch.backends.cuda``."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class _PlanCache:
     """The device's prepared Fourier transforms: a limit, which is kept, and none, as the CPU prepares each anew."""
 
     max_size: int = 4096
-    """How many there may be; that of PyTorch's other devices by default."""
+    """How many there may be; by default as for PyTorch's other devices."""
 
     @property
     def size(self) -> int:

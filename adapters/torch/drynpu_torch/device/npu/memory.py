@@ -95,7 +95,7 @@ def usage(device: DeviceLike = None) -> Usage:
     """
     Measure *device*.
 
-    All memory is counted as that of the device selected last, since a tensor does not say where it is; any other
+    All memory counts for the device selected last, since a tensor does not say where it is; any other
     device has none.
     """
     index = state().device_index(device)

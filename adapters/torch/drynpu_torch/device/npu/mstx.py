@@ -86,7 +86,7 @@ class mstx:  # noqa: N801 - the vendor's name
 
     @staticmethod
     def range_push(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> int:
-        """Begin a range inside those of this thread and domain; return their number before, -1 if not recorded."""
+        """Begin a range inside the ranges of this thread and domain; return their number before, -1 if not recorded."""
         if not _valid("range_push", message=message, domain=domain, stream=stream):
             return -1
         if stream:

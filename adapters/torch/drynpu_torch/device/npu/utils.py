@@ -43,7 +43,7 @@ def empty_strided_npu(size: Sequence[int], stride: Sequence[int], dtype: torch.d
 
 def _get_device_index(device: object, optional: bool = False, allow_cpu: bool = False) -> int:
     """
-    Return the index of a device; that of ``npu`` alone is the current one if *optional*, that of ``cpu`` is -1.
+    Return the index of a device; ``npu`` alone is the current one if *optional*, ``cpu`` is -1.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""``torch_npu.profiler._flops_registry``: formulas that a script adds to those of ``with_flops``."""
+"""``torch_npu.profiler._flops_registry``: formulas that a script adds to ``with_flops``."""
 
 from __future__ import annotations
 
