@@ -1,7 +1,7 @@
 """
 What a recording costs: training steps while operators are recorded, and the work from its end to its files.
 
-``python benchmarks/bench_capture.py [rounds]``. Plain and recorded stretches of steps alternate; a ratio is that of
+``python benchmarks/bench_capture.py [rounds]``. Plain and recorded stretches of steps alternate; a ratio divides
 the medians of single steps. The work afterwards is split by stage and divided by the number of operators
 recorded. All of it is processor time, of all threads, which other programs disturb less than the time that passes. One
 thread computes: with several, a busy machine measures how they wait for each other. Ratios compare runs on one machine;

@@ -2,7 +2,7 @@
 What a step costs on the npu beside the same step on the CPU: what the native device adds to each operator.
 
 ``python benchmarks/bench_device.py [rounds]``. Both take turns in one process, nothing is recorded, one thread
-computes. A ratio is the median over rounds of what was measured in the same round, beside that of the least values.
+computes. A ratio is the median over rounds of measurements in the same round, beside the ratio of the least values.
 Times are processor time of all threads, with Python's garbage collector off.
 """
 

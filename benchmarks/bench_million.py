@@ -5,7 +5,7 @@ A session of a million kernels: written raw, parsed, and exported as csv, JSON, 
 again, each time later, because simulating all at once would take more memory than what is measured. Every stage runs in
 a process of its own, which says how much memory it had at most (``ru_maxrss``; for an export with the parsing before
 it). Beside each stage that leaves files the same bytes are written again, plainly: once only handed to the system, once
-with a flush to the disk. The ratios are those of the stage to the medians of the plain writes, in time that passed;
+with a flush to the disk. The ratios compare the stage with the medians of the plain writes, in time that passed;
 processor time is told beside it, because it says more on a machine with other work.
 No framework takes part: operators are made up, each launches
 one kernel.

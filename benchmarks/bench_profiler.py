@@ -8,7 +8,7 @@ round. A ratio is the median over the rounds of what was measured in the same ro
 machine meets both sides; its range over the rounds is printed with it. Every second round has new processes. One
 thread computes.
 
-Processor time is that of all threads of the process and of its children: other programs disturb it less than the time
+Processor time counts all threads of the process and of its children: other programs disturb it less than the time
 that passes, which is what a user waits. A recording has shapes and goes to ``tensorboard_trace_handler``, all else is
 default. ``torch.profiler`` leaves one JSON trace; ours simulates a device, leaves its raw records, reads them back and
 leaves tables and a trace of both sides. What is compared:

@@ -2,7 +2,7 @@
 What a million operator records of FRAMEWORK/torch.op_range cost to write and to read, beside a raw write.
 
 ``python benchmarks/bench_raw.py [records] [rounds]``. Writing, reading and a plain write of the same bytes alternate
-within each round; the ratios are those of the medians.
+within each round; the ratios compare the medians.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ What recording costs by the native device's recorder and by ``torch.profiler``, 
 
 ``python benchmarks/bench_recorder.py [rounds]``. Everything runs in one process on the npu. The states take turns,
 who is first changes from round to round, and both record shapes and nothing else. The overhead of one is what its steps
-take longer than plain ones; a ratio divides the recorder's by that of ``torch.profiler`` in the same round, and is the
-median over rounds; the last one is that of the least values of all rounds. Times are processor time of all threads,
+take longer than plain ones; a ratio divides the recorder's by ``torch.profiler``'s in the same round, and is the
+median over rounds; the last one compares the least values of all rounds. Times are processor time of all threads,
 with Python's garbage collector off. One thread computes.
 ``stop`` is the time from the end of the recording until its operators are there: as columns, or as what
 ``torch.profiler.profile.stop()`` keeps for ``events()`` and the trace.

@@ -3,7 +3,7 @@ Say how much of each room the tests reach, and whether that is at least its floo
 
     python tools/coverage_floors.py coverage.json [--write]
 
-The report is that of ``coverage json``. Floors are in tests/coverage_floors.yaml; ``--write`` raises those that are
+The report comes from ``coverage json``. Floors are in tests/coverage_floors.yaml; ``--write`` raises the ones that are
 passed, and gives the others one. The status is 1 where a room is below its floor.
 """
 

@@ -146,7 +146,7 @@ def rooms_in(tests: Path, report: Path) -> Iterator[tuple[str, bool]]:
     """Return the room of each test of a report, and whether the test ran."""
     if report.is_file():
         for case in ET.parse(report).iter("testcase"):
-            # The module's name is followed by that of a class, if the test stands in one.
+            # A class's name follows the module's, if the test is in one.
             names = case.get("classname", "").split(".")[1:]
             end = next((place for place, name in enumerate(names) if name.startswith("test_")), len(names))
             yield room_of(tests, tests.joinpath(*names[: end + 1])), case.find("skipped") is None
@@ -183,7 +183,7 @@ def run(process: TestProcess, others: Sequence[TestProcess], paths: Sequence[Pat
 
 
 def ended(command: Sequence[str], environment: Mapping[str, str], output: IO[str]) -> tuple[int, float]:
-    """Return the status of a command, and its seconds of a processor, with those of its children."""
+    """Return the status of a command, and its seconds of a processor, its children's included."""
     running = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
     _, status, used = os.wait4(running.pid, 0)
     running.returncode = os.waitstatus_to_exitcode(status)

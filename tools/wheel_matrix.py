@@ -67,7 +67,7 @@ def build(folder: Path) -> tuple[Path, Path]:
     subprocess.run([*command, str(again), "--wheel", str(ROOT)], check=True, capture_output=True)
     (wheel,), (other,), (source,) = folder.glob("*.whl"), again.glob("*.whl"), folder.glob("*.tar.gz")
     if wheel.read_bytes() != other.read_bytes():
-        raise SystemExit("the wheel of the checkout and that of the source distribution differ")
+        raise SystemExit("the wheels of the checkout and of the source distribution differ")
     print(f"{wheel.name}: {wheel.stat().st_size} bytes, the same from the checkout and from {source.name}", flush=True)
     return wheel, source
 

@@ -3,7 +3,7 @@ Run a model with arrays and say how fast it is, as the vendor's inference sample
 
     python examples/acl/infer_session.py --runs 20
 
-The scores are computed, the times are those of the simulated device. With ``--profiler`` the runs leave a profile.
+The scores are computed, the times come from the simulated device. With ``--profiler`` the runs leave a profile.
 """
 
 import argparse

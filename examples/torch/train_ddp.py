@@ -39,7 +39,7 @@ def build_model() -> nn.Module:
 def train(arguments: argparse.Namespace, rank: int, device: torch.device) -> torch.Tensor:
     """Train and return the last loss, averaged over the ranks."""
     torch.manual_seed(0)
-    # Small buckets: the gradients of the last layers travel while those of the first are still computed.
+    # Small buckets: the gradients of the last layers travel while the first layers' are still computed.
     model = DistributedDataParallel(build_model().to(device), device_ids=[device.index], bucket_cap_mb=1)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     criterion = nn.CrossEntropyLoss()

@@ -116,7 +116,7 @@ class Stage(nn.Module):
 
 
 def make_groups(options):
-    """Create all groups on all ranks, in one order; return those of this rank and its place in each."""
+    """Create all groups on all ranks, in one order; return this rank's groups and its place in each."""
     world, rank = dist.get_world_size(), dist.get_rank()
     dp = world // (options.tp * options.pp)
     strides = {"tp": (1, options.tp), "ep": (options.tp, options.ep), "dp": (options.tp, dp)}

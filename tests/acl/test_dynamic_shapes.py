@@ -143,7 +143,7 @@ def test_a_batch_is_chosen_among_the_gears(run, models):
     choices = [([3], [(3, 16)]), ([1], [(1, 16)]), ([6], [(6, 16)])]
     done = run(model, command, "batch", choices, [2])
     check_results(done, model, ["x"], choices)
-    assert done.printed("sizes") == [[6 * 16 * 4, 4], [6 * 8 * 4]], "those of the largest gear, and one number"
+    assert done.printed("sizes") == [[6 * 16 * 4, 4], [6 * 8 * 4]], "the largest gear's sizes, and one number"
     assert done.printed("dims") == [
         {"name": "x", "dimCount": 2, "dims": [-1, 16]},
         {"name": "ascend_mbatch_shape_data", "dimCount": 1, "dims": [1]},

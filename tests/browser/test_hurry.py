@@ -22,7 +22,7 @@ DRAWN = "#timeline-graph .barlayer path"
 
 @contextmanager
 def slow_server(tab: Any, first: Callable[[], None]) -> Iterator[None]:
-    """Hold every request from that of *first* on, until the block is left."""
+    """Hold every request from *first*'s on, until the block is left."""
     held: list[Any] = []
     answering = False
     tab.route(ANSWERS, lambda route: route.continue_() if answering else held.append(route))

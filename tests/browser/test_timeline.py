@@ -37,7 +37,7 @@ def test_from_the_whole_run_to_a_kernel_and_back(tab: Any, dashboard: Any, runs:
     tab.click("#timeline-in")
     tab.wait_for_url("**from=*")
     wide = window(tab)
-    # Without those of the host, the first hit is the kernel.
+    # Without the host's events, the first hit is the kernel.
     for kind in ("Host operators", "CANN API calls", "Task queue"):
         tab.click(f".choices button:has-text('{kind}')")
         tab.wait_for_selector(f".choices button[aria-pressed=false]:has-text('{kind}')")

@@ -41,7 +41,7 @@ def sorted_groups(document: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 def rows_of(path: Path) -> list[list[str]]:
-    """Return the rows of a csv in order, the ranks of stages as well: the vendor's order is that of the disk."""
+    """Return the rows of a csv in order, the ranks of stages as well: the vendor keeps the order of the disk."""
     with path.open(newline="") as file:
         rows = [list(row) for row in csv.reader(file)]
     for row in rows:

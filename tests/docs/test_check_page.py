@@ -31,7 +31,7 @@ def test_the_sample_is_what_a_check_prints(tool: ModuleType, tmp_path: Path) -> 
     sample = tool.page_excerpt(PAGE)
     assert tool.words(tool.excerpt(tool.run_check(tmp_path))) == tool.words(sample)
     assert max(map(len, sample.splitlines())) <= 96
-    # The lines that it names are those of the script.
+    # It names lines of the script.
     source = tool.SCRIPT.splitlines()
     for line, text in re.findall(r"train\.py:(\d+)\n +(\S.*)", sample):
         assert source[int(line) - 1].strip() == text

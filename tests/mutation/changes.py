@@ -58,7 +58,7 @@ def logic_files() -> list[Path]:
 
 
 def fact_tests(path: Path) -> tuple[Path, ...]:
-    """Return the tests of a file of facts: those of its group and of its room, the nearest first."""
+    """Return the tests of a file of facts: tests of its group and of its room, the nearest first."""
     parts = path.relative_to(CORE).parts
     folders = [TESTS.joinpath(*parts[:depth]) for depth in range(len(parts) - 1, 0, -1)]
     return tuple(test for folder in folders for name in FACT_TESTS for test in sorted(folder.glob(name)))

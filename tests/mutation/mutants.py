@@ -6,7 +6,7 @@ Change one fact or one piece of logic at a time, run the tests that should notic
 
 Each mutant runs in a forked child that compiles the changed source in place of the file, so that nothing on disk
 changes and libraries are imported once. A fact has to be caught by the tests of facts beside it. Logic has to be caught
-by a test file that runs the changed line: one in the folders that mirror those of the module, or one that compares
+by a test file that runs the changed line: one in the folders that mirror the module's, or one that compares
 whole results with approved ones; the module's own file is run first, then the quickest. The first failure ends it.
 Changes that provably change no result are named with the reason in equivalent.yaml and counted apart. The exit status
 is 1 if a fact survives, or less than 90 % of the logic mutants are caught.
@@ -103,7 +103,7 @@ def equivalent() -> dict[str, dict[str, str]]:
 
 @functools.cache
 def traced_folder(folder: Path, path: Path) -> list[Traced]:
-    """Return what the test files of a folder run, those of a file of the core for sure; all of them have to pass."""
+    """Return what the test files of a folder run, lines of a file of the core for sure; all of them have to pass."""
     found = [traced(test, path) for test in sorted(folder.glob("test_*.py"))]
     failing = [str(each.test.relative_to(ROOT)) for each in found if not each.passed]
     if failing:

@@ -62,7 +62,7 @@ def test_accelerate_trains(plain: Any, simulated: Any) -> None:
 
 
 def test_accelerate_launches_two_processes(plain: Any, simulated: Any) -> None:
-    """The collectives of the CPU run are gloo's, those of the other one hccl's."""
+    """The collectives of the CPU run are gloo's, the other run's hccl's."""
     # Without MPI `accelerate launch --cpu` starts one process, whatever --num_processes says.
     processes = ("torchrun", "--nproc_per_node", "2")
     alone = plain("accelerate_loop.py", launcher=processes, ACCELERATE_USE_CPU="true")

@@ -67,7 +67,7 @@ NO_RANK_SIZE = 0, -1
 """The size of a communicator that is not known, in the native and in the Python path."""
 
 KERNELS = ("AI_", "MIX_", "KERNEL_", "COMMUNICATION")
-"""Beginnings of the task types whose arrows both paths draw; the Python path draws those of transfers otherwise."""
+"""Beginnings of the task types whose arrows both paths draw; the Python path draws arrows of transfers otherwise."""
 
 Row = Mapping[str, str]
 

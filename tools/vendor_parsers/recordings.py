@@ -19,7 +19,7 @@ CHIPS = ("Ascend310", "Ascend910A", "Ascend310P3", "Ascend910B2", "Ascend950PR")
 
 FRAMEWORKS = ("core", "torch", "tensorflow", "pyacl", "mindspore")
 ENVIRONMENTS = {"mindspore": Path(".venv-mindspore")}
-"""Environments in which a framework is installed, where it is not that of this script."""
+"""Environments in which a framework is installed, where it is not this script's."""
 
 LEVELS = ("l0", "l1", "l2")
 MOST_SECONDS = 600

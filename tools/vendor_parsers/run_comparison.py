@@ -1,4 +1,4 @@
-"""Two ASCEND_PROFILER_OUTPUT of the same raw data, row by row: ours and that of torch_npu's analysis."""
+"""Two ASCEND_PROFILER_OUTPUT of the same raw data, row by row: ours and the one of torch_npu's analysis."""
 
 from __future__ import annotations
 

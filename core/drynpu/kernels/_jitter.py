@@ -43,7 +43,7 @@ def jitter(
     Return a factor per launch, log-normal with median 1: sigma 4 %, 12 % for kernels under 3 us.
 
     The factor depends on the seed, the kernel and the occurrence only, and is computed from integers and IEEE
-    additions and multiplications: it is the same, bit for bit, in every run and on every machine.
+    additions and multiplications: it is exactly the same in every run and on every machine.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class Setup:
     """
     What a recording is simulated with, besides what was captured.
 
-    The same recording with an equal setup gives the same device data bit for bit.
+    The same recording with an equal setup gives exactly the same device data.
 
     Attributes
     ----------

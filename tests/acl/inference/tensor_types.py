@@ -9,7 +9,7 @@ import aclruntime
 import numpy as np
 
 TYPES = json.loads(sys.argv[1])
-"""Names of NumPy's types by those of aclruntime."""
+"""Names of NumPy's types by names of aclruntime's."""
 
 
 def show(name, value):

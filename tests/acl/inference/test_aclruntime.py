@@ -309,7 +309,7 @@ def test_results_become_inputs_and_files_run_in_a_pipeline(programs: Any, models
     assert ran.printed("files") == names
     for saved, tolerance in zip(ran.printed("saved"), (1e-6, 1e-6, 1e-4), strict=True):
         np.testing.assert_allclose(saved, values((2, 4), 1), atol=tolerance)
-    assert ran.printed("counted") == 6 + 5 + 9, "those of the other sessions as well"
+    assert ran.printed("counted") == 6 + 5 + 9, "the runs of the other sessions as well"
     missing, shared, many, nothing = ran.printed("refused")
     assert "Unable to open file none.npy" in missing
     assert "cannot have session in same context" in shared

@@ -17,7 +17,7 @@ TYPES |= {np.dtype(bool): TensorProto.BOOL, np.dtype(np.int32): TensorProto.INT3
 
 
 def planned(op_type, arrays, *, constants=(), outputs=1, made=TensorProto.FLOAT, **attributes):
-    """Return the kernels of one node whose inputs are *arrays*, those of the numbers in *constants* as weights."""
+    """Return the kernels of one node whose inputs are *arrays*; the numbers in *constants* are weights."""
     names = [f"i{n}" for n in range(len(arrays))]
     results = [f"o{n}" for n in range(outputs)]
     node = helper.make_node(op_type, names, results, "node", **attributes)

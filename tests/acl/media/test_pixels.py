@@ -1,4 +1,4 @@
-"""Pixels in memory: every format holds what was written, at its place, and colours are those of Pillow."""
+"""Pixels in memory: every format holds what was written, at its place, and colours equal Pillow's."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Acl:
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Acl]]:
     """Makes ``acl.prof`` with settings (names without ``DRYNPU_``); the working directory is a fresh one."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("drynpu.recorder._recorder._PROF_NUMBERS", itertools.count())  # those of a process
+    monkeypatch.setattr("drynpu.recorder._recorder._PROF_NUMBERS", itertools.count())  # numbers of a process
     for name in ("PROFILING_MODE", "ASCEND_WORK_PATH", "DRYNPU_COLLECT"):
         monkeypatch.delenv(name, raising=False)
     made: list[Acl] = []

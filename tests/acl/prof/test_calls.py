@@ -178,7 +178,7 @@ def test_values_of_set_config(acl, config_type, text, code):
 
 
 def test_whatever_a_script_passes_gives_a_code_or_an_exception(acl):
-    """Handles are looked up: wild numbers, freed handles and those of another kind crash nothing."""
+    """Handles are looked up: wild numbers, freed handles and handles of another kind crash nothing."""
     chance = random.Random(7)
     stamp, step = acl.create_stamp(), acl.create_step_info()
     config, subscription = acl.create_config([0], 0, 0, 0x82), acl.create_subscribe_config(1, 255, 0)

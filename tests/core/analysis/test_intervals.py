@@ -1,4 +1,4 @@
-"""The interval of a total: errors of one family add up, those of several families partly cancel."""
+"""The interval of a total: errors of one family add up, errors of several families partly cancel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step times of torch's database. The numbers are those of the vendor's rule, worked out by hand."""
+"""Step times of torch's database. The numbers follow the vendor's rule, worked out by hand."""
 
 from __future__ import annotations
 

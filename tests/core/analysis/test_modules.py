@@ -1,4 +1,4 @@
-"""Which module was at work: the innermost one that is open, and backwards that of the forward operator."""
+"""Which module was at work: the innermost one that is open, and backward the module of the forward operator."""
 
 from __future__ import annotations
 

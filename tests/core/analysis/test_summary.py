@@ -84,7 +84,7 @@ def test_summary_of_nothing() -> None:
 
 
 def test_results_of_others_are_told_with_what_they_lack(tmp_path: Path) -> None:
-    """Sizes are by the directory; a single file has that of its own. One kernel with shapes is enough."""
+    """Sizes are by the directory; a single file has its own size. One kernel with shapes is enough."""
     (tmp_path / "in").mkdir()
     file = tmp_path / "in" / "kernel_details.csv"
     file.write_text("Name\n")

@@ -181,7 +181,7 @@ def test_an_event_of_mindspore_stands_between_what_it_launched_and_the_call() ->
 
 
 def test_groups_and_planes_of_communication_are_tracks() -> None:
-    """Operators of no group stand under a plain title; each device has those of its own."""
+    """Operators of no group stand under a plain title; each device has its own."""
     operation = {"start_ns": 10, "duration_ns": 50, "connection_id": 1}
     part = {"start_ns": 12, "duration_ns": 5, "connection_id": 1}
     operations = [("g", 0, "one"), ("", 0, "two"), ("g", 1, "three"), ("h", 1, "four")]

@@ -201,5 +201,5 @@ PARTS: dict[str, Callable[..., Iterator[str]]] = {
     "text_files": text_files,
     "databases": databases,
 }
-"""Name of the part -> what yields its lines; those of files need an empty folder besides the profile."""
+"""Name of the part -> what yields its lines; parts of files need an empty folder besides the profile."""
 WITH_FOLDER = ("text_files", "databases")

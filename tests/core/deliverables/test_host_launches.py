@@ -58,7 +58,7 @@ def test_nodes_come_first_and_every_task_knows_its_launch() -> None:
     assert found.launch.tolist() == [*FIRST, *ALONE]
     assert found.nodes == 2
     assert found.row.tolist() == [2, 0, 1, 3, 0, 1, 0, 4]
-    # Ids count on each stream: the node of stream 2 before the two launches there, that of stream 3 before one.
+    # Ids count on each stream: the node of stream 2 before the two launches there, the node of stream 3 before one.
     assert found.stream.tolist() == [2, 3, 2, 2, 3]
     assert found.task_id.tolist() == [0, 0, 1, 2, 1]
     stream, task, batch = found.executed

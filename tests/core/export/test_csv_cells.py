@@ -1,4 +1,4 @@
-"""Cells of categories that are joined before they are written: the file is that of their texts."""
+"""Cells of categories that are joined before they are written: the file has their texts."""
 
 from __future__ import annotations
 

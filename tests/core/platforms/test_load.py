@@ -204,7 +204,7 @@ def test_boards_of_the_generations() -> None:
     }
     for name, of in links.items():
         chip = load_chip(name)
-        # The rate of a device over all its peers is that of its links together.
+        # The rate of a device over all its peers is the rate of its links together.
         if of.shape == "mesh":
             assert chip.hccs_gbs == (of.board_devices - 1) * of.pair_gbs
         assert (of.board_devices > 1) == (chip.hccs_gbs > 0)

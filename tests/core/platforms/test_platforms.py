@@ -150,7 +150,7 @@ def test_the_310_counts_nothing_per_task_in_l2() -> None:
 
 
 def test_records_of_tasks_are_those_of_the_scheduler() -> None:
-    """cann_msprof.md 7.5.1: ts_track on 0, hwts and aicore up to 4, then those of STARS, which the 950 widens."""
+    """cann_msprof.md 7.5.1: ts_track on 0, hwts and aicore up to 4, then STARS's, which the 950 widens."""
     for version in EVERY:
         number = int(version)
         expected = (

@@ -281,7 +281,7 @@ def intervals(events: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_a_collective_begins_with_the_first_dispatch_of_its_own() -> None:
-    """Also the very first one, and one of which the dispatches follow those of another."""
+    """Also the very first one, and one whose dispatches follow another's."""
     found = _begins(np.array([-1, 0, 0, 1, -1, -1, 2, 3, 3], np.int64))
     assert found.tolist() == [False, True, False, True, False, False, True, True, False]
     assert _begins(np.array([0, 0], np.int64)).tolist() == [True, False]

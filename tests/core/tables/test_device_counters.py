@@ -67,7 +67,7 @@ def test_each_kind_of_core_has_a_record_of_its_own() -> None:
     assert found.sums(ROWS)[1][0, CUBE].tolist() == list(range(10))
     assert found.core_ticks is not None
     assert found.core_ticks.tolist() == [[80, 90], [0, 90]]
-    # The ticks are those of a core: the task ran when stars_soc says.
+    # The ticks count on a core: the task ran when stars_soc says.
     assert not found.start_tick.any()
     assert not found.end_tick.any()
 

@@ -44,7 +44,7 @@ def test_the_model_comes_close_to_what_the_pool_held_on_the_cpu(workloads, name)
     """
     What comes and goes is compared: parameters are in the pool of a device alone.
 
-    So are the inputs of a graph, and the workspaces of kernels are in that of the CPU alone.
+    So are the inputs of a graph, and the workspaces of kernels are in the CPU's alone.
     """
     captured = workloads("graph")[name][1]
     modelled = captured.memory.model(captured.operators).allocations

@@ -1,5 +1,5 @@
 """
-Run by every rank, under ``drynpu run``: batch norms whose statistics are those of all ranks, in both modes.
+Run by every rank, under ``drynpu run``: batch norms with statistics of all ranks, in both modes.
 
 ``shared_statistics.py FOLDER``; writes what each rank gets into a file. The loss of a rank is the sum of what the norm
 returns times ``weights``.

@@ -39,7 +39,7 @@ def expected(rank: int) -> dict[str, list[Any]]:
         "all_reduce max": [together(np.max, 3)],
         "all_reduce min": [together(np.min, 3)],
         "all_reduce half": [three],
-        # Of the sums 300 to 315 those of bfloat16 are multiples of 2, and what is between rounds to multiples of 4.
+        # Of the sums 300 to 315 bfloat16 has multiples of 2, and what is between rounds to multiples of 4.
         "all_reduce bfloat": [np.array([[300, 304], [306, 308], [312, 316]])],
         "all_reduce whole": [three],
         "reduce": [together(np.sum, 2) if rank == 1 else held(rank, 2)],

@@ -47,7 +47,7 @@ def put_back(x: Any, places: Any, length: int) -> Any:
 
 
 def in_batches(x: Any, block: Any) -> Any:
-    """Return every pixel of a block of the last two dims as an image of its own, those of the first pixel first."""
+    """Return every pixel of a block of the last two dims as an image of its own, the first pixel first."""
     return np.concatenate([x[:, :, a :: block[0], b :: block[1]] for a, b in np.ndindex(*block)])
 
 

@@ -1,4 +1,4 @@
-"""Print as JSON the public names that are documented for Ascend, and those of them that a table calls."""
+"""Print as JSON the public names that are documented for Ascend, and the ones that a table calls."""
 
 from __future__ import annotations
 

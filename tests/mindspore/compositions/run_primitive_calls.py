@@ -1,7 +1,7 @@
 """
 Run every call of a file of docs/lists/mindspore-primitives: ``drynpu run run_primitive_calls.py CALLS.yaml OUT``.
 
-All calls of all families run in PyNative mode under one profiler, but those of the family ``graphs``; these and one of
+All calls of all families run in PyNative mode under one profiler, except the family ``graphs``; these and one of
 so many others run in GRAPH mode.
 """
 

@@ -1,4 +1,4 @@
-"""The generated list of primitives is that of the installed MindSpore."""
+"""The generated list of primitives fits the installed MindSpore."""
 
 from __future__ import annotations
 

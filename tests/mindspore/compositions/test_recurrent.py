@@ -1,4 +1,4 @@
-"""DynamicRNN and DynamicGRUV2 train: their gradients are those of formulas, by central differences, in both modes."""
+"""DynamicRNN and DynamicGRUV2 train: their gradients equal formulas, by central differences, in both modes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def done(scripts: Any, request: Any) -> Any:
 
 
 def _arguments(name: str) -> list[Any]:
-    """Return the arguments of run_recurrent.py, those of 16 bits rounded to them."""
+    """Return the arguments of run_recurrent.py, rounded where they have 16 bits."""
     shapes = [(9, 12), (12,), (1, 4, 3), (1, 4, 3)] if name == "DynamicRNN" else [(6, 9), (3, 9), (9,), (9,), (4, 3)]
     arrays = [_inputs["inputs"]()["cube"], *(numbers(shape, place) for place, shape in enumerate(shapes))]
     wide = len(arrays) if name == "DynamicRNN" else 3

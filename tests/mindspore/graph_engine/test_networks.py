@@ -78,7 +78,7 @@ UNIFIED = {
         "LayerNormBetaGammaBackpropV2": 4,
         "TransposeD": 20,
     },
-    # Activations and the gradient of the tangent go into products; that of Relu does not.
+    # Activations and the gradient of the tangent go into products; the gradient of Relu does not.
     "perceptron": {"Relu": 0, "Tanh": 0, "ReluGrad": 2, "TanhGrad": 0},
 }
 

@@ -104,7 +104,7 @@ def by_handlers():
 
 
 def by_calls():
-    """Profile before any handler was told a directory: that of the last one would win."""
+    """Profile before any handler was told a directory: the last one's would win."""
     with profile(on_trace_ready=tensor_board_trace_handler):
         work()
     profiler = Profiler(output_path="output_path", start_profile=False, activities=BOTH)

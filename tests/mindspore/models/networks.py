@@ -1,10 +1,10 @@
 """
-Networks of which each runs once without gradients, then trains for two steps: a ResNet-50, a BERT, an LSTM, a Llama.
+Networks: each runs once without gradients, then trains for two steps: a ResNet-50, a BERT, an LSTM, a Llama.
 
 ``networks.py graph|pynative Ascend|CPU NETWORK [whole|ranks]`` prints the sum of what the network returned and the
 losses. On Ascend there is a profile of it. With ``whole`` the batch is twice as large, with ``ranks`` each rank of two
 takes its half, and batch norms share their statistics. Widths are small; depth, kinds of layers and optimizers are
-those of the real ones.
+the real ones'.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A ResNet-50, a BERT, an LSTM and a Llama: every kernel known, every number that of the CPU, in both modes."""
+"""A ResNet-50, a BERT, an LSTM and a Llama: every kernel known, every number equal to the CPU's, in both modes."""
 
 from __future__ import annotations
 

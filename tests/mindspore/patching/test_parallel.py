@@ -68,7 +68,7 @@ def test_two_ranks_of_msrun_train_as_one(mode: str, scripts: Any, tmp_path: Path
     for folder in folders:
         kernels = pl.read_csv(folder / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", infer_schema=False)
         reduces = kernels.filter(pl.col("Type") == "hcom_allReduce_")
-        # One more is that of the script's own group.
+        # One more belongs to the script's own group.
         assert reduces.height == STEPS + 1
         times = reduces.select(
             pl.col("Start Time(us)").str.strip_chars().cast(pl.Float64), pl.col("Duration(us)").cast(pl.Float64)

@@ -395,7 +395,7 @@ def test_a_handler_that_is_made_later_moves_no_profiler(bench: Any, tmp_path: Pa
     (request,) = bench.backend.requests
     assert (request.folder, request.parameters.output_path) == (tmp_path / "here", "./here"), "as it was written"
     bench.surface.Profiler(output_path=3, start_profile=False)
-    assert not any("type of output_path" in text for _, text in bench.texts()), "that of the handler counts"
+    assert not any("type of output_path" in text for _, text in bench.texts()), "the handler's counts"
     assert bench.surface.session.parameters.output_path == str(tmp_path / "traces")
 
 

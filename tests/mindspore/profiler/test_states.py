@@ -344,7 +344,7 @@ def test_paths_are_those_that_the_vendor_takes(bench: Any, tmp_path: Path) -> No
         f"Length of input path {tmp_path / ('x' * 256)} file name {'x' * 256} exceeds the limit 255.",
     ]
     assert bench.surface.session.place.handler_folder == tmp_path / "\u4e2d\u6587 runs"
-    assert bench.surface.session.place.worker_name is None, "that of the last call"
+    assert bench.surface.session.place.worker_name is None, "as in the last call"
 
 
 def test_a_run_that_was_never_analysed_stays(bench: Any) -> None:

@@ -101,7 +101,7 @@ def test_the_points_of_the_iteration_trace_are_those_asked_for(recorded: Any) ->
     traced = [row for row in rows(table) if row["Model ID"] == "1"]
     assert len(traced) == 2
     starts = [Decimal(row["FP Start(us)"]) * 1000 for row in traced]
-    # The first kernel of a step is that of the first MatMul, which is the forward operator; of 22 kernels at O0 there
+    # The first kernel of a step belongs to the first MatMul, which is the forward operator; of 22 kernels at O0 there
     # are 20, because both products take in their biases.
     assert starts == [kernels["start_ns"][0], kernels["start_ns"][20]]
     ends = set((kernels["start_ns"] + kernels["duration_ns"]).to_list())

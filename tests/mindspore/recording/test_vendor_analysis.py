@@ -24,7 +24,7 @@ def spell_as_older_toolkits(prof: Path) -> None:
     """
     Give the toolkit's files the spellings that MindSpore 2.7 looks for.
 
-    Ours are those of a newer toolkit, which MindSpore's analysis finds less in: no layer of communication, no samples
+    Ours follow a newer toolkit, which MindSpore's analysis finds less in: no layer of communication, no samples
     of the process.
     """
     for path in (prof / "mindstudio_profiler_output").iterdir():

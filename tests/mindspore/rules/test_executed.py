@@ -35,7 +35,7 @@ def lenet():
 
 def recurrent(gates):
     of_input, of_state = product(2, 8, gates), product(2, 16, gates)
-    # Gradients of three weights each; those of the state flow back to all but the first, which is zeros.
+    # Gradients of three weights each; gradients of the state flow back to all but the first, which is zeros.
     return of_input * (3 + 3) + of_state * (3 + 3 + 2) + 3 * product(2, 16, 4)
 
 

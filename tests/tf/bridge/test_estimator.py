@@ -130,7 +130,7 @@ def test_no_line_about_deprecations_names_calls_of_ours(scripts: Any, example: P
     # The last of three sessions predicts: eight iterations of one graph.
     assert [line[1] for line in summaries if line and line[0].startswith("GeOp")] == ["8"]
     deprecated = [line for line in run.stderr.splitlines() if "is deprecated and will be removed" in line]
-    # TensorFlow's own calls, and those of the script, still say so.
+    # TensorFlow's own calls, and the script's, still say so.
     assert any("script.py" in line for line in deprecated)
     ours = re.compile(r"drynpu_tf|npu_bridge|npu_device")
     assert not [line for line in deprecated if ours.search(line.partition(" is deprecated")[0])]

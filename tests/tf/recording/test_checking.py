@@ -72,7 +72,7 @@ def test_it_ends_after_the_first_steps_and_leaves_no_profile(checked: Check, tmp
     found = checked(session(tmp_path, '{"output":"OUT","task_time":"on"}', steps=50), tmp_path, "--first", "6")
     assert (found.status, found.document["steps"], found.document["ended_by_limit"]) == (0, 6, True)
     assert found.document["exit_code"] == 0
-    # Forward, backward and the update of one layer, not those of the three steps that were skipped or of the set-up.
+    # Forward, backward and the update of one layer, not of the three steps that were skipped or of the set-up.
     assert 6 <= found.document["kernels_per_step"] <= 40
     assert not list((tmp_path / "out").iterdir())
     assert not (tmp_path / "ended").exists()

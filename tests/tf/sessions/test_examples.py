@@ -139,6 +139,6 @@ def test_a_record_group_of_a_plugin_leaves_its_files(scripts: Any, example: Path
     environment = {"PYTHONPATH": str(third_party_group), "DRYNPU_QUIET": "1"}
     prof = scripts(example / "train_session.py", "--steps", "3", environment=environment).prof("tf_out")
     launches = {row["op_type"]: int(row["launches"]) for row in prof.rows("launches")}
-    # In each step a product for each of the three layers, and two for its gradients but for those of the features.
+    # In each step a product for each of the three layers, and two for its gradients, except for the features.
     assert launches["MatMulV2"] == 3 * (3 + 5)
     assert "launches.csv:Launches by type." in (prof.folder / "README.txt").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Types of kernels that have constants compiled in: those of the first generation end in D, those of the A2 do not."""
+"""Types of kernels that have constants compiled in: on the first generation they end in D, on the A2 they do not."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def close(found: torch.Tensor, expected: torch.Tensor, tolerance: float = 1e-5) 
 
 
 def trained(layer: Any, plain: Callable[..., Any], *inputs: torch.Tensor, tolerance: float = 1e-5) -> None:
-    """Compare results and gradients of inputs with those of a plain formula."""
+    """Compare results and gradients of inputs with a plain formula."""
     here = [x.clone().requires_grad_() for x in inputs]
     there = [x.clone().npu().requires_grad_() for x in inputs]
     for one, two in zip(_tuple(plain(*here)), _tuple(layer(*there)), strict=True):

@@ -1,4 +1,4 @@
-"""What of torch.distributed needs no second process."""
+"""Parts of torch.distributed that need no second process."""
 
 from __future__ import annotations
 

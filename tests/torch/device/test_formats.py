@@ -1,4 +1,4 @@
-"""Private formats keep their numbers, and their sizes are those of the vendor's rules; values stay what they were."""
+"""Private formats keep their numbers, and their sizes follow the vendor's rules; values stay what they were."""
 
 from __future__ import annotations
 

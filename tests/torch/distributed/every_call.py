@@ -112,7 +112,7 @@ def models() -> None:
         fully_shard(sharded, mesh=init_device_mesh("cpu", (size,)))
         copied = DistributedDataParallel(copied)
     every = (sharded, copied, *others)
-    # Not foreach, which a device chooses: it refuses to mix tensors with those of FSDP.
+    # Not foreach, which a device chooses: it refuses to mix tensors with FSDP's.
     optimizer = torch.optim.AdamW([parameter for model in every for parameter in model.parameters()], foreach=False)
     torch.manual_seed(rank)
     for _ in range(2):

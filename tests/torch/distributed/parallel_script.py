@@ -65,7 +65,7 @@ class Experts(nn.Module):
 
 
 class Gathered(torch.autograd.Function):
-    """Keys and values of the whole sequence from those of all ranks; gradients are summed up and dealt out."""
+    """Keys and values of the whole sequence, from all ranks; gradients are summed up and dealt out."""
 
     @staticmethod
     def forward(ctx, x, group):
@@ -104,7 +104,7 @@ def ring_attention(q, k, v, group):
 
 
 class Attention(nn.Module):
-    """Attention over a sequence of which each rank has a part: the keys go round, or are gathered."""
+    """Attention over a sequence whose parts the ranks have: the keys go round, or are gathered."""
 
     def __init__(self, group, ring):
         super().__init__()

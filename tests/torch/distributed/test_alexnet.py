@@ -1,4 +1,4 @@
-"""The kernels of AlexNet, in order, against those of a genuine recording."""
+"""The kernels of AlexNet, in order, against a genuine recording."""
 
 from __future__ import annotations
 

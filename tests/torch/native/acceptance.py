@@ -129,7 +129,7 @@ check("channels last of bytes", turned_image.is_contiguous(memory_format=torch.c
 check("strides", torch.empty_strided((2, 3), (1, 2), device="npu").stride(), (1, 2))
 check("strides of a copy", x.t().cpu().stride(), (1, 3))
 
-# Values: those of the CPU, bit for bit.
+# Values: exactly the CPU's.
 torch.manual_seed(3)
 a, b = torch.randn(5, 7), torch.randn(7, 4)
 image, kernel = torch.randn(2, 3, 8, 8), torch.randn(4, 3, 3, 3)

@@ -61,7 +61,7 @@ def launched() -> object:
 
 
 def streams() -> object:
-    """Return when work of another stream and when that of the default stream is done, from one begin."""
+    """Return when work of another stream and when work of the default stream is done, from one begin."""
     x = torch.ones(4096, 4096, dtype=torch.bfloat16, device="npu")
     begin, here, there = new_events(3)
     side = torch.npu.Stream()

@@ -43,7 +43,7 @@ def result(operator: object, sample: object, device: str) -> list[torch.Tensor]:
 
 
 def same(here: torch.Tensor, there: torch.Tensor) -> bool:
-    """Whether a result of the device equals that of the CPU bit for bit, and says npu."""
+    """Whether a result of the device equals the CPU's exactly, and says npu."""
     bits = [t.detach().contiguous().reshape(-1).view(torch.uint8) for t in (here, there.cpu())]
     facts = [(t.dtype, t.shape, t.stride()) for t in (here, there)]
     return there.is_npu and facts[0] == facts[1] and torch.equal(*bits)

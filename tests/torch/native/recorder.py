@@ -254,7 +254,7 @@ def placed(make: Callable[[], Callable[[], object]]) -> object:
 
 
 def memory() -> object:
-    """Allocations of a training by both at once, and those of a thread of Python, which is not reported."""
+    """Allocations of a training by both at once, and of a thread of Python, which is not reported."""
     step = gpt()
     step()
     kineto, recorder = KinetoTracer(memory=True), Beside(memory=True)

@@ -1,4 +1,4 @@
-"""Sparse, quantized and nested tensors of the device equal those of the CPU, bit for bit, in all their parts."""
+"""Sparse, quantized and nested tensors of the device equal the CPU's exactly, in all their parts."""
 
 from __future__ import annotations
 

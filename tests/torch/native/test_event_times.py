@@ -1,4 +1,4 @@
-"""Times between events are those of the simulated device, and recordings go on as if no events were timed."""
+"""Times between events come from the simulated device, and recordings go on as if no events were timed."""
 
 from __future__ import annotations
 

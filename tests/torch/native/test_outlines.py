@@ -1,4 +1,4 @@
-"""Runs without values: shapes, memory and kernels are those of a run that computes; stand-ins are counted."""
+"""Runs without values: shapes, memory and kernels equal a run that computes; stand-ins are counted."""
 
 from __future__ import annotations
 

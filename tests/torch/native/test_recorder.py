@@ -55,7 +55,7 @@ def test_allocations_are_those_of_kineto(run: Any) -> None:
     is_equal, count, sizes, without = run(SCRIPT, "memory")
     assert is_equal
     assert count > 100
-    assert sizes == [4000], "that of the recording thread, not that of the other one"
+    assert sizes == [4000], "the recording thread's, not the other one's"
     assert without == 0
 
 

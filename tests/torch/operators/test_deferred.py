@@ -1,4 +1,4 @@
-"""Operators that the first lookup in ``torch.ops.npu`` finds, beside those of an ordinary namespace."""
+"""Operators that the first lookup in ``torch.ops.npu`` finds, beside an ordinary namespace's."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ Check = Callable[..., Any]
 
 
 def test_regions_by_samples(check: Check) -> None:
-    """The numbers of op-plugin's test_roi_align.py and test_roi_align_backward.py, and those of torch_npu's test."""
+    """The numbers of op-plugin's test_roi_align.py and test_roi_align_backward.py, and of torch_npu's test."""
     maps, rois = torch.arange(1.0, 37).reshape(1, 1, 6, 6), torch.tensor([[0, -2.0, -2, 22, 22]])
     legacy = torch.tensor([[[[4.5, 6.5, 8.5], [16.5, 18.5, 20.5], [28.5, 30.5, 32.5]]]])
     (kernel,) = check("npu_roi_align", (maps, rois, 0.25, 3, 3, 2, 0), legacy)

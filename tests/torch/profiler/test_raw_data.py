@@ -36,7 +36,7 @@ last.export_chrome_trace("last.json")
 
 
 def test_raw_data_goes_with_the_object_once_it_was_exported(scripts: Any) -> None:
-    """That of ``profile`` stays, what was analysed, and what nobody exported."""
+    """Raw data stays of ``profile``, of what was analysed, and of what nobody exported."""
     run = scripts(SCRIPT)
     assert "before [True, True, True, True, True, True]" in run.stdout
     assert "after [True, False, True, True, False, True]" in run.stdout

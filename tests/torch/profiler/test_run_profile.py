@@ -99,7 +99,7 @@ def test_a_script_that_uses_no_npu_is_told(scripts: Any, native: bool) -> None:
     program = (str(DRYNPU), "run", "--profile-steps", "all")
     ended = scripts(INFER.replace(', device="npu"', ""), program=program)
     files = ended.output("profile_out").files
-    # The sink cannot tell the host's operators from those of the npu.
+    # The sink cannot tell the host's operators from the npu's.
     assert ("kernel_details.csv" in files) == (not native)
     note = "note: nothing ran on the npu: the script's tensors are on the host; move model and data to it with"
     assert (note in ended.stdout) == native

@@ -40,10 +40,8 @@ from drynpu_torch.rules import NAMESPACE, signature_from_kineto
 
 V = TypeVar("V")
 
-_FACTORIES = ("aten::empty_strided", "aten::empty")
-"""Operators that create tensors. The sink has a kernel for each, which calls the CPU's operator of the same name."""
-_INDICES = ("aten::tril_indices", "aten::triu_indices")
-"""Operators that create indices. The sink has a kernel for each, as for `_FACTORIES`."""
+# Operators that create tensors. The sink has a kernel for each, which calls the CPU's operator of the same name.
+_FACTORIES, _INDICES = ("aten::empty_strided", "aten::empty"), ("aten::tril_indices", "aten::triu_indices")
 _STATED = f"{NAMESPACE}::"
 """Names of operators that stand for kernels begin with it."""
 _SHOWN_AS = {COPY_TO_HOST: "aten::to"}

@@ -91,7 +91,7 @@ def _scaled(x: Tensor, weight: Tensor, left: Tensor | None, right: Tensor | None
     """
     Return a product with a scale for each row and each column, and bias, in FP32.
 
-    Without scales it is the product of the operator `matmul`, bit for bit, as scripts compare the two.
+    Without scales it equals the operator `matmul` exactly, because scripts compare the two.
     """
     if left is None and right is None and x.dtype == weight.dtype and x.dtype.is_floating_point:
         found = torch.matmul(x, weight)

@@ -1,4 +1,4 @@
-"""Collectives read from results alone are those of the raw data."""
+"""Collectives read from results alone equal the raw data's."""
 
 from __future__ import annotations
 

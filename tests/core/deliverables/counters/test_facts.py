@@ -45,7 +45,7 @@ def test_numbers() -> None:
 
 def test_counters_of_the_310(pack: Callable[..., bytes]) -> None:
     # EVENT_COUNT_FMT of data_struct_size_constant.py, its L of four bytes. AiCoreTaskInfo of event_counter.py takes
-    # stream and task from places 5 and 6, the counters from 9 to 16, then cycles, time and blocks. The tag is that of
+    # stream and task from places 5 and 6, the counters from 9 to 16, then cycles, time and blocks. The tag comes from
     # create_runtime_db.py.
     text = "<BBHIHHHHQ8QQQH3H"
     assert struct.calcsize(text) == 112

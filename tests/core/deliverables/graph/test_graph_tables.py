@@ -176,7 +176,7 @@ def test_at_level_none_nothing_of_graphs_is_recorded(record: Record) -> None:
 
 
 def test_an_all_reduce_may_be_the_last_thing_of_an_iteration(record: Record, run: Callable[..., GraphRun]) -> None:
-    """Its end and that of the iteration are one tick; the end of the iteration counts as the later of the two."""
+    """Its end and the iteration's are one tick; the end of the iteration counts as the later of the two."""
     late = Collective(
         kind="allReduce",
         start_ns=run().iterations[0].start_ns + 2_900_000,

@@ -1,7 +1,7 @@
 """
 Types of calls into ACL: the family of a call stands in the high half.
 
-The numbers are those of Ascend/msprof ``analysis/profiling_bean/prof_enum/data_tag.py`` (``AclApiTag``). Its reader,
+The numbers come from Ascend/msprof ``analysis/profiling_bean/prof_enum/data_tag.py`` (``AclApiTag``). Its reader,
 ``analysis/msmodel/api/api_data_model.py``, refuses every call of a run if one has another family.
 """
 

@@ -1,8 +1,8 @@
 """
 Records of the schedulers: bytes from the vendor's formats, and the tasks that come back from them.
 
-Formats are those of Ascend/msprof ``analysis/msparser/data_struct_size_constant.py``, numbers of task types those of
-``analysis/msmodel/sqe_type_map.py``, places those of ``analysis/profiling_bean/struct_info/hwts_log.py`` and
+Formats come from Ascend/msprof ``analysis/msparser/data_struct_size_constant.py``, numbers of task types from
+``analysis/msmodel/sqe_type_map.py``, places from ``analysis/profiling_bean/struct_info/hwts_log.py`` and
 ``analysis/profiling_bean/stars/acsq_task_v6.py``.
 """
 

@@ -257,7 +257,7 @@ def test_copies(made: SimpleNamespace, read: SimpleNamespace) -> None:
     ]
     assert [row for row in stored if row[1]] == sorted(shown)
     assert [operation for *_, operation in sorted(shown)] == ["host to device", "device to host"]
-    # Those of collectives tell neither their size nor where they go.
+    # Copies of collectives tell neither their size nor where they go.
     others = [row for row in stored if not row[1]]
     assert {operation for *_, operation in others} == {"other"}
     launched = read.rows(made.db, f"SELECT * FROM TASK WHERE {text('taskType')} = 'MEMCPY_ASYNC'")
@@ -303,7 +303,7 @@ def test_memory(made: SimpleNamespace, read: SimpleNamespace) -> None:
         (str(row["deviceId"]), row["kind"], row["ddr"] / 1024, row["hbm"] / 1024, us(row["timestampNs"]))
         for row in samples
     ]
-    # The database has the collector's word, as a genuine one, the csv file that of the parser: app and APP.
+    # The database has the collector's word, as a genuine one, the csv file the parser's word: app and APP.
     shown = [
         (row["Device_id"], row["event"].lower(), float(row["ddr(KB)"]), float(row["hbm(KB)"]), row["timestamp(us)"])
         for row in cells(made.files["npu_mem.csv"])

@@ -1,4 +1,4 @@
-"""Steps and communication in torch's databases are those of the text files of the same profile."""
+"""Steps and communication in torch's databases equal the text files of the same profile."""
 
 from __future__ import annotations
 

@@ -374,7 +374,7 @@ def test_some_steps_alone_are_delivered(hand: Any, tmp_path: Any) -> None:
     details = some["kernel_details.csv"][1:]
     assert {line.partition(",")[0] for line in details} == {"4", "5"}
     assert len(details) == 2 * 7
-    # Waiting times begin anew; names, steps and times of the kernels are those of the whole.
+    # Waiting times begin anew; names, steps and times of the kernels equal the whole's.
     keep = [line.split(",")[:10] for line in whole["kernel_details.csv"][1:] if line[0] in "45"]
     assert [line.split(",")[:10] for line in details] == keep
     assert [line.split(",")[:2] for line in some["step_trace_time.csv"]] == [

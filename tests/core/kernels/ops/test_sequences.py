@@ -52,7 +52,7 @@ def test_its_gradient_has_five_products(ask) -> None:
 
 
 def test_values_may_be_narrower_than_queries(ask) -> None:
-    """Scores have the width of queries and keys, results that of values; the gradient needs 3 and 2 such products."""
+    """Scores have the width of queries and keys, results of values; the gradient needs 3 and 2 such products."""
     q, kv = tensor(2, 3, 5, 16), tensor(2, 3, 7, 16)
     v, out = tensor(2, 3, 7, 4), tensor(2, 3, 5, 4)
     (kernel,) = ask(fused_attention, "(query key value dropout causal mask)", q, kv, v, 0.0, False).kernels
@@ -134,7 +134,7 @@ JOINED = "(x c h weight)"
 
 
 def test_a_layer_of_joined_weights_takes_and_returns_both_states(ask) -> None:
-    """[8 + 6, 4 x 6] weights are those of 8 inputs and 6 hidden units."""
+    """[8 + 6, 4 x 6] weights belong to 8 inputs and 6 hidden units."""
     x, state, weight = tensor(5, 2, 8), tensor(2, 6), tensor(14, 24)
     (kernel,) = ask(joined_lstm, JOINED, x, state, state, weight).kernels
     assert [t.shape for t in kernel.inputs] == [(5, 2, 8), (14, 24), (24,), (1, 2, 6), (1, 2, 6)]

@@ -141,7 +141,7 @@ def test_what_is_searched_for_stands_out() -> None:
 
 
 def test_texts_stand_out_from_their_ground() -> None:
-    """White on the blue of AI_CORE; where the box is faint the ground is that of the page."""
+    """White on the blue of AI_CORE; a faint box has the ground of the page."""
     assert boxes(drawn())["0.0.0.1"]["ink"] == "#ffffff"
     assert boxes(drawn("add"))["0.0.0.1"]["ink"] == "#7a8590"
     light = Track(TrackKind.STREAMS, "stream 2", "tasks", TrackNames(["x"], ["free"]), lanes([(0, 0, 80_000)]), 0)
