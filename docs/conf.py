@@ -34,6 +34,7 @@ include_patterns = [
     "changes/README.md",
     "docs/**.md",
     "examples/**.md",
+    "plugins/**.md",
 ]
 exclude_patterns = ["**/.venv*/**", "**/site-packages/**", "**/demo_out/**"]
 myst_heading_anchors = 4
@@ -49,7 +50,7 @@ html_css_files = ["site.css"]
 highlight_language = "none"
 suppress_warnings = [
     "misc.highlighting_failure",  # JSON and tables of vendors with comments and dots in them
-    "toc.not_included",  # README; tests/docs/test_site.py sees to all others
+    "toc.not_included",  # README and the plugins' own pages; tests/docs/test_site.py sees to all others
 ]
 
 
