@@ -10,6 +10,7 @@
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
 
+#include "compat.h"
 #include "device.h"
 
 namespace npu {
@@ -30,7 +31,7 @@ inline void pass_through(torch::autograd::Engine& engine, size_t threads) {
   for (size_t i = 0; i < threads && i < static_cast<size_t>(device_count); ++i) {
     const auto device = c10::Device(TYPE, static_cast<c10::DeviceIndex>(i));
     const auto gradient = at::empty({0}, at::TensorOptions().device(device));
-    auto node = c10::make_intrusive<NoGradients>();
+    auto node = make_node<NoGradients>();
     node->add_input_metadata(gradient);
     engine.execute({{std::move(node), 0}}, {gradient}, false, false, true);
   }

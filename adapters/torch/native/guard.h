@@ -54,7 +54,8 @@ struct DeviceGuard final : c10::impl::DeviceGuardImplInterface {
     note_call(Call::STREAM, next.id(), 0);
     return before;
   }
-  void* getStreamNativeHandle(const c10::Stream stream) const override {
+  // Without "override", because PyTorch does not ask for it up to 2.10.
+  void* getStreamNativeHandle(const c10::Stream stream) const {
     return reinterpret_cast<void*>(static_cast<intptr_t>(stream.id()));
   }
   bool queryStream(const c10::Stream&) const override { return true; }

@@ -63,7 +63,7 @@ DRYNPU_EXPORT int64_t drynpu_next_event() { return npu::next_event++; }
 DRYNPU_EXPORT int drynpu_statistics_rows() { return npu::STATISTICS; }
 DRYNPU_EXPORT void drynpu_memory_statistics(int device, int64_t* out) { npu::memory_of(device).read(out); }
 DRYNPU_EXPORT int64_t drynpu_max_split_size() {
-  const auto size = npu::PyTorchSettings::max_split_size();
+  const auto size = npu::settings().max_split_size.load();
   return size == std::numeric_limits<size_t>::max() ? -1 : static_cast<int64_t>(size);
 }
 DRYNPU_EXPORT void drynpu_count_memory(int counted) { npu::counts_memory = counted != 0; }

@@ -154,7 +154,7 @@ class DeviceMemory : public Segments {
   static int64_t rounded(int64_t bytes) {
     bytes += PADDING;
     if (bytes < MIN_BLOCK) return MIN_BLOCK;
-    const auto divisions = static_cast<int64_t>(PyTorchSettings::roundup_power2_divisions(static_cast<size_t>(bytes)));
+    const auto divisions = static_cast<int64_t>(settings().divisions(static_cast<size_t>(bytes)));
     if (divisions <= 1 || bytes <= MIN_BLOCK * divisions) return rounded_up(bytes, MIN_BLOCK);
     if (!(bytes & (bytes - 1))) return bytes;
     int64_t power = MIN_BLOCK;
@@ -167,14 +167,14 @@ class DeviceMemory : public Segments {
   static int64_t segment_bytes(int64_t size) {
     if (size <= SMALL_REQUEST) return SMALL_SEGMENT;
     if (settings().whole_gigabytes) return rounded_up(size, int64_t{1} << 30);
-    if (size < MIN_LARGE) return static_cast<int64_t>(PyTorchSettings::large_segment_size());
+    if (size < MIN_LARGE) return settings().large_segment_size;
     return rounded_up(size, ROUND_LARGE);
   }
 
   // The settings that most allocations ask for, read once for each.
   struct Limits {
     bool expandable = Segments::expandable();
-    size_t max_split = PyTorchSettings::max_split_size();
+    size_t max_split = settings().max_split_size;
     bool oversize(int64_t size) const { return static_cast<size_t>(size) >= max_split; }
   };
 
@@ -197,7 +197,7 @@ class DeviceMemory : public Segments {
     Block* block = *found;
     if (limits.oversize(block->size)) {
       if (!limits.oversize(size)) return {nullptr};
-      if (block->size >= size + static_cast<int64_t>(PyTorchSettings::max_non_split_rounding_size())) return {nullptr};
+      if (block->size >= size + settings().max_non_split_rounding_size) return {nullptr};
     }
     block->age = 0;
     return {block, true};
@@ -295,7 +295,7 @@ class DeviceMemory : public Segments {
 
   // Drops the smallest oversize block that is large enough, or as many of the largest as are.
   bool drop_oversize(int64_t size, c10::StreamId stream, bool small) {
-    const auto limit = PyTorchSettings::max_split_size();
+    const size_t limit = settings().max_split_size;
     if (limit == std::numeric_limits<size_t>::max()) return false;
     auto& blocks = free_blocks(small);
     const int64_t wanted = std::max<int64_t>(size, static_cast<int64_t>(limit));
@@ -315,7 +315,7 @@ class DeviceMemory : public Segments {
   // Above the threshold, drops the large segments without a use that are older than their average, until enough is free.
   void collect_unused() {
     const auto threshold =
-        static_cast<int64_t>(PyTorchSettings::garbage_collection_threshold() * static_cast<double>(most()));
+        static_cast<int64_t>(settings().garbage_collection_threshold * static_cast<double>(most()));
     const int64_t wanted = reserved() - threshold;
     std::vector<Block*> blocks;
     for (Block* each : free_large_)

@@ -16,6 +16,7 @@
 #include "autocast.h"
 #include "cells.h"
 #include "common.h"
+#include "compat.h"
 #include "guard.h"
 #include "hooks.h"
 #include "interface.h"
@@ -30,6 +31,7 @@ C10_REGISTER_GUARD_IMPL(PrivateUse1, DeviceGuard)
 REGISTER_ALLOCATOR(c10::DeviceType::PrivateUse1, allocator())
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
+TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, m) { serve_autograd(m); }
 
 const std::set<std::string>& own_operators() {
   static const std::set<std::string> names{

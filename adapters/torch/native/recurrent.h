@@ -17,6 +17,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
+#include "compat.h"
 #include "fallback.h"
 
 namespace npu {
@@ -160,7 +161,7 @@ struct LayerGradient final : torch::autograd::Node {
     Tensors results(saved_.size());
     in_kernels(layer, has_cell ? LSTM_BACKWARD : GRU_BACKWARD, true, [&] { results = differentiate(gradients); });
     if (!at::GradMode::is_enabled()) return results;
-    auto unknown = c10::make_intrusive<torch::autograd::NotImplemented>(
+    auto unknown = make_node<torch::autograd::NotImplemented>(
         has_cell ? LSTM_BACKWARD : GRU_BACKWARD, torch::autograd::collect_next_edges(gradients));
     for (auto& each : results)
       if (each.defined()) torch::autograd::set_history(each, unknown);
@@ -241,7 +242,7 @@ inline Tensors run_layer(const Layer& layer) {
     scratch = layer.scratch();
   });
   if (!differentiable) return results;
-  auto gradient = c10::make_intrusive<LayerGradient>(layer);
+  auto gradient = make_node<LayerGradient>(layer);
   gradient->set_next_edges(torch::autograd::collect_next_edges(tensors));
   gradient->inputs = std::move(inputs);
   if (!aliases.outlined) gradient->outputs = std::move(outputs);

@@ -19,8 +19,8 @@ class Segments {
  protected:
   static int64_t rounded_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-  static bool expandable() { return PyTorchSettings::use_expandable_segments(); }
-  static bool is_oversize(int64_t size) { return static_cast<size_t>(size) >= PyTorchSettings::max_split_size(); }
+  static bool expandable() { return settings().expandable_segments; }
+  static bool is_oversize(int64_t size) { return static_cast<size_t>(size) >= settings().max_split_size; }
 
   // Bytes that may be reserved.
   int64_t most() const {
@@ -29,7 +29,7 @@ class Segments {
     return allowed < total ? std::min<int64_t>(allowed, total) : by_setting;
   }
 
-  bool collects() const { return most() < total && PyTorchSettings::garbage_collection_threshold() > 0; }
+  bool collects() const { return most() < total && settings().garbage_collection_threshold > 0; }
 
   bool fits(int64_t bytes) const { return full_ || reserved() + bytes <= most(); }
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from drynpu.options import Settings
-from drynpu_torch.extension import Build
+from drynpu.options import Settings, TorchDevice
+from drynpu_torch.extension import Build, find_build
 from drynpu_torch.extension.choice import choose
 
 TRAINING = """
@@ -54,6 +54,54 @@ def test_the_native_device_serves_where_it_is_built(
 def test_without_a_compiler_that_is_what_is_missing(tmp_path: Path) -> None:
     choice = choose(Settings(), Build("2.13.0", tmp_path / "npu.so"), lambda: None)
     assert choice.other == "to get it install a C++ compiler, then run: drynpu native build"
+
+
+@pytest.mark.parametrize(
+    ("version", "device", "is_missing"),
+    [("2.7.1+cu126", "native", True), ("2.9.1", "native", True), ("2.10.0", "sink", False), ("nightly", "sink", False)],
+)
+def test_a_release_that_the_sink_cannot_serve_needs_the_native_device(
+    tmp_path: Path, version: str, device: str, is_missing: bool
+) -> None:
+    choice = choose(Settings(), Build(version, tmp_path / "npu.so"), lambda: "g++")
+    assert (choice.device.value, choice.is_missing) == (device, is_missing)
+    if is_missing:
+        assert "run: drynpu native build" in choice.sentence
+        asked = choose(Settings(device=TorchDevice.SINK), Build(version, tmp_path / "npu.so"), lambda: "g++")
+        assert asked.is_missing
+        assert "the sink needs torch 2.10 or newer" in asked.sentence
+
+
+COMPILER = """#!/bin/sh
+echo "module.cpp:1:1: error: no member named 'x' in 'c10::Y'" >&2
+exit 1
+"""
+
+
+def test_a_build_that_failed_is_not_advised_again(tmp_path: Path) -> None:
+    """By the command, by its status and where a script starts."""
+    compiler = tmp_path / "compiler"
+    compiler.write_text(COMPILER)
+    compiler.chmod(0o755)
+    environ = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "CXX": str(compiler)}
+
+    def native(verb: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "drynpu", "native", verb]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    code, said = native("build")
+    assert code
+    assert "no member named 'x'" in said
+    code, said = native("status")
+    assert code == 1
+    assert "the last attempt failed" in said
+    assert "no member named 'x'" in said
+    assert "run: drynpu native build" not in said
+    _, named, _ = train(tmp_path, XDG_CACHE_HOME=environ["XDG_CACHE_HOME"], CXX=environ["CXX"])
+    assert named[1].endswith(" failed; to get it see: drynpu native status")
+    find_build(environ).note_failure(None)
+    assert native("status")[1].splitlines()[0].endswith(": not built")
 
 
 def train(folder: Path, **environ: str) -> tuple[str, list[str], dict[str, Any]]:

@@ -75,7 +75,7 @@ class KinetoTracer(Tracer):
             "",
         )
         activities = {ProfilerActivity.CPU}
-        _prepare_profiler(config, activities, activity_filter={})
+        _prepare_profiler(config, activities)
         _enable_profiler(config, activities)
         if self.library is not None:
             self.library.take_marks()

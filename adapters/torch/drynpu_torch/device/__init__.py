@@ -26,9 +26,9 @@ from drynpu_torch.device._install import alias_modules, install
 from drynpu_torch.device._launching import launch_mode
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._objects import is_tensor, on_npu
+from drynpu_torch.device._placement import known_device
 from drynpu_torch.device._recorded import ACCESS, RecordedOperators
 from drynpu_torch.device._script_marks import ScriptMarks
-from drynpu_torch.device._sink import known_device
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, EventTimer, GraphStreams, state
 from drynpu_torch.device._streams import Event, Stream, erase_stream
 from drynpu_torch.device._tensor import COPY_TO_HOST

@@ -11,7 +11,8 @@ import torch
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
-from drynpu_torch.device._sink import mark_storage, storage_device
+from drynpu_torch.device._placement import storage_device
+from drynpu_torch.device._sink import mark_storage
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceLike, DeviceState
 from drynpu_torch.device._streams import Stream
 from drynpu_torch.device.npu import memory

@@ -21,7 +21,7 @@ from drynpu_torch.device._sink import register_sink
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, state
 from drynpu_torch.device._tensor import patch_tensor
 from drynpu_torch.extension import find_build
-from drynpu_torch.extension.choice import Choice, choose
+from drynpu_torch.extension.choice import Choice, choose, has_sink
 
 
 def install() -> DeviceState:
@@ -35,7 +35,8 @@ def install() -> DeviceState:
     OptionError
         ``DRYNPU_DEVICES`` cannot be used.
     CaptureError
-        ``DRYNPU_DEVICE=native`` or ``DRYNPU_COMPUTE=0``, but the native device has not been built or does not load.
+        The native device has not been built or does not load, and ``DRYNPU_DEVICE=native``, ``DRYNPU_COMPUTE=0`` or a
+        release of PyTorch that the sink cannot serve needs it.
     """
     _register()
     return state()
@@ -73,10 +74,12 @@ def _load(settings: Settings) -> tuple[Library | None, Choice]:
     try:
         return load_native(found, choice), choice
     except OSError as error:
-        if choice.is_asked:
+        found.note_failure(f"the native device was compiled but does not load:\n{error}")
+        if choice.is_asked or not has_sink(found):
             raise CaptureError(f"the native device does not load: {error}; run: drynpu native build --again") from error
-        why = "the native device does not load"
-        return None, Choice(TorchDevice.SINK, why, "to get it run: drynpu native build --again")
+        return None, Choice(
+            TorchDevice.SINK, "the native device does not load", "to get it run: drynpu native build --again"
+        )
 
 
 def _register_sink(settings: Settings) -> tuple[torch.library.Library, ...]:

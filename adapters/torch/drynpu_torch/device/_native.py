@@ -31,7 +31,7 @@ def load_native(found: Build, choice: Choice) -> Library:
     Raises
     ------
     CaptureError
-        The settings ask for it, and it has not been built for this PyTorch.
+        It is needed, and has not been built for this PyTorch.
     OSError
         It does not load.
     """

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from drynpu_torch.device._objects import storage_of
-from drynpu_torch.device._sink import CPU, known_device
+from drynpu_torch.device._placement import known_device
+from drynpu_torch.device._sink import CPU
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
 
 _HOST = "_drynpu_host"

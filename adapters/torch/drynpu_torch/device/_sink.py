@@ -11,25 +11,15 @@ import functools
 from collections.abc import Callable
 
 import torch
-from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 from drynpu_torch.device import npu
 from drynpu_torch.device._objects import storage_of
 from drynpu_torch.device._placement import MARK
-from drynpu_torch.device._placement import known_device as known_device
-from drynpu_torch.device._placement import storage_device as storage_device
 from drynpu_torch.device._state import DEVICE_TYPE, state
 
 CPU = torch.device("cpu")
 # An attribute of a storage; the prefix keeps it apart from attributes of PyTorch and of other packages.
 _PINNED = "_drynpu_pinned"
-
-
-class _Guard(torch._C._acc.DeviceGuard):
-    """The device guard that PyTorch needs to register a device; it has nothing to switch."""
-
-    def type_(self) -> torch._C._autograd.DeviceType:  # type: ignore[override]
-        return torch._C._autograd.DeviceType.PrivateUse1
 
 
 def mark(tensor: torch.Tensor, device: torch.device | int) -> torch.Tensor:
@@ -49,7 +39,7 @@ def mark_storage(storage: torch.UntypedStorage, index: int) -> torch.UntypedStor
 
 def register_sink() -> tuple[torch.library.Library, ...]:
     """Register the device and its kernels; they last as long as the libraries returned."""
-    _setup_privateuseone_for_python_backend(DEVICE_TYPE, npu, None, _Guard())
+    _register_device()
     aten = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
     aten.impl("empty.memory_format", _empty, "PrivateUse1")  # type: ignore[no-untyped-call]
     aten.impl("empty_strided", _empty_strided, "PrivateUse1")  # type: ignore[no-untyped-call]
@@ -58,6 +48,20 @@ def register_sink() -> tuple[torch.library.Library, ...]:
     fallbacks = torch.library.Library("_", "IMPL")  # type: ignore[no-untyped-call]
     fallbacks.fallback(_fallback, "PrivateUse1")  # type: ignore[no-untyped-call]
     return aten, fallbacks
+
+
+def _register_device() -> None:
+    # Imported late, because older releases, which the native device alone serves, have neither (extension.choice).
+    from torch._C._acc import DeviceGuard
+    from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+    class Guard(DeviceGuard):
+        """The device guard that PyTorch needs to register a device; it has nothing to switch."""
+
+        def type_(self) -> torch._C._autograd.DeviceType:  # type: ignore[override]
+            return torch._C._autograd.DeviceType.PrivateUse1
+
+    _setup_privateuseone_for_python_backend(DEVICE_TYPE, npu, None, Guard())
 
 
 # These calls name the CPU, because a device context (``with torch.device("npu")``) would fill in the npu otherwise.

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch._C._profiler import _RecordFunctionFast
 
+from drynpu_torch.device._placement import known_device
 from drynpu_torch.device._report import raw_device
-from drynpu_torch.device._sink import CPU, known_device, mark
+from drynpu_torch.device._sink import CPU, mark
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
 from drynpu_torch.device._streams import Stream
 

@@ -164,8 +164,8 @@ def install_lone(rank: LoneRank) -> torch.library.Library:
         warnings.simplefilter("ignore")  # PyTorch tells of kernels that are replaced, as these are on purpose
         for key in _KEYS:
             for name in RULES:
-                library.impl(name, rank.kernel(name), key, allow_override=True)  # type: ignore[no-untyped-call]
-            library.impl("monitored_barrier_", lambda *_, **__: None, key, allow_override=True)  # type: ignore[no-untyped-call]
+                library.impl(name, rank.kernel(name), key)  # type: ignore[no-untyped-call]
+            library.impl("monitored_barrier_", lambda *_, **__: None, key)  # type: ignore[no-untyped-call]
     module: Any = dist.distributed_c10d
     module.rendezvous = _rendezvous
     module._store_based_barrier = lambda *_, **__: None

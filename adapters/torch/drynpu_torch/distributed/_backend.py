@@ -17,19 +17,19 @@ from drynpu_torch.distributed._batch_norm import patch_batch_norm, register_batc
 from drynpu_torch.distributed._collective_capture import batch_of_device
 from drynpu_torch.distributed._groups import BACKEND, is_of_device, make_backend, name_communicators
 from drynpu_torch.distributed._host_transport import install_transport
-from drynpu_torch.distributed._uneven import install_uneven
+from drynpu_torch.distributed._interception import interception
 
 
 @functools.cache
-def install_hccl() -> torch.library.Library | None:
+def install_hccl() -> None:
     """
     Register the backend ``hccl``; let groups, their splits, DistributedDataParallel and FSDP accept its tensors.
 
-    The cache keeps the library that is returned, whose kernels end with it; there is none without gloo.
+    Without gloo there is no backend.
     """
     register_batch_norm()
     if not dist.is_available() or not dist.is_gloo_available():
-        return None
+        return
     dist.Backend.register_backend(BACKEND, _create, devices=["npu", "cpu"], extended_api=True)
     name_communicators()
     dist.is_hccl_available = lambda: True  # type: ignore[attr-defined]
@@ -42,7 +42,7 @@ def install_hccl() -> torch.library.Library | None:
     lone = lone_rank()
     if lone is not None:
         install_lone(lone)
-    return install_uneven()
+    interception()
 
 
 def _create(group: Any, options: Any) -> dist.ProcessGroup:

@@ -1,10 +1,4 @@
-"""
-Capture of the calls of ``torch.distributed``.
-
-All ways into a collective (the functions of ``torch.distributed``, DistributedDataParallel's reducer, functional
-collectives) lead to the operators of ``c10d``. While a recording runs these have a kernel at the key BackendSelect,
-above all devices. It notes the call and continues with the real one. It is removed when the recording stops.
-"""
+"""Capture of the calls of ``torch.distributed``: who issued each, when, and what waits for it."""
 
 from __future__ import annotations
 
@@ -13,8 +7,7 @@ import enum
 import sys
 import threading
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -25,9 +18,9 @@ from attrs import define, field
 from drynpu_torch.device import DeviceListener, state
 from drynpu_torch.distributed._exchange import announce_recording
 from drynpu_torch.distributed._groups import Group, find_group
+from drynpu_torch.distributed._interception import interception
 from drynpu_torch.distributed._issued import Communication, Issued, one_batch
 from drynpu_torch.distributed._payloads import CALLS, POINT_TO_POINT, Payload
-from drynpu_torch.distributed._uneven import argument_names, issue
 
 _CPU = torch.device("cpu")
 
@@ -76,17 +69,12 @@ class CollectiveCapture:
     _stack: contextlib.ExitStack = field(factory=contextlib.ExitStack)
 
     def start(self) -> None:
-        """Put kernels before the operators of ``c10d``, and a wrapper around ``Work.wait``."""
+        """Observe the operators of ``c10d``, and put a wrapper around ``Work.wait``."""
         if not dist.is_available():
             return
         if self.announced and dist.is_initialized():
             self._number = announce_recording()
-        library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
-        self._stack.callback(library._destroy)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # PyTorch tells of those that are there for uneven parts, and come back
-            for name in CALLS:
-                library.impl(name, self._kernel(name), "BackendSelect", with_keyset=True)  # type: ignore[no-untyped-call]
+        self._stack.callback(interception().add(self))
         self._wait = dist.Work.wait
         self._stack.callback(setattr, dist.Work, "wait", self._wait)
         dist.Work.wait = self._waiting()  # type: ignore[method-assign]
@@ -97,7 +85,7 @@ class CollectiveCapture:
         return self._issued
 
     def stop(self) -> Communication:
-        """Remove kernels and wrapper, and return the calls that were issued."""
+        """End both, and return the calls that were issued."""
         self._stack.close()
         return Communication(issued=tuple(self._issued), number=self._number)
 
@@ -114,22 +102,13 @@ class CollectiveCapture:
             if parts:
                 self._issued.append(one_batch(parts))
 
-    def _kernel(self, name: str) -> Callable[..., Any]:
-        names = argument_names(name)
-
-        def kernel(keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-            begin_ns = time.time_ns()
-            values = dict(zip(names, args, strict=False)) | kwargs
-            result = issue(name, keys, values)
-            process_group = dist.ProcessGroup.unbox(values["process_group"])
-            group = self._group(process_group)
-            if group is not None:
-                boxed = result[-1] if isinstance(result, (tuple, list)) else result
-                work = dist.Work.unbox(boxed)
-                self._note(name, values, group, process_group, work, begin_ns)
-            return result
-
-        return kernel
+    def on_call(self, name: str, values: Mapping[str, Any], result: Any, begin_ns: int) -> None:
+        """Note a call of the operator *name* that began at *begin_ns* (Unix ns), if its group is of the device."""
+        process_group = dist.ProcessGroup.unbox(values["process_group"])
+        group = self._group(process_group)
+        if group is not None:
+            boxed = result[-1] if isinstance(result, (tuple, list)) else result
+            self._note(name, values, group, process_group, dist.Work.unbox(boxed), begin_ns)
 
     def _group(self, process_group: dist.ProcessGroup) -> Group | None:
         name = process_group.group_name
@@ -142,7 +121,7 @@ class CollectiveCapture:
     def _note(
         self,
         name: str,
-        values: dict[str, Any],
+        values: Mapping[str, Any],
         group: Group,
         process_group: dist.ProcessGroup,
         work: dist.Work,
@@ -206,7 +185,7 @@ def _messages(payload: Payload, group: Group) -> tuple[tuple[int, int, int], ...
 def _caller() -> _Caller:
     """Return the caller of the kernel: the innermost Python frame outside this module and the dispatcher."""
     try:
-        frame = sys._getframe(3)  # past this function, _note and kernel
+        frame = sys._getframe(4)  # past this function, _note, on_call and the kernel
     except ValueError:  # no Python frame is left: a thread of the autograd engine
         return _Caller.REDUCER
     return _CALLERS.get(frame.f_globals.get("__name__", ""), _Caller.OTHER)

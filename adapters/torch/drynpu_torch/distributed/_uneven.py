@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -29,20 +29,12 @@ def differ_in_size(parts: Sequence[Tensor]) -> bool:
 
 def issue(name: str, keys: torch._C.DispatchKeySet, values: Mapping[str, Any]) -> Any:
     """Run the operator *name* of ``c10d`` below the key BackendSelect; *values* are its arguments by name."""
-    if name in _UNEVEN:
-        parts, run = _UNEVEN[name]
+    if name in UNEVEN:
+        parts, run = UNEVEN[name]
         # A plain group of gloo refuses such parts, also beside an NPU.
         if differ_in_size(values[parts][0]) and is_of_device(dist.ProcessGroup.unbox(values["process_group"])):
             return run(keys & BELOW, values)
     return _operator(name).redispatch(keys & BELOW, **values)
-
-
-def install_uneven() -> torch.library.Library:
-    """Let groups of the device take parts of any sizes; the library that is returned has to be kept."""
-    library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
-    for name in _UNEVEN:
-        library.impl(name, _kernel(name), "BackendSelect", with_keyset=True)  # type: ignore[no-untyped-call]
-    return library
 
 
 def all_gather_into_tensor_uneven(
@@ -87,15 +79,6 @@ def _are_of_device(name: str, group: dist.ProcessGroup | None, *tensors: Tensor)
     return True
 
 
-def _kernel(name: str) -> Callable[..., Any]:
-    names = argument_names(name)
-
-    def kernel(keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        return issue(name, keys, dict(zip(names, args, strict=False)) | kwargs)
-
-    return kernel
-
-
 @functools.cache
 def argument_names(name: str) -> tuple[str, ...]:
     """Return the names of the arguments of an operator of ``c10d``."""
@@ -131,7 +114,7 @@ def _scatter(keys: torch._C.DispatchKeySet, values: Mapping[str, Any]) -> Any:
     return values["output_tensors"], work
 
 
-_UNEVEN: Final = MappingProxyType(
+UNEVEN: Final = MappingProxyType(
     {"allgather_": ("output_tensors", _gather), "reduce_scatter_": ("input_tensors", _scatter)}
 )
 """Operators of ``c10d``: their argument with the parts of all ranks, and what runs where these differ in size."""

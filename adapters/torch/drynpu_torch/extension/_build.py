@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -18,6 +19,8 @@ _UNIT = "module.cpp"
 """The one translation unit; it includes the other files."""
 _FLAGS = ("-O3", "-DNDEBUG", "-std=c++20", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
 _LIBRARIES = ("-ltorch_cpu", "-lc10")
+_FAILURE = "failure.txt"
+"""Beside the library: why these sources did not become one for this PyTorch."""
 
 
 @frozen
@@ -31,6 +34,28 @@ class Build:
     def done(self) -> bool:
         """Whether the library is there."""
         return self.path.exists()
+
+    @property
+    def failure(self) -> str | None:
+        """Why the last attempt to build or load it failed, with the compiler's words; ``None`` if none failed."""
+        try:
+            return self._failure_file.read_text(encoding="utf-8")
+        except OSError:
+            return None
+
+    def note_failure(self, reason: str | None) -> None:
+        """Keep *reason* for later starts, which then advise no second attempt; ``None`` forgets it."""
+        # A cache that cannot be written to leaves no note: the advice is then less good, and nothing else.
+        with contextlib.suppress(OSError):
+            if reason is None:
+                self._failure_file.unlink(missing_ok=True)
+            else:
+                self._failure_file.parent.mkdir(parents=True, exist_ok=True)
+                self._failure_file.write_text(reason, encoding="utf-8")
+
+    @property
+    def _failure_file(self) -> Path:
+        return self.path.with_name(_FAILURE)
 
 
 def sources() -> Path:
@@ -65,7 +90,7 @@ def build(*, again: bool = False, environ: Mapping[str, str] = os.environ) -> Bu
     Raises
     ------
     CommandError
-        There is no compiler, or it fails; the message has its output.
+        There is no compiler, or it fails, or PyTorch does not load the result; the message has the output.
     """
     wanted = find_build(environ)
     if wanted.done and not again:
@@ -76,7 +101,12 @@ def build(*, again: bool = False, environ: Mapping[str, str] = os.environ) -> Bu
             "no C++ compiler found (g++, c++, clang++ or the one that CXX names); the npu is served without the native "
             "device meanwhile"
         )
-    put_library(wanted.path, lambda output: _compile_and_try(compiler, output))
+    try:
+        put_library(wanted.path, lambda output: _compile_and_try(compiler, output))
+    except CommandError as error:
+        wanted.note_failure(str(error))
+        raise
+    wanted.note_failure(None)
     return wanted
 
 

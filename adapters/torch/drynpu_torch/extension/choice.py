@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from attrs import frozen
@@ -10,6 +11,9 @@ from drynpu.compiling import find_compiler
 from drynpu.options import Settings, TorchDevice
 from drynpu_torch.extension._build import Build
 
+_FIRST_WITH_SINK = (2, 10)
+"""The first PyTorch in which a device can be registered from Python (torch.utils.backend_registration)."""
+
 
 @frozen
 class Choice:
@@ -17,7 +21,7 @@ class Choice:
     What serves the npu.
 
     ``why`` is the reason and ``other`` how to get the other device, both without a full stop. ``is_asked``: the
-    settings name it. With ``is_missing`` they name a native device that has not been built, so nothing can serve.
+    settings name it. With ``is_missing`` the native device is needed and has not been built, so nothing can serve.
     """
 
     device: TorchDevice
@@ -34,23 +38,41 @@ class Choice:
 
 def choose(settings: Settings, found: Build, compiler: Callable[[], str | None] = find_compiler) -> Choice:
     """Return what serves with these settings and this build; by default the native device where it is built."""
-    if settings.device is TorchDevice.SINK and settings.compute:
-        other = "without the setting the native device serves" if found.done else f"for the native one {_how(compiler)}"
+    if settings.device is TorchDevice.SINK and settings.compute and has_sink(found):
+        other = f"for the native one {_how(found, compiler)}"
+        if found.done:
+            other = "without the setting the native device serves"
         return Choice(TorchDevice.SINK, "DRYNPU_DEVICE=sink says so", other, is_asked=True)
     is_asked = settings.device is not None or not settings.compute
-    if not is_asked and not found.done:
-        why = f"the native device has not been built for torch {found.torch_version}"
-        return Choice(TorchDevice.SINK, why, f"to get it {_how(compiler)}")
+    if not is_asked and not found.done and has_sink(found):
+        return Choice(TorchDevice.SINK, _absence(found), f"to get it {_how(found, compiler)}")
     if not settings.compute:
         why, other = "DRYNPU_COMPUTE=0 needs it", "the sink always computes"
+    elif not has_sink(found):
+        needed = ".".join(map(str, _FIRST_WITH_SINK))
+        why, other = f"torch {found.torch_version} can have no other", f"the sink needs torch {needed} or newer"
     elif is_asked:
         why, other = "DRYNPU_DEVICE=native says so", "DRYNPU_DEVICE=sink does without it"
     else:
         why, other = f"it is built for torch {found.torch_version}", "DRYNPU_DEVICE=sink does without it"
     if not found.done:
-        other = f"it has not been built for torch {found.torch_version}: {_how(compiler)}; {other}"
+        other = f"{_absence(found)}: {_how(found, compiler)}; {other}"
     return Choice(TorchDevice.NATIVE, why, other, is_asked, is_missing=not found.done)
 
 
-def _how(compiler: Callable[[], str | None]) -> str:
+def has_sink(found: Build) -> bool:
+    """Return whether the PyTorch of this build can have the sink; a version in an unknown form counts as a new one."""
+    numbers = re.match(r"(\d+)\.(\d+)", found.torch_version)
+    return numbers is None or tuple(map(int, numbers.groups())) >= _FIRST_WITH_SINK
+
+
+def _absence(found: Build) -> str:
+    if found.failure is None:
+        return f"the native device has not been built for torch {found.torch_version}"
+    return f"building the native device for torch {found.torch_version} failed"
+
+
+def _how(found: Build, compiler: Callable[[], str | None]) -> str:
+    if found.failure is not None:
+        return "see: drynpu native status"
     return "run: drynpu native build" if compiler() else "install a C++ compiler, then run: drynpu native build"

@@ -34,8 +34,11 @@ def status() -> None:
     found = find_build()
     if found.done:
         click.echo(f"torch {found.torch_version}: {found.path}")
-    else:
+    elif found.failure is None:
         click.echo(f"torch {found.torch_version}: not built")
+    if found.failure is not None:
+        click.echo(f"torch {found.torch_version}: the last attempt failed. {found.failure.rstrip()}")
+        click.echo("drynpu native build tries again, after a change of the compiler or of PyTorch")
     click.echo(f"the npu is served by the {choose(Settings.checked(os.environ), found).sentence}")
     if not found.done:
         raise SystemExit(1)

@@ -153,7 +153,7 @@ class device_of(device):  # noqa: N801
     """Context manager in which the device that *obj* was created for is current, if that device is known."""
 
     def __init__(self, obj: torch.Tensor) -> None:
-        from drynpu_torch.device._sink import known_device
+        from drynpu_torch.device._placement import known_device
 
         super().__init__(known_device(obj))
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 from attrs import define, frozen
-from torch._utils import _augment_memory_snapshot_stack_traces
 
 from drynpu.device import account
+from drynpu_torch.compat import with_fx_traces
 from drynpu_torch.device._errors import ErrCode, pta_error, tagged
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._memory_history import CONTEXTS, read_history, snapshot
@@ -269,7 +269,7 @@ def _snapshot(device: DeviceLike = None, augment_with_fx_traces: bool = False) -
     library = _allocators()
     found: Any = read_history(library, state().device_count)
     if augment_with_fx_traces:
-        found = _augment_memory_snapshot_stack_traces(found)
+        found = with_fx_traces(found)
     return dict(found)
 
 
