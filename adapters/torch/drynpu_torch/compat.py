@@ -17,4 +17,4 @@ __all__ = ["with_fx_traces"]
 def with_fx_traces(snapshot: dict[str, Any]) -> dict[str, Any]:
     """Return a snapshot of memory whose stacks lead to places in FX graphs, where PyTorch adds these (from 2.11)."""
     augment = getattr(torch._utils, "_augment_memory_snapshot_stack_traces", None)
-    return snapshot if augment is None else augment(snapshot)  # type: ignore[no-any-return]
+    return snapshot if augment is None else augment(snapshot)

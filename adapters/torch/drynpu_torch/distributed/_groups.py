@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+import torch
 import torch.distributed as dist
 from attrs import define, field, frozen
 from attrs.validators import instance_of
@@ -35,10 +36,15 @@ def communicator_name(number: str) -> str:
     return f"group_name_{number}"
 
 
+def _devices(group: dist.ProcessGroup) -> list[str]:
+    """Return the kinds of devices whose collectives the backend ``hccl`` runs in a group."""
+    pairs = (part.split(":") for part in dist.get_backend_config(group).split(","))
+    return [device for device, backend in pairs if backend == BACKEND]
+
+
 def is_of_device(group: dist.ProcessGroup) -> bool:
-    """Return whether a process group's collectives belong to a device."""
-    devices = dist.get_backend_config(group).split(",")
-    return any(part.partition(":")[2] == BACKEND for part in devices)
+    """Return whether a device runs the collectives of a process group."""
+    return bool(_devices(group))
 
 
 def find_group(group: dist.ProcessGroup) -> Group | None:
@@ -112,10 +118,25 @@ class ProcessGroupHCCL:
         del init_comm
         if rankid < 0:
             raise ValueError(f"rankid {rankid} is no rank; give the global rank of this process, 0 or more")
-        name: str = self.options.group_name
-        if not name.startswith(communicator_name("")):
-            raise ValueError(f"group {name!r} has the backend {self.name()}; only groups of hccl have a communicator")
-        return name
+        group = _group_of(self)
+        if group is None:
+            raise ValueError(f"the group has the backend {self.name()}; only groups of hccl have a communicator")
+        return communicator_name(group.group_name)
+
+
+def _group_of(backend: dist.ProcessGroupGloo) -> dist.ProcessGroup | None:
+    """
+    Return the group whose collectives of a device this backend runs.
+
+    Nothing can be noted on a backend: every access creates a new Python object around it, and its options have a place
+    for a name from PyTorch 2.8 only.
+    """
+    for group in dist.distributed_c10d._world.pg_map:
+        for device in _devices(group):
+            # Python has one object of a backend as long as it is referred to.
+            if group._get_backend(torch.device(device)) is backend:
+                return group
+    return None
 
 
 def make_backend(group: Any, options: Any) -> dist.ProcessGroupGloo:
@@ -123,10 +144,7 @@ def make_backend(group: Any, options: Any) -> dist.ProcessGroupGloo:
     if isinstance(options, Options):
         options.global_ranks_in_group, options.group_id = tuple(group.global_ranks_in_group), group.group_id
         options._timeout = group.timeout
-    backend = ProcessGroupHCCL(group.store, group.group_rank, group.group_size, group.timeout)
-    # On PyTorch's own options, because every access to a backend creates a new Python object around it.
-    backend.options.group_name = communicator_name(group.group_id)  # type: ignore[assignment]
-    return backend
+    return ProcessGroupHCCL(group.store, group.group_rank, group.group_size, group.timeout)
 
 
 def name_communicators() -> None:

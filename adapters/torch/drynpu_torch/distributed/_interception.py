@@ -48,7 +48,7 @@ class Interception:
     def _remove(self, observer: CallObserver) -> None:
         self._observers = [each for each in self._observers if each is not observer]
         if not self._observers and self._passing is not None:
-            self._passing._destroy()
+            self._passing._destroy()  # type: ignore[no-untyped-call]
             self._passing = None
 
     def _register(self, names: list[str]) -> torch.library.Library:
