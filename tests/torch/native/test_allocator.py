@@ -179,6 +179,27 @@ def test_settings_that_cannot_be_used_are_told_by_the_first_allocation(run: Any,
             "ValueError: garbage_collect_threshold is invalid, set it in (0.0, 1.0)",
             "",
         ),
+        "max_split_size_mb:1": ("ValueError: CachingAllocator option max_split_size_mb too small, must be >= 20", ""),
+        "max_non_split_rounding_mb:x": (
+            "ValueError: Expected a whole number for max_non_split_rounding_mb in NPU allocator config, but got 'x'",
+            "",
+        ),
+        "large_segment_size_mb:10": ("ValueError: CachingAllocator option large_segment_size_mb must be > 10 MB", ""),
+        "expandable_segments:yes": (
+            "ValueError: Expected 'True' or 'False' at index 2 in ConfigTokenizer but got 'yes'",
+            "",
+        ),
+        "roundup_power2_divisions:3": ("ValueError: For roundups, the divisions has to be power of 2 ", ""),
+        "roundup_power2_divisions:[4:3]": (
+            "ValueError: For roundups, the divisions has to be power of 2 or 0 to disable roundup ",
+            "",
+        ),
+        "roundup_power2_divisions:[3:4]": ("ValueError: For roundups, the intervals have to be power of 2 ", ""),
+        "roundup_power2_divisions:[4:4": (
+            "ValueError: Expected ']' at index 5 of the NPU allocator config, but got '4'",
+            "",
+        ),
+        "max_split_size_mb": ("ValueError: Expected ':' at index 1 of the NPU allocator config, but got ''", ""),
     }
     names = "PYTORCH_NPU_ALLOC_CONF and PYTORCH_ALLOC_CONF"
     twice = f"RuntimeError: Both {names} have been set, please set only one of them."
