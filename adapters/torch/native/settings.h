@@ -114,7 +114,7 @@ class AllocatorSettings {
     TORCH_CHECK_VALUE(known, "torch_npu not support key '", key, "' in NPU allocator config, ", tag(OPS_VALUE));
   }
 
-  // The errors are worded as those of PyTorch.
+  // The errors have PyTorch's words.
   void read_general(const Tokens& tokens, size_t i) {
     const std::string& key = tokens[i];
     const size_t value = i + 2;

@@ -67,9 +67,9 @@ def test_a_release_that_the_sink_cannot_serve_needs_the_native_device(
     assert (choice.device.value, choice.is_missing) == (device, is_missing)
     if is_missing:
         assert "run: drynpu native build" in choice.sentence
-        asked = choose(Settings(device=TorchDevice.SINK), Build(version, tmp_path / "npu.so"), lambda: "g++")
-        assert asked.is_missing
-        assert "the sink needs torch 2.10 or newer" in asked.sentence
+        sink = choose(Settings(device=TorchDevice.SINK), Build(version, tmp_path / "npu.so"), lambda: "g++")
+        assert sink.is_missing
+        assert "the sink needs torch 2.10 or newer" in sink.sentence
 
 
 COMPILER = """#!/bin/sh

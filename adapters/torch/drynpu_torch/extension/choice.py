@@ -36,43 +36,43 @@ class Choice:
         return f"{self.device.value} device, because {self.why}; {self.other}"
 
 
-def choose(settings: Settings, found: Build, compiler: Callable[[], str | None] = find_compiler) -> Choice:
+def choose(settings: Settings, built: Build, compiler: Callable[[], str | None] = find_compiler) -> Choice:
     """Return what serves with these settings and this build; by default the native device where it is built."""
-    if settings.device is TorchDevice.SINK and settings.compute and has_sink(found):
-        other = f"for the native one {_how(found, compiler)}"
-        if found.done:
+    if settings.device is TorchDevice.SINK and settings.compute and has_sink(built):
+        other = f"for the native one {_how(built, compiler)}"
+        if built.done:
             other = "without the setting the native device serves"
         return Choice(TorchDevice.SINK, "DRYNPU_DEVICE=sink says so", other, is_asked=True)
     is_asked = settings.device is not None or not settings.compute
-    if not is_asked and not found.done and has_sink(found):
-        return Choice(TorchDevice.SINK, _absence(found), f"to get it {_how(found, compiler)}")
+    if not is_asked and not built.done and has_sink(built):
+        return Choice(TorchDevice.SINK, _absence(built), f"to get it {_how(built, compiler)}")
     if not settings.compute:
         why, other = "DRYNPU_COMPUTE=0 needs it", "the sink always computes"
-    elif not has_sink(found):
+    elif not has_sink(built):
         needed = ".".join(map(str, _FIRST_WITH_SINK))
-        why, other = f"torch {found.torch_version} can have no other", f"the sink needs torch {needed} or newer"
+        why, other = f"torch {built.torch_version} can have no other", f"the sink needs torch {needed} or newer"
     elif is_asked:
         why, other = "DRYNPU_DEVICE=native says so", "DRYNPU_DEVICE=sink does without it"
     else:
-        why, other = f"it is built for torch {found.torch_version}", "DRYNPU_DEVICE=sink does without it"
-    if not found.done:
-        other = f"{_absence(found)}: {_how(found, compiler)}; {other}"
-    return Choice(TorchDevice.NATIVE, why, other, is_asked, is_missing=not found.done)
+        why, other = f"it is built for torch {built.torch_version}", "DRYNPU_DEVICE=sink does without it"
+    if not built.done:
+        other = f"{_absence(built)}: {_how(built, compiler)}; {other}"
+    return Choice(TorchDevice.NATIVE, why, other, is_asked, is_missing=not built.done)
 
 
-def has_sink(found: Build) -> bool:
+def has_sink(built: Build) -> bool:
     """Return whether the PyTorch of this build can have the sink; a version in an unknown form counts as a new one."""
-    numbers = re.match(r"(\d+)\.(\d+)", found.torch_version)
+    numbers = re.match(r"(\d+)\.(\d+)", built.torch_version)
     return numbers is None or tuple(map(int, numbers.groups())) >= _FIRST_WITH_SINK
 
 
-def _absence(found: Build) -> str:
-    if found.failure is None:
-        return f"the native device has not been built for torch {found.torch_version}"
-    return f"building the native device for torch {found.torch_version} failed"
+def _absence(built: Build) -> str:
+    if built.failure is None:
+        return f"the native device has not been built for torch {built.torch_version}"
+    return f"building the native device for torch {built.torch_version} failed"
 
 
-def _how(found: Build, compiler: Callable[[], str | None]) -> str:
-    if found.failure is not None:
+def _how(built: Build, compiler: Callable[[], str | None]) -> str:
+    if built.failure is not None:
         return "see: drynpu native status"
     return "run: drynpu native build" if compiler() else "install a C++ compiler, then run: drynpu native build"

@@ -267,10 +267,8 @@ def _snapshot(device: DeviceLike = None, augment_with_fx_traces: bool = False) -
     """
     del device  # as by the vendor
     library = _allocators()
-    found: Any = read_history(library, state().device_count)
-    if augment_with_fx_traces:
-        found = with_fx_traces(found)
-    return dict(found)
+    history: Any = read_history(library, state().device_count)
+    return dict(with_fx_traces(history) if augment_with_fx_traces else history)
 
 
 def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
