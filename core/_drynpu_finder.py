@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAMES = ("acl", "aclruntime", "ais_bench", "apex", "hccl", "npu_bridge", "npu_device", "torch_npu")
 """The facades of drynpu's adapters and plugins."""
-_PLUGIN_OF = {"apex": "apex"}
+_PLUGIN_OF = {"aclruntime": "offline_inference", "ais_bench": "offline_inference", "apex": "apex"}
 """The plugin that serves a facade; the other facades are adapters'."""
 _APEX = "apex"
 # They look for apex to take NVIDIA's kernels from it, and are often run from a checkout.

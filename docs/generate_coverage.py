@@ -102,10 +102,10 @@ PAGES = {
             "The names of pyACL (module `acl`) for profiling, and of the runtime that such programs use. *done*: does",
             "what the vendor's does, or its equivalent on a CPU (see the note). *recorded*: exists and is empty.",
             "*later*: missing. *by design not*: missing; the note says why. A test checks that drynpu has exactly the",
-            "names that this page says it has. The last column names a test below `tests/acl` that runs a program as a",
-            "user would and fails where the name stops doing what its row says.",
+            "names that this page says it has. The last column names a test below `tests/acl`, or of a plugin below",
+            "`tests`, that runs a program as a user would and fails where the name stops doing what its row says.",
         ),
-        sources=("core/drynpu", "adapters/acl"),
+        sources=("core/drynpu", "adapters/acl", "plugins"),
         tests="tests/acl",
     ),
 }

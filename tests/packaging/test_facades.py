@@ -74,7 +74,7 @@ def test_a_genuine_benchmark_stands_on_the_facade_of_aclruntime(
     genuine.mkdir()
     (genuine / "__init__.py").write_text("import aclruntime\nGENUINE = True\n")
     found, file = environment.say("import ais_bench as a; print(a.GENUINE, a.aclruntime.__file__)").split()
-    assert (found, file) == ("True", f"{environment.site}/drynpu/_vendor/aclruntime/__init__.py")
+    assert (found, file) == ("True", f"{environment.site}/drynpu_offline_inference/_vendor/aclruntime/__init__.py")
     release = "import ais_bench, importlib.metadata as m; print(m.version('aclruntime'))"
     assert environment.say(release) == "0.0.2", "the genuine package compares it"
 

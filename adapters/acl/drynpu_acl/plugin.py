@@ -13,12 +13,8 @@ from drynpu.plugins import Facade, KernelRule, Probe, facade_folder, hookimpl
 
 @hookimpl
 def drynpu_facades() -> tuple[Facade, ...]:
-    """Return the vendor's modules: ``acl``, and ``aclruntime`` that stands on it."""
-    folder = facade_folder(__file__)
-    return tuple(
-        Facade(module=module, framework="onnx", extra="onnx", folder=folder)
-        for module in ("acl", "aclruntime", "ais_bench")
-    )
+    """Return the vendor's module ``acl``."""
+    return (Facade(module="acl", framework="onnx", extra="onnx", folder=facade_folder(__file__)),)
 
 
 _PROBE = """

@@ -7,10 +7,10 @@ the package has; options, lines and files equal the vendor's tool.
 
 from __future__ import annotations
 
-from drynpu_acl.bench._command import main
-from drynpu_acl.bench._copy_times import CopyTimesBase
-from drynpu_acl.bench._devices import MultiDeviceBase
-from drynpu_acl.bench._files import (
+from drynpu_offline_inference.bench._command import main
+from drynpu_offline_inference.bench._copy_times import CopyTimesBase
+from drynpu_offline_inference.bench._devices import MultiDeviceBase
+from drynpu_offline_inference.bench._files import (
     PADDING,
     PURE,
     PURE_RANDOM,
@@ -25,10 +25,10 @@ from drynpu_acl.bench._files import (
     list_split,
     natural_sort,
 )
-from drynpu_acl.bench._infer_session import InferSessionBase
-from drynpu_acl.bench._log import LOGGER
-from drynpu_acl.bench._results import save_data_to_files
-from drynpu_acl.bench._summary import Summary
+from drynpu_offline_inference.bench._infer_session import InferSessionBase
+from drynpu_offline_inference.bench._log import LOGGER
+from drynpu_offline_inference.bench._results import save_data_to_files
+from drynpu_offline_inference.bench._summary import Summary
 
 __all__ = [
     "LOGGER",

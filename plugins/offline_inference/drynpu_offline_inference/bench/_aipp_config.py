@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from drynpu_acl.bench._log import refuse
+from drynpu_offline_inference.bench._log import refuse
 
 _SECTION = "aipp_op"
 _CHANNELS = range(4)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from drynpu_acl.bench._log import LOGGER, refuse
+from drynpu_offline_inference.bench._log import LOGGER, refuse
 
 _TRUE, _FALSE = ("yes", "true", "t", "y", "1"), ("no", "false", "f", "n", "0")
 _LAST_DEVICE = 255

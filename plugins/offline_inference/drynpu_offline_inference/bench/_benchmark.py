@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 
-from drynpu_acl.bench import _files as files
-from drynpu_acl.bench._copy_times import CopyTimesBase
-from drynpu_acl.bench._files import Row
-from drynpu_acl.bench._infer_session import InferSessionBase
-from drynpu_acl.bench._log import LOGGER, refuse
-from drynpu_acl.bench._results import FOLDER_MODE, save_results
-from drynpu_acl.bench._summary import Summary
+from drynpu_offline_inference.bench import _files as files
+from drynpu_offline_inference.bench._copy_times import CopyTimesBase
+from drynpu_offline_inference.bench._files import Row
+from drynpu_offline_inference.bench._infer_session import InferSessionBase
+from drynpu_offline_inference.bench._log import LOGGER, refuse
+from drynpu_offline_inference.bench._results import FOLDER_MODE, save_results
+from drynpu_offline_inference.bench._summary import Summary
 
 
 @define(eq=False)

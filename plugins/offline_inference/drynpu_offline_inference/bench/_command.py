@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from drynpu_acl.bench import _files as files
-from drynpu_acl.bench._arguments import command_line, parse_arguments
-from drynpu_acl.bench._benchmark import Benchmark
-from drynpu_acl.bench._copy_times import CopyTimesBase
-from drynpu_acl.bench._infer_session import InferSessionBase
-from drynpu_acl.bench._log import LOGGER, refuse, start_log
-from drynpu_acl.bench._results import FOLDER_MODE
-from drynpu_acl.bench._summary import Summary
+from drynpu_offline_inference.bench import _files as files
+from drynpu_offline_inference.bench._arguments import command_line, parse_arguments
+from drynpu_offline_inference.bench._benchmark import Benchmark
+from drynpu_offline_inference.bench._copy_times import CopyTimesBase
+from drynpu_offline_inference.bench._infer_session import InferSessionBase
+from drynpu_offline_inference.bench._log import LOGGER, refuse, start_log
+from drynpu_offline_inference.bench._results import FOLDER_MODE
+from drynpu_offline_inference.bench._summary import Summary
 
 _RECORDED = (
     *("--model-execution=on", "--sys-hardware-mem=on", "--sys-cpu-profiling=off", "--sys-profiling=off"),

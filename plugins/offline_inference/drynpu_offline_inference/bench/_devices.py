@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from drynpu_acl.bench._infer_session import DEFAULT_SIZE, Feeds, InferSessionBase
-from drynpu_acl.bench._log import LOGGER
+from drynpu_offline_inference.bench._infer_session import DEFAULT_SIZE, Feeds, InferSessionBase
+from drynpu_offline_inference.bench._log import LOGGER
 
 _MS_PER_S = 1000
 

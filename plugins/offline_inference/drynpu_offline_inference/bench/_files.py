@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from drynpu.arrays import Array
-from drynpu_acl.bench._log import LOGGER, refuse
+from drynpu_offline_inference.bench._log import LOGGER, refuse
 
 PURE: Final = "pure_infer_data"
 PURE_ZERO: Final = "pure_infer_data_zero"

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from drynpu.arrays import Array
-from drynpu_acl.bench._aipp_config import apply_aipp_config
-from drynpu_acl.bench._log import refuse
+from drynpu_offline_inference.bench._aipp_config import apply_aipp_config
+from drynpu_offline_inference.bench._log import refuse
 
 Feeds = Sequence[Any]
 _DEBUG, _INFO = 1, 2

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from drynpu.arrays import Array
-from drynpu_acl.bench._files import PADDING
-from drynpu_acl.bench._log import refuse
-from drynpu_acl.bench._summary import Summary
+from drynpu_offline_inference.bench._files import PADDING
+from drynpu_offline_inference.bench._log import refuse
+from drynpu_offline_inference.bench._summary import Summary
 
 FOLDER_MODE = 0o750
 """Of the folders that the tool makes."""

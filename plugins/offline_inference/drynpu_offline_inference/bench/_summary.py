@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from drynpu_acl.bench._log import LOGGER, start_log
+from drynpu_offline_inference.bench._log import LOGGER, start_log
 
 _PERCENTILE = 99
 _MS_PER_S = 1000

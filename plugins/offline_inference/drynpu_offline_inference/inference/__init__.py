@@ -7,13 +7,13 @@ programs of ``acl`` do, so a recording shows both alike. Times of runs and copie
 
 from __future__ import annotations
 
-from drynpu_acl.inference._distribution import show_distribution
-from drynpu_acl.inference._files import join_files
-from drynpu_acl.inference._model import TensorDescription
-from drynpu_acl.inference._module import MemoryTimes, finalize, run_pipeline
-from drynpu_acl.inference._options import HostMemory, PipelineOptions, RunSummary, SessionOptions
-from drynpu_acl.inference._session import Session
-from drynpu_acl.inference._tensors import DataType, MemoryType, Tensor, batch
+from drynpu_offline_inference.inference._distribution import show_distribution
+from drynpu_offline_inference.inference._files import join_files
+from drynpu_offline_inference.inference._model import TensorDescription
+from drynpu_offline_inference.inference._module import MemoryTimes, finalize, run_pipeline
+from drynpu_offline_inference.inference._options import HostMemory, PipelineOptions, RunSummary, SessionOptions
+from drynpu_offline_inference.inference._session import Session
+from drynpu_offline_inference.inference._tensors import DataType, MemoryType, Tensor, batch
 
 __all__ = [
     "DataType",

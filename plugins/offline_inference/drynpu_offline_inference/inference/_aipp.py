@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from attrs import define, field
 
-from drynpu_acl.inference._console import ERROR, INFO
-from drynpu_acl.inference._failures import INVALID, failure
-from drynpu_acl.inference._library import Library
 from drynpu_acl.runtime import AIPP_FORMATS
+from drynpu_offline_inference.inference._console import ERROR, INFO
+from drynpu_offline_inference.inference._failures import INVALID, failure
+from drynpu_offline_inference.inference._library import Library
 
 
 @define(eq=False)

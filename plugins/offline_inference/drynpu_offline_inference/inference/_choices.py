@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from attrs import field, frozen
 
-from drynpu_acl.inference._console import ERROR, INFO, Console
-from drynpu_acl.inference._failures import GENERAL, INVALID, failure
-from drynpu_acl.inference._model import LoadedModel, TensorDescription
+from drynpu_offline_inference.inference._console import ERROR, INFO, Console
+from drynpu_offline_inference.inference._failures import GENERAL, INVALID, failure
+from drynpu_offline_inference.inference._model import LoadedModel, TensorDescription
 
 _IMAGE_RANK = 4
 _IMAGE_AXES = (2, 3)

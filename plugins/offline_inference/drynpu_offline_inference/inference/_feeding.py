@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from drynpu_acl.inference._console import ERROR
-from drynpu_acl.inference._failures import GENERAL, failure
-from drynpu_acl.inference._library import Block, Library
+from drynpu_offline_inference.inference._console import ERROR
+from drynpu_offline_inference.inference._failures import GENERAL, failure
+from drynpu_offline_inference.inference._library import Block, Library
 
 Room = tuple[int, int]
 """A pointer and how many bytes are there."""

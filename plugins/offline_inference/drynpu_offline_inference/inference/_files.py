@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from drynpu.arrays import Array
-from drynpu_acl.inference._console import ERROR
-from drynpu_acl.inference._failures import GENERAL, failure
-from drynpu_acl.inference._model import TensorDescription
-from drynpu_acl.inference._tensors import NUMPY_TYPES, Tensor
-from drynpu_acl.inference.process import LIBRARY
+from drynpu_offline_inference.inference._console import ERROR
+from drynpu_offline_inference.inference._failures import GENERAL, failure
+from drynpu_offline_inference.inference._model import TensorDescription
+from drynpu_offline_inference.inference._tensors import NUMPY_TYPES, Tensor
+from drynpu_offline_inference.inference.process import LIBRARY
 
 ZERO, RANDOM = "pure_infer_data_zero", "pure_infer_data_random"
 """Names that stand for inputs without a file."""

@@ -13,12 +13,12 @@ from attrs import define, field
 
 from drynpu.arrays import U8
 from drynpu_acl.constants import ReturnCode
-from drynpu_acl.inference._calls import Calls
-from drynpu_acl.inference._console import DEBUG, ERROR, INFO, Console
-from drynpu_acl.inference._failures import BAD_COPY, INVALID, INVALID_ARGUMENT, NO_MEMORY, failure
-from drynpu_acl.inference._times import DeviceTimes
 from drynpu_acl.recording import ApiCall, CopyCall, ModelExecution
 from drynpu_acl.runtime import Process
+from drynpu_offline_inference.inference._calls import Calls
+from drynpu_offline_inference.inference._console import DEBUG, ERROR, INFO, Console
+from drynpu_offline_inference.inference._failures import BAD_COPY, INVALID, INVALID_ARGUMENT, NO_MEMORY, failure
+from drynpu_offline_inference.inference._times import DeviceTimes
 
 TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3
 """The vendor's numbers of the directions of copies between host and device, and within the device."""

@@ -6,10 +6,10 @@ import math
 
 from attrs import define, field
 
-from drynpu_acl.inference._console import INFO
-from drynpu_acl.inference._library import Library
-from drynpu_acl.inference._tensors import NUMPY_TYPES, DataType
 from drynpu_acl.runtime import AIPP_INPUT, GEAR_INPUT
+from drynpu_offline_inference.inference._console import INFO
+from drynpu_offline_inference.inference._library import Library
+from drynpu_offline_inference.inference._tensors import NUMPY_TYPES, DataType
 
 SIDES = ("inputs", "outputs")
 

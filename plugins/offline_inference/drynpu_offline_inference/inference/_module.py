@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from drynpu_acl.inference._options import PipelineOptions
-from drynpu_acl.inference._pipeline import run_files, run_memory
-from drynpu_acl.inference._session import Session
-from drynpu_acl.inference._tensors import Tensor
-from drynpu_acl.inference.process import LIBRARY
+from drynpu_offline_inference.inference._options import PipelineOptions
+from drynpu_offline_inference.inference._pipeline import run_files, run_memory
+from drynpu_offline_inference.inference._session import Session
+from drynpu_offline_inference.inference._tensors import Tensor
+from drynpu_offline_inference.inference.process import LIBRARY
 
 
 class MemoryTimes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from drynpu_acl.inference._console import INFO
+from drynpu_offline_inference.inference._console import INFO
 
 
 @define

@@ -9,14 +9,14 @@ from queue import Queue
 from attrs import define, field
 
 from drynpu.arrays import Array
-from drynpu_acl.inference._console import ERROR
-from drynpu_acl.inference._failures import GENERAL, failure
-from drynpu_acl.inference._files import read_input, result_prefix, write_result
-from drynpu_acl.inference._library import Block
-from drynpu_acl.inference._options import HostMemory, PipelineOptions
-from drynpu_acl.inference._session import Session
-from drynpu_acl.inference._tensors import Tensor
-from drynpu_acl.inference.process import LIBRARY
+from drynpu_offline_inference.inference._console import ERROR
+from drynpu_offline_inference.inference._failures import GENERAL, failure
+from drynpu_offline_inference.inference._files import read_input, result_prefix, write_result
+from drynpu_offline_inference.inference._library import Block
+from drynpu_offline_inference.inference._options import HostMemory, PipelineOptions
+from drynpu_offline_inference.inference._session import Session
+from drynpu_offline_inference.inference._tensors import Tensor
+from drynpu_offline_inference.inference.process import LIBRARY
 
 _ROOM = 4
 """How many inputs wait before each stage at most."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from drynpu_acl.inference._console import DEBUG
-from drynpu_acl.inference._options import RunSummary
-from drynpu_acl.inference.process import LIBRARY
+from drynpu_offline_inference.inference._console import DEBUG
+from drynpu_offline_inference.inference._options import RunSummary
+from drynpu_offline_inference.inference.process import LIBRARY
 
 _NS_PER_MS = 1e6
 

@@ -7,17 +7,17 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drynpu_acl.inference._aipp import ImageSettings
-from drynpu_acl.inference._choices import Choice, choose_batch, choose_dims, choose_image, choose_shape
-from drynpu_acl.inference._console import ERROR, WARN
-from drynpu_acl.inference._failures import GENERAL, NO_OUTPUT_SIZE, failure
-from drynpu_acl.inference._feeding import FilledDataset, carry_over
-from drynpu_acl.inference._library import Block
-from drynpu_acl.inference._model import LoadedModel, TensorDescription
-from drynpu_acl.inference._options import HostMemory, SessionOptions
-from drynpu_acl.inference._run_times import RunTimes
-from drynpu_acl.inference._tensors import Tensor
-from drynpu_acl.inference.process import LIBRARY
+from drynpu_offline_inference.inference._aipp import ImageSettings
+from drynpu_offline_inference.inference._choices import Choice, choose_batch, choose_dims, choose_image, choose_shape
+from drynpu_offline_inference.inference._console import ERROR, WARN
+from drynpu_offline_inference.inference._failures import GENERAL, NO_OUTPUT_SIZE, failure
+from drynpu_offline_inference.inference._feeding import FilledDataset, carry_over
+from drynpu_offline_inference.inference._library import Block
+from drynpu_offline_inference.inference._model import LoadedModel, TensorDescription
+from drynpu_offline_inference.inference._options import HostMemory, SessionOptions
+from drynpu_offline_inference.inference._run_times import RunTimes
+from drynpu_offline_inference.inference._tensors import Tensor
+from drynpu_offline_inference.inference.process import LIBRARY
 
 
 class Session:

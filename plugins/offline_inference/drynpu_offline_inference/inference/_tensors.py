@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu.arrays import U8, Array
-from drynpu_acl.inference._console import ERROR
-from drynpu_acl.inference._failures import INVALID_ARGUMENT, failure
-from drynpu_acl.inference._library import Block
-from drynpu_acl.inference.process import LIBRARY
+from drynpu_offline_inference.inference._console import ERROR
+from drynpu_offline_inference.inference._failures import INVALID_ARGUMENT, failure
+from drynpu_offline_inference.inference._library import Block
+from drynpu_offline_inference.inference.process import LIBRARY
 
 
 class _Numbered(enum.Enum):

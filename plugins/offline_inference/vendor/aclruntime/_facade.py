@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from aclruntime._session import InferenceSession
 
-from drynpu_acl.inference import DataType as dtype
-from drynpu_acl.inference import HostMemory as BaseTensor
-from drynpu_acl.inference import MemoryTimes as MemorySummary
-from drynpu_acl.inference import MemoryType as type
-from drynpu_acl.inference import PipelineOptions as infer_options
-from drynpu_acl.inference import RunSummary as sumary
-from drynpu_acl.inference import SessionOptions as session_options
-from drynpu_acl.inference import Tensor, batch, show_distribution
-from drynpu_acl.inference import TensorDescription as tensor_desc
+from drynpu_offline_inference.inference import DataType as dtype
+from drynpu_offline_inference.inference import HostMemory as BaseTensor
+from drynpu_offline_inference.inference import MemoryTimes as MemorySummary
+from drynpu_offline_inference.inference import MemoryType as type
+from drynpu_offline_inference.inference import PipelineOptions as infer_options
+from drynpu_offline_inference.inference import RunSummary as sumary
+from drynpu_offline_inference.inference import SessionOptions as session_options
+from drynpu_offline_inference.inference import Tensor, batch, show_distribution
+from drynpu_offline_inference.inference import TensorDescription as tensor_desc
 
 int8 = dtype.int8
 uint8 = dtype.uint8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drynpu_acl.inference import (
+from drynpu_offline_inference.inference import (
     RunSummary,
     Session,
     SessionOptions,

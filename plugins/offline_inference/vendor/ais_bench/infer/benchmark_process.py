@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ais_bench.infer.interface import InferSession, MemorySummary
 from ais_bench.infer.summary import summary
 
-from drynpu_acl import bench
+from drynpu_offline_inference import bench
 
 __all__ = ["main"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import aclruntime
 
-from drynpu_acl.bench import LOGGER as logger
-from drynpu_acl.bench import CopyTimesBase, InferSessionBase, MultiDeviceBase
+from drynpu_offline_inference.bench import LOGGER as logger
+from drynpu_offline_inference.bench import CopyTimesBase, InferSessionBase, MultiDeviceBase
 
 __all__ = ["InferSession", "MemorySummary", "MultiDeviceSession", "logger"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_acl.bench import Summary
+from drynpu_offline_inference.bench import Summary
 
 __all__ = ["Summary", "summary"]
 

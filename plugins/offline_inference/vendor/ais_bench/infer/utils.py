@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu_acl.bench import LOGGER as logger
-from drynpu_acl.bench import (
+from drynpu_offline_inference.bench import LOGGER as logger
+from drynpu_offline_inference.bench import (
     get_file_content,
     get_file_datasize,
     get_fileslist_from_dir,
