@@ -276,7 +276,7 @@ def test_every_plugin_is_a_whole(plugin: Path) -> None:
     points = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP) if point.dist.name == "drynpu"}
     assert points[plugin.name] == f"drynpu_{plugin.name}.plugin"
     assert len((plugin / "README.md").read_text().splitlines()) < 40
-    assert sorted((ROOT / "tests" / "plugins" / plugin.name).glob("test_*.py"))
+    assert sorted((ROOT / "tests" / "plugins" / plugin.name).rglob("test_*.py"))
     entries = {path.name for path in plugin.iterdir()} - {"__pycache__"}
     assert entries - {"README.md", "vendor"} == {package.name for package in packages_of(plugin)}
     assert f"({plugin.name}/README.md)" in (PLUGINS / "README.md").read_text()
