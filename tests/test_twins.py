@@ -7,6 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 STATEMENTS = 3
 """Shorter functions say the same in the same words because there is one way to say it."""

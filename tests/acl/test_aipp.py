@@ -6,6 +6,7 @@ import csv
 import json
 
 import numpy as np
+import pytest
 from onnx.reference import ReferenceEvaluator
 
 START = """
@@ -102,6 +103,7 @@ def features(model, image):
     return expected
 
 
+@pytest.mark.slow
 def test_settings_of_the_compiler_prepare_the_image(programs, models):
     folder = programs.folder()
     model = models.any_image()

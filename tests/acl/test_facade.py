@@ -234,6 +234,7 @@ assert acl.finalize() == 0
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_no_sequence_of_calls_ends_the_interpreter(programs, seed):
     programs(NOISE, seed)

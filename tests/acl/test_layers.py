@@ -102,6 +102,7 @@ def one_direction(op_type, weights, x, number, attrs):
     return ReferenceEvaluator(model([node], inputs, [value("y", None)], parts)).run(None, {"x": x})[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("op_type", "gates", "attrs", "kernel"),
     [
@@ -218,6 +219,7 @@ def test_only_the_branch_that_was_taken_has_kernels(run):
     assert not [found for _, found, _ in kernels(done) if "Unmapped" in found]
 
 
+@pytest.mark.slow
 def test_a_loop_has_the_kernels_of_every_turn(run):
     body = helper.make_graph(
         [
@@ -245,6 +247,7 @@ def test_a_loop_has_the_kernels_of_every_turn(run):
     assert [name for name, _, _ in kernels(done)] == [*["loop/step", "loop/peak", "loop/less"] * 3, "loop_stack"]
 
 
+@pytest.mark.slow
 def test_a_scan_goes_over_rows_in_its_direction(run):
     body = helper.make_graph(
         [
@@ -273,6 +276,7 @@ def test_a_scan_goes_over_rows_in_its_direction(run):
     assert [found for _, found, _ in kernels(done)] == [*["StridedSliceD", "Add", "Mul"] * 4, "ConcatD"]
 
 
+@pytest.mark.slow
 def test_quantised_layers_compute_what_their_scales_say(run):
     x = RNG.standard_normal((1, 2, 5, 5)).astype(np.float32)
     kernel = RNG.integers(-100, 100, (3, 2, 3, 3)).astype(np.int8)

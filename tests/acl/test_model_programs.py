@@ -126,6 +126,7 @@ def test_a_model_is_described(programs):
     assert run.printed("gone") == [0, 100000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chip", ["Ascend910B2", "Ascend310P3"])
 def test_data_buffers_and_sets(programs, chip):
     run = programs(DATA, environment={"DRYNPU_CHIP": chip})

@@ -209,6 +209,7 @@ def spans(programs, models):
     return of
 
 
+@pytest.mark.slow
 def test_streams_overlap_unless_one_waits_for_an_event_of_the_other(spans):
     (_, first_end), (second_start, _) = spans("overlap")
     assert second_start < first_end

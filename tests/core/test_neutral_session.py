@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[2] / "examples" / "core" / "neutral_session.py"
 
 
@@ -57,6 +59,7 @@ def test_the_full_set_of_deliverables(tmp_path: Path) -> None:
         assert database.execute("select count(*) from COMPUTE_TASK_INFO").fetchone() == (len(kernels),)
 
 
+@pytest.mark.slow
 def test_options_as_pairs_and_their_refusal(tmp_path: Path) -> None:
     done = run(tmp_path, "--options", "task_time=l0", "dvpp_freq=50")
     assert done.returncode == 0, done.stderr

@@ -43,6 +43,7 @@ def test_every_facade_says_that_it_has_types() -> None:
     assert [path for path in packages if not (path / "py.typed").exists()] == []
 
 
+@pytest.mark.slow
 def test_the_stub_of_operators_has_their_schemas() -> None:
     command = [sys.executable, str(ROOT / "tools" / "facade_stubs.py"), "--check"]
     done = subprocess.run(

@@ -100,6 +100,7 @@ def test_planted_mistakes_are_found_at_their_lines(checked: Check, folder: Path)
     assert not list(folder.rglob("PROF_*")), "the script's own profiler records nothing"
 
 
+@pytest.mark.slow
 def test_its_runs_are_recorded_with_their_memory(checked: Check, folder: Path) -> None:
     document = checked(CLEAN, folder).document
     assert (document["steps"], document["exit_code"], document["ended_by_limit"]) == (4, 0, False)
@@ -109,16 +110,19 @@ def test_its_runs_are_recorded_with_their_memory(checked: Check, folder: Path) -
     assert (folder / "ended").exists()
 
 
+@pytest.mark.slow
 def test_a_clean_program_has_no_error_nor_warning(checked: Check, folder: Path) -> None:
     found = checked(CLEAN, folder)
     assert (found.status, found.document["errors"], found.document["warnings"]) == (0, 0, 0)
 
 
+@pytest.mark.slow
 def test_a_profiler_that_is_never_stopped(checked: Check, folder: Path) -> None:
     found = checked(NEVER_STOPPED, folder)
     assert found.sources("never-stopped") == ["assert acl.prof.start(config) == 0"]
 
 
+@pytest.mark.slow
 def test_data_that_is_not_simulated_is_told(checked: Check, folder: Path) -> None:
     (folder / "acl.json").write_text('{"profiler": {"switch": "on", "output": "out", "dvpp_freq": 50}}')
     (folder / "out").mkdir()
@@ -128,6 +132,7 @@ def test_data_that_is_not_simulated_is_told(checked: Check, folder: Path) -> Non
     assert "no work of the image engines is simulated" in told["evidence"]
 
 
+@pytest.mark.slow
 def test_ranks_that_do_not_say_their_number(checked: Check, folder: Path) -> None:
     starts = "import subprocess, sys\nfor _ in range(2):\n    subprocess.run([sys.executable, 'child.py'])\n"
     (folder / "child.py").write_text(CLEAN)

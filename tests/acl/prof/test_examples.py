@@ -51,6 +51,7 @@ def test_profile_inference(tmp_path):
     assert starts[-1] - starts[0] < 200
 
 
+@pytest.mark.slow
 def test_infer_session(tmp_path):
     said = run(tmp_path, "infer_session.py", "--runs", "3", "--profiler")
     assert "3 runs, scores add up to 1.000" in said
@@ -72,6 +73,7 @@ def test_subscribe_operators(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_record_group_of_a_plugin_leaves_its_files(tmp_path, third_party_group):
     run(tmp_path, "profile_inference.py", "--runs", "2", PYTHONPATH=str(third_party_group))
     folder = next(tmp_path.glob("acl_out/PROF_*/mindstudio_profiler_output"))

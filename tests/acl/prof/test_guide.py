@@ -228,6 +228,7 @@ def test_collecting(run):
     assert found.rows("hbm"), "15 Hz were set"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "mask", "messages"),
     [
@@ -247,6 +248,7 @@ def test_extension(run, body, mask, messages):
     assert ("lacks ACL_PROF_MSPROFTX" in found.errors) == ("MSPROFTX" not in mask)
 
 
+@pytest.mark.slow
 def test_the_samples_without_the_bit_fail_as_on_a_device_in_strict_mode(run):
     with pytest.raises(AssertionError, match="assert stamp != 0"):
         run(TX.format(mask="ACL_PROF_ACL_API | ACL_PROF_TASK_TIME", set_config=SET, body=PUSH), DRYNPU_STRICT="1")
@@ -262,6 +264,7 @@ def test_subscription(run):
         assert abs(int(row[4]) - float(same["Task Duration(us)"])) < 1, "cut to whole microseconds"
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_profile_itself_under_msprof(run, tmp_path):
     run("assert acl.mdl.execute(model_id, input, output) == 0")
     command = [sys.executable, "-m", "drynpu", "msprof", "--output=out", sys.executable, "guide.py"]
@@ -289,6 +292,7 @@ assert acl.prof.finalize() == 0
 """
 
 
+@pytest.mark.slow
 def test_streams_and_events_order_the_device(run):
     found = run(STREAMS)
     kernels = found.rows("op_summary")
@@ -302,6 +306,7 @@ def test_streams_and_events_order_the_device(run):
     assert [row["Count"] for row in waits] == ["1"]
 
 
+@pytest.mark.slow
 def test_a_configuration_file(run, tmp_path):
     (tmp_path / "acl.json").write_text('{"profiler": {"switch": "on", "output": "out"}}')
     found = run("assert acl.mdl.execute(model_id, input, output) == 0", config="'acl.json'")

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from drynpu.products import load_profile
 
 SCRIPT = Path(__file__).with_name("killed_inference.py")
@@ -29,6 +31,7 @@ def infer(programs: Any, end: str, status: int) -> Any:
     return programs(SCRIPT, str(RUNS), end, status=status, folder=folder, environment=environment)
 
 
+@pytest.mark.slow
 def test_a_killed_program_keeps_the_runs_before_the_last_half_second(programs: Any) -> None:
     run = infer(programs, "kill", -9)
     out = run.folder / "out"
@@ -48,6 +51,7 @@ def test_a_killed_program_keeps_the_runs_before_the_last_half_second(programs: A
     assert not list(out.glob(".drynpu_journal*"))
 
 
+@pytest.mark.slow
 def test_what_is_recovered_equals_what_the_program_itself_leaves(programs: Any) -> None:
     run = infer(programs, "keep", 0)
     (prof,) = (run.folder / "out").glob("PROF_*")

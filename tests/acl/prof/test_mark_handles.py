@@ -115,6 +115,7 @@ def test_the_thread_of_a_range_is_the_one_that_ends_it(running):
     assert row["tid"] == str(seen[1])
 
 
+@pytest.mark.slow
 def test_eight_threads_of_a_hundred_thousand_marks_lose_none(running):
     stamps = [running.create_stamp() for _ in range(8)]
     failed = []

@@ -132,6 +132,7 @@ def rows(run, stem, below="out"):
         return [{name: text.strip() for name, text in row.items()} for row in csv.DictReader(file)]
 
 
+@pytest.mark.slow
 def test_configurations(run):
     done = run(CONFIGURATIONS)
     assert done.printed("before") == [100043, 100043, 0]
@@ -164,6 +165,7 @@ def test_steps(run):
     assert float(step["Iteration Time(us)"]) >= sum(float(row["Task Duration(us)"]) for row in kernels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["model_unsubscribe", "model_un_subscribe"])
 def test_subscriptions(run, end):
     done = run(SUBSCRIPTION, before=f"END = {end!r}\n")
@@ -194,6 +196,7 @@ check(acl.prof.finalize())
 REFUSED = "show('init', acl.prof.init('out'))\nrun()\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "codes"), [("9.0", (100043, 100043)), ("9.1", (0, 0))])
 def test_the_release_says_whether_start_needs_init(run, version, codes):
     done = run(WITHOUT_INIT, DRYNPU_ACL_VERSION=version)
@@ -201,6 +204,7 @@ def test_the_release_says_whether_start_needs_init(run, version, codes):
     assert len(list(done.folder.glob("chosen/PROF_*"))) == (codes[0] == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "code"), [("documented", 100042), ("source", 0)])
 def test_what_a_second_start_compares(run, rule, code):
     assert run(TWICE, DRYNPU_ACL_COMPAT=rule).printed("again") == code
@@ -226,6 +230,7 @@ show("ended", [collector.returncode, exported.returncode])
 """
 
 
+@pytest.mark.slow
 def test_a_collector_attaches_to_a_process_that_is_left_to_it(run):
     before = "import os, subprocess, sys\nos.environ['HOME'] = os.getcwd()\n"
     done = run(ATTACHED, before=before, PROFILING_MODE="dynamic")
@@ -243,6 +248,7 @@ def test_another_collector_has_the_process(run):
     assert not list(done.folder.glob("**/PROF_*"))
 
 
+@pytest.mark.slow
 def test_results_without_a_directory_of_their_own_go_to_the_work_path(run):
     before = "open('acl.json', 'w').write('{\"profiler\": {\"switch\": \"on\"}}')\n"
     done = run("run()\n", config="'acl.json'", before=before, ASCEND_WORK_PATH="work")

@@ -265,6 +265,7 @@ def test_the_devices_that_worked_share_one_directory(acl, capsys):
     assert "no host record" not in " ".join(load_profile(prof).notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chip", ["Ascend910B2", "Ascend310P3", "Ascend910A"])
 def test_every_bit_alone_and_all_together(make, chip):
     acl = make(CHIP=chip)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 
+import pytest
 from tests.acl.preamble import PREAMBLE
 
 from drynpu.platforms import load_chip
@@ -188,6 +189,7 @@ def rows(run, stem):
         return [{name: text.strip() for name, text in row.items()} for row in csv.DictReader(file)]
 
 
+@pytest.mark.slow
 def test_waits_and_events_order_host_and_device(programs, models):
     folder = programs.folder()
     models.save(models.mlp(batch=512, sizes=(1024, 1024, 1024)), folder / "wide.onnx")

@@ -168,6 +168,7 @@ def test_completion_scripts(drynpu: Callable[..., Any], tmp_path: Path, shell: s
     assert f"drynpu completion {shell}" in drynpu("completion", "--help").out
 
 
+@pytest.mark.slow
 def test_the_shell_is_told_verbs_and_options(process: Callable[..., Any]) -> None:
     words = {"_DRYNPU_COMPLETE": "bash_complete", "COMP_CWORD": "1", "COMP_WORDS": "drynpu c"}
     # The variable's name follows the program's, which python -m spells differently; the script sets it by name.

@@ -252,6 +252,7 @@ if sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 def test_json_has_the_results_of_all_processes_and_the_status(process: Run, tmp_path: Path) -> None:
     script(tmp_path, RECORDS)
     ended = process("run", "--json", "--chip", "Ascend910B3", "script.py", "3", "4")
@@ -271,6 +272,7 @@ def test_json_of_a_script_that_leaves_nothing_or_is_killed(process: Run, tmp_pat
     assert (ended.code, document["exit_code"], document["results"]) == (137, 137, [])
 
 
+@pytest.mark.slow
 def test_json_names_a_result_that_cannot_be_read(process: Run, tmp_path: Path) -> None:
     damage = "\nimport shutil\nfor path in Path.cwd().glob('PROF_*'):\n    shutil.rmtree(path)\n    path.mkdir()\n"
     script(tmp_path, RECORDS + damage)

@@ -138,6 +138,7 @@ def test_what_cannot_be_is_refused(two_ranks: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_records_whoever_writes(two_ranks: Path, tmp_path: Path) -> None:
     contents = []
     for name, workers in (("one", 1), ("two", 2)):

@@ -137,6 +137,7 @@ def test_what_does_not_fit_is_refused(text_run: Path, topology: str, tmp_path: P
             synthesise(find_cluster(text_run), tmp_path / "many", options)
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_whoever_writes(text_run: Path, topology: str, tmp_path: Path) -> None:
     contents = []
     for name, workers in (("one", 1), ("two", 2)):

@@ -128,6 +128,7 @@ def deliverables(session: Path, out: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in written}
 
 
+@pytest.mark.slow
 def test_a_long_recording_gives_the_files_of_a_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes parts, files and several slices in a long recording takes them here, and nothing shows."""
     session = runpy.run_path(str(BENCHMARK))

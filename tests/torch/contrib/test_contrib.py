@@ -14,6 +14,7 @@ from drynpu_torch.extension import find_build
 SCRIPT = Path(__file__).with_name("contrib_script.py")
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("device", ["sink", "native"])
 def test_modules_and_functions_compute_the_plain_formulas(device: str) -> None:
     if device == "native" and not find_build().done:

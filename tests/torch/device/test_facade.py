@@ -8,6 +8,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 NAMES = [
     *("profile", "_KinetoProfile", "_ExperimentalConfig", "schedule", "tensorboard_trace_handler"),
     *("ProfilerAction", "ProfilerActivity", "ProfilerLevel", "AiCMetrics", "ExportType", "HostSystem"),
@@ -50,6 +52,7 @@ def test_the_device_is_there_after_the_import() -> None:
     assert lines == ["True True", "True", "True True", "True True", "[2, 0, 30]"]
 
 
+@pytest.mark.slow
 def test_the_profiler_has_the_vendors_names() -> None:
     lines = _output(
         f"""
@@ -64,6 +67,7 @@ def test_the_profiler_has_the_vendors_names() -> None:
     assert lines == ["{'_KinetoProfile'} True", "True True"]
 
 
+@pytest.mark.slow
 def test_names_that_never_were_are_missing_and_submodules_are_there() -> None:
     lines = _output(
         """
@@ -103,6 +107,7 @@ def test_without_pytorch_one_line_says_which_extra() -> None:
     assert "pip install 'drynpu[torch]'" in last
 
 
+@pytest.mark.slow
 def test_another_device_in_the_slot_is_named() -> None:
     done = _run(
         """
@@ -115,6 +120,7 @@ def test_another_device_in_the_slot_is_named() -> None:
     assert "already taken by 'other'" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_importing_the_device_changes_nothing() -> None:
     lines = _output(
         """
@@ -136,11 +142,13 @@ AUTOLOAD = """
 """
 
 
+@pytest.mark.slow
 def test_autoload_brings_the_device_only_where_it_is_asked_for() -> None:
     assert _output(AUTOLOAD, DRYNPU_AUTOLOAD="") == ["False"]
     assert _output(AUTOLOAD, DRYNPU_AUTOLOAD="1") == ["True"]
 
 
+@pytest.mark.slow
 def test_autoload_gives_way_to_a_genuine_package(tmp_path: Path) -> None:
     genuine = tmp_path / "torch_npu"
     genuine.mkdir()
@@ -148,6 +156,7 @@ def test_autoload_gives_way_to_a_genuine_package(tmp_path: Path) -> None:
     assert _output(AUTOLOAD, DRYNPU_AUTOLOAD="1", PYTHONPATH=str(tmp_path)) == ["False"]
 
 
+@pytest.mark.slow
 def test_autoload_never_raises() -> None:
     # A module that is None cannot be imported: what an installation does that is not whole.
     broken = AUTOLOAD.replace(
@@ -159,6 +168,7 @@ def test_autoload_never_raises() -> None:
     assert "could not be loaded with PyTorch: " in done.stderr
 
 
+@pytest.mark.slow
 def test_autoload_says_which_setting_has_its_default() -> None:
     done = _run(AUTOLOAD, DRYNPU_AUTOLOAD="1", DRYNPU_DEVICES="many")
     assert done.stdout.splitlines() == ["True"]

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SINK = {"DRYNPU_DEVICE": "sink"}
 ON = {**SINK, "DRYNPU_REPORT_DEVICE": "1"}
 SAYS = """
@@ -65,6 +67,7 @@ def test_without_the_option_they_say_cpu(scripts: Any) -> None:
     assert ended.stdout.splitlines() == ["cpu"]
 
 
+@pytest.mark.slow
 def test_the_example_trains_to_the_same_losses_by_the_optimizer_of_a_device(scripts: Any, example: Path) -> None:
     program = (str(Path(sys.executable).with_name("drynpu")), "run", "--report-device", "--quiet")
     calls = [

@@ -17,6 +17,7 @@ except RuntimeError as error:
 """
 
 
+@pytest.mark.one_of(7)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -37,6 +38,7 @@ def test_the_file_that_configures_acl(scripts: Any, tmp_path: Path, text: str | 
     assert said in ended.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_an_unknown_mode_of_operators(scripts: Any) -> None:
     ended = scripts(SCRIPT, environment={"ACL_OP_INIT_MODE": "999"})
     assert "Get env ACL_OP_INIT_MODE not in [0, 1, 2], so reset it to the default value 0." in ended.stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 SCRIPT = """
 import warnings
 import torch, torch_npu
@@ -34,6 +36,7 @@ for code in ("convert(None, None)", "setattr(config, 'mode', 'fast')", "torchair
 """
 
 
+@pytest.mark.slow
 def test_a_graph_runs_operator_by_operator(scripts: Any) -> None:
     lines = scripts(SCRIPT).stdout.splitlines()
     assert "warned ['the simulated npu does not model fused graphs']" in lines

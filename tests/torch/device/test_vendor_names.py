@@ -189,6 +189,7 @@ def test_small_facts() -> None:
     assert seen == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chip", "number"),
     [

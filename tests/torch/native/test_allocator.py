@@ -43,6 +43,7 @@ def test_blocks_above_max_split_size_stay_whole(run: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_sizes_are_rounded_up_to_parts_of_powers_of_two(run: Any) -> None:
     assert allocator(run, "blocks") == [
         [1000, 1536],
@@ -115,6 +116,7 @@ def test_blocks_are_those_of_a_plain_search(run: Any) -> None:
     assert len(reference.segments) > 5
 
 
+@pytest.mark.slow
 def test_segments_hold_what_the_setting_says(run: Any) -> None:
     sizes = allocator(run, "sizes", "large_segment_size_mb:64")
     assert [row[1] // MB for row in sizes] == [32, 32 + 64, 32 + 64, 0]
@@ -122,12 +124,14 @@ def test_segments_hold_what_the_setting_says(run: Any) -> None:
     assert [row[1] // MB for row in sizes] == [1024, 1024, 1024, 0], "all fit in the first"
 
 
+@pytest.mark.slow
 def test_one_segment_grows(run: Any) -> None:
     # 8 blocks of 3 MiB and 16 KiB of space before most of them; two are freed behind the first 20 MiB.
     assert allocator(run, "grown", "expandable_segments:True") == [40, 1, [True, 40], [0], 20, 80, 0, 0]
     assert allocator(run, "grown", "expandable_segments:True,large_segment_size_mb:64")[:3] == [64, 1, [True, 64]]
 
 
+@pytest.mark.slow
 def test_unused_segments_are_collected_above_the_threshold(run: Any) -> None:
     kept, collected = allocator(run, "collected"), allocator(run, "collected", "garbage_collection_threshold:0.6")
     assert max(kept) <= 50
@@ -150,6 +154,7 @@ def test_a_block_that_another_stream_used_waits_for_the_next_allocation(run: Any
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("both", [False, True])
 def test_settings_that_cannot_be_used_are_told_by_the_first_allocation(run: Any, both: bool) -> None:
     aligned = "RuntimeError: CachingAllocator option base_addr_aligned_kb error, must be [0~16], dtype is int"

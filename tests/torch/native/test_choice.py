@@ -123,6 +123,7 @@ def train(folder: Path, **environ: str) -> tuple[str, list[str], dict[str, Any]]
     return said, named, json.loads(metadata.read_text())["drynpu"]
 
 
+@pytest.mark.slow
 def test_the_summary_names_the_device_once(tmp_path: Path) -> None:
     said, named, described = train(tmp_path)
     assert said == "npu:0"
@@ -131,6 +132,7 @@ def test_the_summary_names_the_device_once(tmp_path: Path) -> None:
     assert described["served_by"] == "native device"
 
 
+@pytest.mark.slow
 def test_without_a_build_the_summary_has_the_command(tmp_path: Path) -> None:
     said, named, described = train(tmp_path, XDG_CACHE_HOME=str(tmp_path / "empty"))
     assert said == "cpu"
@@ -142,12 +144,14 @@ def test_without_a_build_the_summary_has_the_command(tmp_path: Path) -> None:
     assert described["served_by"] == "sink device"
 
 
+@pytest.mark.slow
 def test_who_chose_the_sink_gets_no_note(tmp_path: Path) -> None:
     said, named, _ = train(tmp_path, DRYNPU_DEVICE="sink")
     assert said == "cpu"
     assert len(named) == 1
 
 
+@pytest.mark.slow
 def test_a_build_that_does_not_load_is_left_alone(tmp_path: Path, library: Path) -> None:
     broken = tmp_path / "cache" / Path(*library.parts[-4:])
     broken.parent.mkdir(parents=True)

@@ -40,6 +40,7 @@ def test_times_of_later_stretches_go_on_from_the_first(run: Any) -> None:
     assert found[2] - found[1] >= paused_ms, "between two stretches the host's time counts"
 
 
+@pytest.mark.slow
 def test_a_profiler_of_pytorch_is_left_alone(run: Any) -> None:
     inside_ms, after_ms, count = run(SCRIPT, "beside_torch_profiler")
     assert inside_ms >= 30, "measured, with the pause"

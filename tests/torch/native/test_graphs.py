@@ -135,6 +135,7 @@ print(json.dumps(0))
 """
 
 
+@pytest.mark.slow
 def test_a_replay_is_one_launch_with_its_kernels_back_to_back(run: Any, tmp_path: Path) -> None:
     run(PROFILED, str(tmp_path))
     (output,) = tmp_path.glob("*/ASCEND_PROFILER_OUTPUT")
@@ -223,6 +224,7 @@ print(json.dumps(0))
 """
 
 
+@pytest.mark.slow
 def test_a_replay_runs_in_the_order_of_the_stream_it_is_launched_on(run: Any, tmp_path: Path) -> None:
     """The graph was captured before the recording, from two streams; replays are launched on the default one."""
     run(ORDERED, str(tmp_path))

@@ -6,7 +6,10 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.slow
 def test_tensors_of_the_device_are_exchanged_where_they_are(run: Any) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -17,6 +20,7 @@ def test_tensors_of_the_device_are_exchanged_where_they_are(run: Any) -> None:
     assert device_ids == [0]
 
 
+@pytest.mark.slow
 def test_a_parallel_model_is_dropped_after_its_group(run: Any) -> None:
     """A thread of gloo that dropped a Python object while its group waited for it would hang one time in a few."""
     assert run(Path(__file__).with_name("teardown_script.py"), "20") == 20

@@ -34,6 +34,7 @@ def test_events_are_in_order_with_addresses_and_sizes(case: Any) -> None:
     assert devices == 3
 
 
+@pytest.mark.slow
 def test_stacks_are_read_where_the_script_asks(case: Any) -> None:
     found = case("stacks", **FRESH)
     path = ["make", "stacks"]
@@ -46,6 +47,7 @@ def test_stacks_are_read_where_the_script_asks(case: Any) -> None:
     assert deepest["all python"] == 3 < deepest["all all"], "make, stacks, the module; beside them frames of C++"
 
 
+@pytest.mark.slow
 def test_no_more_events_are_kept_than_wanted(case: Any) -> None:
     most, last, after, _ = case("kept")
     assert most == [["alloc", 3000], ["free_requested", 3000], ["free_completed", 3000]]
@@ -60,6 +62,7 @@ def test_an_allocation_that_fails_says_what_was_free(case: Any) -> None:
     assert free == free_now
 
 
+@pytest.mark.slow
 def test_pages_that_grow_are_mapped(case: Any) -> None:
     rows, *_ = case("order", PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
     assert [row[:2] for row in rows] == [
@@ -73,6 +76,7 @@ def test_pages_that_grow_are_mapped(case: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_pytorchs_viewers_read_a_snapshot(case: Any) -> None:
     found = case("viewers")
     assert found.pop("memory") == found.pop("reserved")

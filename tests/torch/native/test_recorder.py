@@ -11,6 +11,7 @@ SCRIPT = Path(__file__).with_name("recorder.py")
 DELAYS = Path(__file__).with_name("delays.py")
 
 
+@pytest.mark.one_of(7)
 @pytest.mark.parametrize(
     ("work", "threads", "rows", "names"),
     [
@@ -44,6 +45,7 @@ def test_rows_are_those_of_kineto(run: Any, work: str, threads: int, rows: int, 
     assert found["apart_us"] < 20, "both read the clock at each operator, one after the other"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", ["gpt", "convolutions", "nested_autograd"])
 def test_operators_work_in_the_same_places(run: Any, work: str) -> None:
     found, expected, different = run(SCRIPT, f"placed {work}")
@@ -51,6 +53,7 @@ def test_operators_work_in_the_same_places(run: Any, work: str) -> None:
     assert different == []
 
 
+@pytest.mark.slow
 def test_allocations_are_those_of_kineto(run: Any) -> None:
     is_equal, count, sizes, without = run(SCRIPT, "memory")
     assert is_equal
@@ -79,6 +82,7 @@ def test_indices_are_kept_though_kineto_leaves_them_out(run: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count such waits")
 def test_waits_for_a_processor_are_known(run: Any) -> None:
     """A second of work beside a process that is never idle, on one processor: about a second is waited."""
@@ -88,6 +92,7 @@ def test_waits_for_a_processor_are_known(run: Any) -> None:
     assert 300_000_000 < total_ns < lasted_ns - 900_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count such waits")
 def test_waits_of_the_thread_that_writes_count_as_those_of_the_threads_that_record(run: Any) -> None:
     """It may hold Python's lock while it has no processor, for which the others wait uncounted."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 DRYNPU = Path(sys.executable).with_name("drynpu")
 TRAIN = """
 import torch

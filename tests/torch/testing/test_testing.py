@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).with_name("testing_script.py")
 
 FAILING = {
@@ -40,6 +42,7 @@ def test_right_results_pass_and_wrong_ones_fail() -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_one_test_runs_alone() -> None:
     done = _run("TestComparisons.test_about_equal")
     assert done.returncode == 0, done.stderr

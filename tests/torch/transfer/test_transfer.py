@@ -154,6 +154,7 @@ def test_the_environment_transfers_scripts_without_a_line_of_their_own(scripts: 
     assert ended.stdout.splitlines()[-1] == "True"
 
 
+@pytest.mark.slow
 def test_another_value_of_the_variable_is_an_error(scripts: Any) -> None:
     script = "try:\n    import torch_npu\nexcept ValueError as error:\n    print(error)"
     ended = scripts(script, environment={"TORCH_TRANSFER_TO_NPU": "yes"})

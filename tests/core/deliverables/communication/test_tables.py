@@ -166,6 +166,7 @@ def test_without_a_level_there_is_no_record(kit: Any) -> None:
     assert profile.communication_ops.is_empty()
 
 
+@pytest.mark.slow
 def test_many_tasks_turn_the_ids_over(kit: Any) -> None:
     """65536 tasks and more on one stream: ids begin again, and every task still finds its description."""
     work = [kit.collective("allReduce", kit.at(0, 100) + 100 * number, FOUR, 0, 4096) for number in range(5000)]

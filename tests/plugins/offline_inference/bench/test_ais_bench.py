@@ -105,6 +105,7 @@ def test_files_make_up_a_batch_and_results_are_split_among_them(programs: Any, m
     assert "times of runs and copies are modelled (Ascend910B2), not measured" in done.stderr
 
 
+@pytest.mark.slow
 def test_shapes_are_chosen_on_the_command_line(programs: Any, models: Any) -> None:
     folder = programs.folder()
     for name, model, line in (
@@ -164,6 +165,7 @@ def test_a_profiled_benchmark_leaves_what_msprof_leaves(programs: Any) -> None:
     assert "dump is not simulated" in bench(folder, "--model", "mlp.om", "--output", "out", "--dump", "1").stderr
 
 
+@pytest.mark.slow
 def test_several_devices_share_the_inputs(programs: Any, models: Any) -> None:
     folder = programs.folder()
     for number in range(3):
@@ -230,6 +232,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_sessions_take_arrays_and_choose_shapes_by_them(programs: Any, models: Any) -> None:
     pytest.importorskip("torch")
     folder = programs.folder()
@@ -311,6 +314,7 @@ def test_what_cannot_be_is_refused_with_what_is_allowed(programs: Any) -> None:
         assert part in said, part
 
 
+@pytest.mark.slow
 def test_settings_of_images_come_from_a_file(programs: Any, models: Any) -> None:
     folder = programs.folder()
     models.save(models.any_image(), folder / "net.onnx")

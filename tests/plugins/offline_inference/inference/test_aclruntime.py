@@ -291,6 +291,7 @@ show("joined_batch", np.array(aclruntime.batch(inputs=two, keep_dims=True)).toli
 """
 
 
+@pytest.mark.slow
 def test_results_become_inputs_and_files_run_in_a_pipeline(programs: Any, models: Any) -> None:
     folder = programs.folder()
     models.save(models.step(), folder / "step.om")
@@ -390,6 +391,7 @@ show("refused", [unset, small, refusal(net.set_dym_aipp_info_set), refusal(plain
 """
 
 
+@pytest.mark.slow
 def test_settings_of_images_are_given_before_runs(programs: Any, models: Any) -> None:
     torch = pytest.importorskip("torch")
     folder = programs.folder()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 SCRIPT = Path(__file__).with_name("image_settings.py")
 PLAIN: Mapping[str, Any] = {
@@ -61,6 +62,7 @@ def prepared(changes: Mapping[str, Any]) -> np.ndarray:
     return np.pad(image, ((0, 0), (0, 0), (above, below), (before, behind))) if switch else image
 
 
+@pytest.mark.slow
 def test_every_setting_changes_the_images_of_the_next_runs(programs: Any, models: Any) -> None:
     folder = programs.folder()
     models.save(models.copies(image=("float32", [2, 3, 4, 5])), folder / "images.onnx")
