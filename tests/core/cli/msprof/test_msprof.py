@@ -300,7 +300,6 @@ def test_reports_that_cannot_be_read_are_a_failure(make: Make, run: Run, tmp_pat
     assert not (prof / "mindstudio_profiler_output").exists()
 
 
-@pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.dictionaries(st.text(), inner)))
 def test_no_document_breaks_reading_reports(tmp_path_factory: pytest.TempPathFactory, document: object) -> None:
     path = tmp_path_factory.mktemp("reports") / "reports.json"
@@ -469,7 +468,6 @@ def test_flags_are_read_or_refused_in_words(flags: dict[str, str]) -> None:
         assert (request is None) == all(flags.get(mode) != "on" for mode in ("parse", "export", "query", "analyze"))
 
 
-@pytest.mark.slow
 def test_json_names_directories_and_files_and_nothing_else_is_on_stdout(
     make: Make, process: Callable[..., Any]
 ) -> None:
@@ -487,7 +485,6 @@ def test_json_names_directories_and_files_and_nothing_else_is_on_stdout(
     assert {row["Model ID"] for row in rows if row["Device ID"] == "0"} == {str(MODEL_ID)}
 
 
-@pytest.mark.slow
 def test_json_of_an_application_names_what_it_left(tmp_path: Path, process: Callable[..., Any]) -> None:
     (tmp_path / "app.py").write_text(
         "import acl\nprint('the application')\nacl.init()\nacl.rt.set_device(0)\n"
