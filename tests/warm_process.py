@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -102,7 +102,7 @@ def serve(channel: socket.socket) -> dict[str, object] | None:
                     selector.unregister(key.fileobj)
                     pid, reply = replies.pop(key.fd)
                     os.close(key.fd)
-                    with reply:
+                    with reply, suppress(BrokenPipeError):  # nobody waits any more for a script that took too long
                         reply.send(str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])).encode())
                     continue
                 message, files, _, _ = socket.recv_fds(channel, _MESSAGE_BYTES, 3)

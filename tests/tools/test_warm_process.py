@@ -43,10 +43,13 @@ def test_a_script_runs_as_in_a_fresh_process(tmp_path: Path, how: str, status: i
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system cannot tell that a fork ends")
-def test_a_script_that_takes_too_long_is_killed(tmp_path: Path) -> None:
+def test_a_script_that_takes_too_long_is_killed_and_hinders_no_other(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import time\ntime.sleep(60)\n")
     with warm_process([], os.environ) as warm:
         if warm is not None:
             with pytest.raises(subprocess.TimeoutExpired):
                 warm.run([str(script)], tmp_path, os.environ, 0.2)
+            script.write_text("print('the next one runs')\n")
+            _, done = warm.run([str(script)], tmp_path, os.environ, 60)
+            assert done.stdout == "the next one runs\n"

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 STEPS = {
     "drynpu_torch.device.npu:memory_allocated": "the memory that tensors held before",
     "drynpu_torch.capture._capture:CollectiveCapture.start": "collectives",
