@@ -28,9 +28,9 @@ from pathlib import Path
 import numpy as np
 from attrs import evolve
 
-from drynpu.deliverables.framework_torch.facts import OP_MARK, OP_RANGE
 from drynpu.deliverables.registry import GROUPS, RECORD_KINDS
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.layouts.framework_torch import OP_MARK, OP_RANGE
 from drynpu.options import Clock, ExportType, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import export_torch, load_profile

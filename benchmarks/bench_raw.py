@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from drynpu.deliverables.framework_torch import facts as torch_facts
-from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
+from drynpu.layouts import framework_torch as torch_facts
+from drynpu.layouts.framework_torch import FrameworkRecord, OpRangeField
 from drynpu.raw import read_tlv, write_tlv
 
 NAMES = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -24,8 +24,8 @@ ROOMS = (
     "kernels",
     "device",
     "raw",
+    "layouts",
     "writers",
-    "facts",
     "simulate",
     "tables",
     "analysis",
@@ -38,7 +38,7 @@ ROOMS = (
     "views",
     "cli",
 )
-"""In the order in which they may import each other; facts are those modules of ``deliverables`` that hold facts."""
+"""In the order in which they may import each other."""
 FRAMEWORKS = {"torch", "torch_npu", "tensorflow", "mindspore", "npu_bridge", "npu_device", "acl", "hccl", "onnx"}
 MOST_LINES = 500
 
@@ -71,16 +71,9 @@ def imported(path: Path, package: str = "") -> Iterator[tuple[str, int]]:
             yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
 
 
-def is_fact(parts: Sequence[str]) -> bool:
-    """Whether a module below ``drynpu`` holds facts of a record group, or the forms of the text that its facts name."""
-    return len(parts) > 2 and parts[0] == "deliverables" and parts[2].startswith(("facts", "_text_", "_proc_lines"))
-
-
 def room_of(path: Path) -> str:
     """The room a file of the core belongs to; ``""`` for the top-level modules."""
     parts = path.relative_to(CORE).with_suffix("").parts
-    if is_fact(parts):
-        return "facts"
     return parts[0] if len(parts) > 1 else ""
 
 
@@ -89,8 +82,6 @@ def room_imported(module: str) -> str | None:
     parts = module.split(".")
     if parts[0] != "drynpu":
         return None
-    if is_fact(parts[1:]):
-        return "facts"
     return parts[1] if len(parts) > 1 and (CORE / parts[1]).is_dir() else ""
 
 
@@ -129,6 +120,18 @@ def test_parts_of_record_groups_keep_their_walls() -> None:
             forbidden = _WALLS.get(path.stem, set()) if len(path.relative_to(CORE).parts) > 2 else set()
             if parts[:2] == ["drynpu", "deliverables"] and len(parts) > 3 and parts[3] in forbidden:
                 wrong.append(f"{path.relative_to(ROOT)}:{line}: {path.stem} may not import {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_facts_that_others_need_stand_in_layouts() -> None:
+    """The ``facts`` of a record group are its own affair."""
+    wrong = []
+    for path in [*sources(CORE), *sources(ADAPTERS)]:
+        for module, line in imported(path):
+            parts = [*module.split("."), ""]
+            own = path.is_relative_to(CORE / "deliverables" / parts[2]) if len(parts) > 3 else True
+            if parts[:2] == ["drynpu", "deliverables"] and parts[3] == "facts" and not own:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {module}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -1,8 +1,8 @@
 """
 The changes that tests should notice: one vendor constant, or one operator of the core's own logic, at a time.
 
-Facts are the numbers, switches and type codes of facts.py files, of the raw room's tables and of the YAML files of
-platforms. Logic is what stands inside functions of the rooms from ``kernels`` to ``deliverables``.
+Facts are the numbers, switches and type codes of the room of layouts, of facts.py files, of the raw room's tables and
+of the YAML files of platforms. Logic is what stands inside functions of the rooms from ``kernels`` to ``deliverables``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 CORE = ROOT / "core" / "drynpu"
 TESTS = ROOT / "tests" / "core"
 FACT_TESTS = (
-    *("test_facts.py", "test_schedulers.py", "test_ids.py", "test_record_forms.py"),
+    *("test_facts.py", "test_ids.py", "test_record_forms.py"),
     *("test_counters.py", "test_platforms.py", "test_load.py"),
 )
 """Tests that hold constants against the format pages, by file name. No other test counts for a fact."""
@@ -46,9 +46,8 @@ class Mutant:
 def fact_files() -> list[Path]:
     """Return the files that hold vendor constants."""
     yaml = (path for folder in ("platforms",) for path in (CORE / folder).glob("*.yaml"))
-    return sorted(
-        [*CORE.glob("deliverables/*/facts*.py"), *CORE.glob("raw/_*ids.py"), *CORE.glob("raw/_record_forms.py"), *yaml]
-    )
+    patterns = ("layouts/*.py", "deliverables/*/facts.py", "raw/_*ids.py", "raw/_record_forms.py")
+    return sorted([*(path for pattern in patterns for path in CORE.glob(pattern)), *yaml])
 
 
 def logic_files() -> list[Path]:
@@ -61,7 +60,8 @@ def fact_tests(path: Path) -> tuple[Path, ...]:
     """Return the tests of a file of facts: tests of its group and of its room, the nearest first."""
     parts = path.relative_to(CORE).parts
     folders = [TESTS.joinpath(*parts[:depth]) for depth in range(len(parts) - 1, 0, -1)]
-    return tuple(test for folder in folders for name in FACT_TESTS for test in sorted(folder.glob(name)))
+    names = dict.fromkeys((f"test_{path.stem}.py", *FACT_TESTS))
+    return tuple(test for folder in folders for name in names for test in sorted(folder.glob(name)))
 
 
 def _numbers(node: ast.Constant) -> list[object]:

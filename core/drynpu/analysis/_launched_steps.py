@@ -13,8 +13,8 @@ from drynpu.analysis._overlap import STEP_TRACE
 from drynpu.analysis._overlap_parts import pairs_of
 from drynpu.analysis._steps import launched_ranges
 from drynpu.arrays import I64, Bools
-from drynpu.deliverables.framework_torch.facts import MARK_OPERATOR
-from drynpu.deliverables.tasks.facts import SCHEDULING_SUFFIX
+from drynpu.layouts.framework_torch import MARK_OPERATOR
+from drynpu.layouts.tasks import SCHEDULING_SUFFIX
 from drynpu.tables import Profile, intervals
 
 _RECEIVE = "hcom_receive"

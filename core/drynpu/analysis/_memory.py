@@ -8,8 +8,8 @@ import polars as pl
 from drynpu.analysis._kept import stated_first
 from drynpu.analysis._links import Links, first_rows, link_operators, open_at
 from drynpu.arrays import I64, Bools
-from drynpu.deliverables.framework_torch.facts import BLOCK_FREE, FREE, MALLOC
-from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
+from drynpu.layouts.framework_torch import BLOCK_FREE, FREE, MALLOC
+from drynpu.layouts.operator_memory import NPU_DEVICE_TYPE
 from drynpu.tables import Profile
 
 # Component of an allocator event (torch_npu_profiler.md 3.7): the pool of workspaces, whose rows are apart.

@@ -15,8 +15,8 @@ from drynpu.analysis._launches import mindspore_step_trace, mindspore_steps
 from drynpu.analysis._memory import MEMORY_RECORD
 from drynpu.analysis._overlap import OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._steps import step_ranges
-from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
 from drynpu.kernels import UNMAPPED_SUFFIX
+from drynpu.layouts.operator_memory import NPU_DEVICE_TYPE
 from drynpu.options import Clock
 from drynpu.tables import Profile
 from drynpu.writers._folders import FRAMEWORK_OUTPUT, TOOLKIT_OUTPUT

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from drynpu.deliverables.npu_memory.facts import MODULE_NAMES
+from drynpu.layouts.npu_memory import MODULE_NAMES
 from drynpu.writers._numbers import UNKNOWN
 
 OTHER = 65535

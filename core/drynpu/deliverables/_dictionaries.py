@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 
 from drynpu.arrays import I64, U64, Bools
-from drynpu.deliverables.tasks.facts import (
+from drynpu.layouts.tasks import (
     ACL_PREFIXES,
     ACL_TAG_SHIFT,
     MODEL_API_TYPES,

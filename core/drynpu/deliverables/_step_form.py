@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu.arrays import Records
-from drynpu.deliverables.graph.facts import STEP_RECORDS, TS_TRACK_STEP
+from drynpu.layouts.graph import STEP_RECORDS, TS_TRACK_STEP
 from drynpu.platforms import Platform
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.load_context import LoadContext
-from drynpu.deliverables.soc_pmu.facts import SocPmuType
+from drynpu.layouts.soc_pmu import SocPmuType
 from drynpu.tables._columns import ordinals
 from drynpu.tables._sides import DeviceSide
 

@@ -15,10 +15,10 @@ import numpy as np
 import orjson
 
 from drynpu.arrays import I64, Records
-from drynpu.deliverables.framework_torch import facts as torch_facts
-from drynpu.deliverables.framework_torch.facts import FrameworkRecord
 from drynpu.device import nest
 from drynpu.kernels import Operators
+from drynpu.layouts import framework_torch as torch_facts
+from drynpu.layouts.framework_torch import FrameworkRecord
 from drynpu.raw import TlvRecords, read_tlv, write_flat, write_tlv
 from drynpu.simulate import PythonFrames
 from drynpu.tables import STEP_PREFIX

@@ -1,7 +1,7 @@
 """
 How the records of a profile are stored: slices, clocks, control files, record kinds and how they are told apart.
 
-Which records there are stands in ``drynpu.deliverables``, in the facts of each record group; `ProfWriter` leaves a
+Which records there are stands in ``drynpu.layouts`` and the facts of each record group; `ProfWriter` leaves a
 directory that the vendor's parser reads, `ProfReader` reads one whoever wrote it, and both are given the record kinds.
 """
 

@@ -15,7 +15,6 @@ from attrs import define, field, frozen
 
 from drynpu._errors import RawFormatError
 from drynpu.arrays import Array
-from drynpu.deliverables.marks.facts import MarkKind
 from drynpu.device import DispatchKind, LaunchMode
 from drynpu.kernels import (
     Accesses,
@@ -29,6 +28,7 @@ from drynpu.kernels import (
     TaskType,
     TensorDesc,
 )
+from drynpu.layouts.marks import MarkKind
 from drynpu.platforms import Interconnect, SlowLink
 from drynpu.raw import ClockAnchors
 from drynpu.simulate import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from drynpu._lazy import lazy_room
 
 if TYPE_CHECKING:
-    from drynpu.deliverables.marks.facts import MarkKind
+    from drynpu.layouts.marks import MarkKind
     from drynpu.simulate._event_times import event_times
     from drynpu.simulate._host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
     from drynpu.simulate._inputs import (

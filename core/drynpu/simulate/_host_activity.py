@@ -8,8 +8,8 @@ import numpy as np
 from attrs import field, frozen
 
 from drynpu.arrays import I32, I64, Records
-from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
-from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT
+from drynpu.layouts import framework_mindspore as mindspore_facts
+from drynpu.layouts.framework_mindspore import MS_ABSENT
 
 
 @frozen(eq=False, kw_only=True)

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from attrs import frozen
 
-from drynpu.deliverables.marks.facts import MarkKind
 from drynpu.device import DispatchKind
 from drynpu.kernels import NO_DATA, TensorDesc
+from drynpu.layouts.marks import MarkKind
 
 DEFAULT_STREAM = 2
 """Stream of work that names none, as in real profiles."""

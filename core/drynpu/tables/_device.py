@@ -9,8 +9,8 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu.arrays import I64, Array, Bools, Records
-from drynpu.deliverables.counters.facts import PmuFunction
-from drynpu.deliverables.tasks.facts_schedulers import SqeType
+from drynpu.layouts.counters import PmuFunction
+from drynpu.layouts.schedulers import SqeType
 from drynpu.raw import decode_stream_task, unpack_stars_header
 from drynpu.tables._column_file import RowFile
 from drynpu.tables._columns import ordinals

@@ -10,7 +10,7 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu.arrays import I64, Array, Records
-from drynpu.deliverables.tasks.facts import FLIP_TASK, MAINTENANCE, RUNTIME_TASK_TYPES
+from drynpu.layouts.tasks import FLIP_TASK, MAINTENANCE, RUNTIME_TASK_TYPES
 from drynpu.raw import ClockAnchors, HostLevel, join_task_id
 from drynpu.tables._columns import in_parts, ordinals
 from drynpu.tables._host import Calls, Codes, Dictionaries

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from drynpu.arrays import I64, U64, Records
-from drynpu.deliverables.tasks.facts import MIX_RATIO_SHIFT, GeTaskType
 from drynpu.kernels import DTYPES, FORMATS
+from drynpu.layouts.tasks import MIX_RATIO_SHIFT, GeTaskType
 from drynpu.tables._columns import ordinals
 from drynpu.tables._host import Codes, Dictionaries
 from drynpu.tables._stored import Filled, Stored, Texts

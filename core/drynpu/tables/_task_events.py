@@ -9,8 +9,8 @@ import numpy as np
 from attrs import evolve, frozen
 
 from drynpu.arrays import I64, Array, Bools, Records
-from drynpu.deliverables.tasks import facts_schedulers as facts
-from drynpu.deliverables.tasks.facts_schedulers import SqeType, StarsFunction, TsState, TsTaskType
+from drynpu.layouts import schedulers as facts
+from drynpu.layouts.schedulers import SqeType, StarsFunction, TsState, TsTaskType
 from drynpu.platforms import Platform
 from drynpu.raw import decode_stream_task, unpack_stars_header
 

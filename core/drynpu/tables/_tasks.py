@@ -11,7 +11,7 @@ import polars as pl
 from attrs import evolve
 
 from drynpu.arrays import I64, Bools, Records
-from drynpu.deliverables.tasks.facts_schedulers import MIXED_CONTEXT, SqeType
+from drynpu.layouts.schedulers import MIXED_CONTEXT, SqeType
 from drynpu.raw import HostLevel
 from drynpu.tables._column_file import Spool
 from drynpu.tables._columns import in_parts

@@ -14,8 +14,8 @@ import pytest
 
 from drynpu.deliverables.monitors.facts import ChipLinkType
 from drynpu.deliverables.registry import RECORD_KINDS
-from drynpu.deliverables.soc_pmu.facts import SocPmuType
-from drynpu.deliverables.tasks.facts_schedulers import StarsFunction
+from drynpu.layouts.schedulers import StarsFunction
+from drynpu.layouts.soc_pmu import SocPmuType
 from drynpu.products import load_profile
 from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.raw import ProfWriter, pack_stars_header

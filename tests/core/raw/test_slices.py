@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from drynpu.deliverables.graph.facts import TS_TRACK_STEP
-from drynpu.deliverables.tasks.facts_schedulers import TS_TRACK_STATE
+from drynpu.layouts.graph import TS_TRACK_STEP
+from drynpu.layouts.schedulers import TS_TRACK_STATE
 from drynpu.raw._slices import find_slices, read_records
 
 

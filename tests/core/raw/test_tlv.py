@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import OutputError, RawFormatError
-from drynpu.deliverables.framework_torch import facts as torch_facts
-from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
+from drynpu.layouts import framework_torch as torch_facts
+from drynpu.layouts.framework_torch import FrameworkRecord, OpRangeField
 from drynpu.raw import hash_text, read_flat, read_tlv, write_flat, write_tlv
 
 LAYOUTS = [torch_facts.OP_RANGE, torch_facts.OP_MARK, torch_facts.MEMORY_USAGE, torch_facts.HASH_KEY]

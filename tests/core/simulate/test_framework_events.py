@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
-from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT
+from drynpu.layouts import framework_mindspore as mindspore_facts
+from drynpu.layouts.framework_mindspore import MS_ABSENT
 from drynpu.simulate import FrameworkEvents
 
 FLOWS = st.lists(st.one_of(st.none(), st.integers(1, 9)), max_size=6)

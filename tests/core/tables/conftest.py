@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from attrs import define, field
 
-from drynpu.deliverables.framework_torch import facts as torch_facts
-from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
 from drynpu.deliverables.registry import RECORD_KINDS
-from drynpu.deliverables.tasks import facts as task_facts
+from drynpu.layouts import framework_torch as torch_facts
+from drynpu.layouts import tasks as task_facts
+from drynpu.layouts.framework_torch import FrameworkRecord, OpRangeField
 from drynpu.raw import (
     EVENT_FLAG,
     ClockAnchors,

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from drynpu.deliverables.tasks.facts_schedulers import TS_TRACK_FLIP
+from drynpu.layouts.schedulers import TS_TRACK_FLIP
 from drynpu.platforms import find_platform
 from drynpu.products import export_msprof, export_msprof_db, load_profile
 from drynpu.tables import NO_MODEL

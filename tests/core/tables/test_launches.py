@@ -9,7 +9,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.deliverables.graph.facts import CAPTURE_STREAM_INFO
+from drynpu.layouts.graph import CAPTURE_STREAM_INFO
 from drynpu.tables import NO_MODEL
 from drynpu.tables._launches import Launches, _captured_model, launch_key
 from drynpu.tables._stored import stored

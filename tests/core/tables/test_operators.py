@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from drynpu.deliverables.registry import RECORD_KINDS
-from drynpu.deliverables.tasks import facts as task_facts
+from drynpu.layouts import tasks as task_facts
 from drynpu.tables._host import Dictionaries
 from drynpu.tables._operators import distinct_rows, node_info
 

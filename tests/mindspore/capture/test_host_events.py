@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
-from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT, MS_EVENTS, MS_MODULES, MsOpRangeField
+from drynpu.layouts import framework_mindspore as mindspore_facts
+from drynpu.layouts.framework_mindspore import MS_ABSENT, MS_EVENTS, MS_MODULES, MsOpRangeField
 from drynpu_mindspore.capture import _host_events
 from drynpu_mindspore.capture._capture import Capture
 from drynpu_mindspore.capture._captured import CaptureOptions

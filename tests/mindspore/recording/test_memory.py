@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
+from drynpu.layouts import framework_mindspore as mindspore_facts
 from drynpu.products import load_profile
 from drynpu.raw import read_tlv
 from drynpu.tables import Profile

@@ -18,10 +18,10 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from drynpu import CaptureError
 from drynpu.analysis import summarise
-from drynpu.deliverables.framework_torch import facts as torch_facts
-from drynpu.deliverables.framework_torch.facts import FrameworkRecord
 from drynpu.device import DispatchKind
 from drynpu.kernels import Placement
+from drynpu.layouts import framework_torch as torch_facts
+from drynpu.layouts.framework_torch import FrameworkRecord
 from drynpu.options import Clock
 from drynpu.products import load_profile
 from drynpu.raw import read_tlv

@@ -19,8 +19,8 @@ import numpy as np
 from attrs import define, field, frozen
 
 from drynpu.arrays import I64, Bools, Records
-from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
-from drynpu.deliverables.framework_mindspore.facts import MS_EVENTS, MS_MODULES, MsOpRangeField
+from drynpu.layouts import framework_mindspore as mindspore_facts
+from drynpu.layouts.framework_mindspore import MS_EVENTS, MS_MODULES, MsOpRangeField
 from drynpu.raw import read_tlv
 from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore._inside import Inside, UnknownInside, require

@@ -14,10 +14,10 @@ import numpy as np
 from attrs import field, frozen
 
 from drynpu.arrays import I32, I64
-from drynpu.deliverables.framework_mindspore import facts
-from drynpu.deliverables.framework_mindspore.facts import MsShapesField
 from drynpu.kernels import NO_DATA, Signature, TensorDesc
 from drynpu.kernels.ops import ge_dtype
+from drynpu.layouts import framework_mindspore as facts
+from drynpu.layouts.framework_mindspore import MsShapesField
 from drynpu.raw import read_tlv
 from drynpu_mindspore.capture._forward import result_of
 from drynpu_mindspore.rules import signature

@@ -9,9 +9,9 @@ import numpy as np
 from attrs import define, field, frozen
 
 from drynpu.arrays import I32, I64, U8
-from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.device import innermost, nest
 from drynpu.kernels import NO_DATA, Operators, Placement, Signature, TensorDesc
+from drynpu.layouts.graph import GET_NEXT
 from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, UNKNOWN, DatasetRead, buffered_elements
 from drynpu_tf.capture._functions import FunctionGraphs, Outputs

@@ -10,8 +10,8 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from drynpu.arrays import I32, U8
-from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.kernels import Placement, Signature, TensorDesc
+from drynpu.layouts.graph import GET_NEXT
 from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, ITERATORS
 from drynpu_tf.capture._nodes import BACKWARD_FUNCTION, FUNCTION, Node, is_backward, node_call, read_node

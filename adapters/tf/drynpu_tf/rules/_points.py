@@ -14,9 +14,9 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.kernels import NO_DATA, Placement
 from drynpu.kernels.ops import GraphOperator, Place, takers_of
+from drynpu.layouts.graph import GET_NEXT
 from drynpu.simulate import GraphPoints
 from drynpu_tf.ranks import NODE_TYPES
 from drynpu_tf.rules._placement import READS_SHAPE, is_host, launches_kernels

@@ -22,7 +22,6 @@ from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._plan import LinkedTransit, RankPlan, SynthOptions, changed_times, step_key
 from drynpu.cluster.synth._warp import Span
 from drynpu.cluster.synth._works import OperatorWork
-from drynpu.deliverables.communication.facts_files import START_TIME
 from drynpu.deliverables.communication.files import step_documents
 from drynpu.deliverables.communication.tables import task_transfers
 from drynpu.device.collectives import (
@@ -35,6 +34,7 @@ from drynpu.device.collectives import (
     choose,
     plan_collective,
 )
+from drynpu.layouts.communication import START_TIME
 from drynpu.options import Settings
 from drynpu.platforms import Chip, SlowLink, load_topology
 from drynpu.recorder._chosen import load_chosen_chip

@@ -25,8 +25,8 @@ from drynpu.cluster.synth._records import (
     rewrite,
 )
 from drynpu.cluster.synth._warp import Warp
-from drynpu.deliverables.framework_torch import facts
 from drynpu.deliverables.registry import record_kinds, registered_groups
+from drynpu.layouts import framework_torch as facts
 from drynpu.platforms import find_platform
 from drynpu.products._product import FRAMEWORK_FOLDER
 from drynpu.raw import ClockAnchors, ProfReader, RecordKinds, TlvFile, read_flat, write_flat

@@ -11,7 +11,7 @@ from attrs import frozen
 from drynpu.arrays import I64, Array, Bools, Records
 from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._warp import Warp
-from drynpu.deliverables.communication.facts import HCCL_INFO, HCCL_OP_INFO
+from drynpu.layouts.communication import HCCL_INFO, HCCL_OP_INFO
 from drynpu.raw import ClockAnchors, RecordKind, RecordKinds
 from drynpu.raw._sane import HOST_TIMES, TICKS
 from drynpu.raw._slices import find_slices

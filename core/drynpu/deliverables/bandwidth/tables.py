@@ -14,7 +14,7 @@ from drynpu.deliverables._task_counters import event_codes, operator_names, soc_
 from drynpu.deliverables._units import MB
 from drynpu.deliverables.bandwidth import facts
 from drynpu.deliverables.load_context import LoadContext
-from drynpu.deliverables.soc_pmu.facts import SocPmuType
+from drynpu.layouts.soc_pmu import SocPmuType
 from drynpu.platforms import CacheEvents
 from drynpu.raw import decode_stream_task
 from drynpu.tables._columns import frame, i64

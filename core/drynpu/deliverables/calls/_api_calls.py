@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from drynpu.arrays import I64, Records
 from drynpu.deliverables._host_rows import HostRows
-from drynpu.deliverables.calls.facts import API_EVENT
 from drynpu.device import DispatchKind, LaunchMode
+from drynpu.layouts.calls import API_EVENT
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel, join_records
 from drynpu.simulate._launch_calls import asks_workspace, launch_api

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from drynpu._errors import OutputError
-from drynpu.deliverables.communication.facts_files import START_TIME
 from drynpu.deliverables.communication.files import json_files
+from drynpu.layouts.communication import START_TIME
 from drynpu.tables import Profile
 from drynpu.writers._files import make_directory, new_path
 from drynpu.writers.db._schema import Table

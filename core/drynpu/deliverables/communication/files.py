@@ -17,7 +17,7 @@ from drynpu.analysis import (
     launched_communication_steps,
 )
 from drynpu.deliverables.communication._mindspore import by_mindspore_steps
-from drynpu.deliverables.communication.facts_files import START_TIME
+from drynpu.layouts.communication import START_TIME
 from drynpu.tables import Profile
 from drynpu.writers._numbers import Writer, statistic_text
 

@@ -16,15 +16,15 @@ from attrs import asdict, evolve, frozen
 
 from drynpu.arrays import I64, U16, U64, Array, Bools, Records
 from drynpu.deliverables._host_launches import loaded_times
-from drynpu.deliverables.calls.facts import API_EVENT
-from drynpu.deliverables.communication import facts
 from drynpu.deliverables.communication._group_names import group_id
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
-from drynpu.deliverables.tasks import facts as task_facts
 from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, task_records, with_flips
-from drynpu.deliverables.tasks.facts import GeTaskType
-from drynpu.deliverables.tasks.facts_schedulers import SqeType
 from drynpu.device.collectives import TaskName
+from drynpu.layouts import communication as facts
+from drynpu.layouts import tasks as task_facts
+from drynpu.layouts.calls import API_EVENT
+from drynpu.layouts.schedulers import SqeType
+from drynpu.layouts.tasks import GeTaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel, RecordKind, join_records
 from drynpu.simulate._schedule import CollectiveTimes

@@ -8,10 +8,10 @@ from attrs import evolve, frozen
 from drynpu._errors import OptionError
 from drynpu.arrays import F64, I64, Bools, Records
 from drynpu.deliverables._host_launches import number_tasks
-from drynpu.deliverables.counters import facts
-from drynpu.deliverables.counters.facts import PmuFunction
-from drynpu.deliverables.tasks.facts_schedulers import FFTS_MIXED, SUB_TASK_MIX_AIC, SUB_TASK_MIX_AIV
 from drynpu.kernels import CostTable, CounterValues, TaskType, counter_values, event_codes
+from drynpu.layouts import counters as facts
+from drynpu.layouts.counters import PmuFunction
+from drynpu.layouts.schedulers import FFTS_MIXED, SUB_TASK_MIX_AIC, SUB_TASK_MIX_AIV
 from drynpu.options import Level, MetricGroup, Metrics, ProfilingRequest
 from drynpu.options.profiling_options import metrics_text, sample_parameters
 from drynpu.platforms import Chip

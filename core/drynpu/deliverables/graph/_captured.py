@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from drynpu.arrays import I64, Records
-from drynpu.deliverables.calls.facts import API_EVENT
-from drynpu.deliverables.graph.facts import CAPTURE_STREAM_INFO
 from drynpu.deliverables.record_context import RecordContext
+from drynpu.layouts.calls import API_EVENT
+from drynpu.layouts.graph import CAPTURE_STREAM_INFO
 from drynpu.options import Level
 from drynpu.raw import HostLevel, join_records
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from drynpu.arrays import I64, Records
-from drynpu.deliverables.graph import facts
-from drynpu.deliverables.operator_memory.facts import STATIC_OP_MEM
 from drynpu.deliverables.record_context import RecordContext
+from drynpu.layouts import graph as facts
+from drynpu.layouts.operator_memory import STATIC_OP_MEM
 from drynpu.raw import RecordKind
 from drynpu.simulate._inputs import StaticMemory
 

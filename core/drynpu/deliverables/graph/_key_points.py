@@ -7,10 +7,10 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu.arrays import I64, Records
-from drynpu.deliverables.graph import facts
-from drynpu.deliverables.graph.facts import GET_NEXT_TAG, REDUCE_TAG
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device.samplers.iterations import KeyPoints, within
+from drynpu.layouts import graph as facts
+from drynpu.layouts.graph import GET_NEXT_TAG, REDUCE_TAG
 from drynpu.raw import join_records
 from drynpu.simulate._inputs import DEFAULT_STREAM
 

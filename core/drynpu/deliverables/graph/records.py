@@ -10,8 +10,6 @@ from attrs import frozen
 
 from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables._step_form import step_form
-from drynpu.deliverables.calls.facts import API_EVENT
-from drynpu.deliverables.graph import facts
 from drynpu.deliverables.graph._captured import capture_records, replay_calls
 from drynpu.deliverables.graph._graph_parts import (
     compiled,
@@ -27,11 +25,13 @@ from drynpu.deliverables.graph._key_points import (
     point_records,
     reduces,
 )
-from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.device import inherit
 from drynpu.device.samplers.iterations import KeyPoints, key_points, within
 from drynpu.kernels import TaskType
+from drynpu.layouts import graph as facts
+from drynpu.layouts.calls import API_EVENT
+from drynpu.layouts.graph import GET_NEXT
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import EVENT_FLAG, HostLevel, join_records
 from drynpu.simulate._inputs import DEFAULT_STREAM, GraphRun, Iteration

@@ -27,15 +27,11 @@ BY_NAME = {kind.name: kind for kind in KINDS}
 
 CLOCK_TICKS_PER_S = 100
 """Clock ticks that /proc counts in on Linux (USER_HZ)."""
-PAGE_KB = 4
-"""Size of a page of /proc/<pid>/statm; the vendor takes 4 KB everywhere (Ascend/msprof host_mem_usage_parser)."""
 BYTES_PER_MBIT = 125_000
 """Speeds of network cards in info.json are Mbit/s (cann_msprof.md 2.4)."""
 RECOMMENDED_SHARE, BEST_LOAD = 0.98, 0.8
 """Recommended is what this share of samples stays below, as this part of it (Ascend/msprof host_prof_data_base.py)."""
 LOOPBACK = "lo"
-AVERAGE = "Avg"
-"""What stands for the number of the core in the mean of all."""
 MOST_USAGE = 100
 """A core that shows more percent is left out, as the vendor does: a thread had moved there."""
 

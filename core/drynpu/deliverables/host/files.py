@@ -11,6 +11,7 @@ from drynpu.deliverables._counter_layers import Block, counters, layer_head
 from drynpu.deliverables._db_columns import Rows
 from drynpu.deliverables._units import KB
 from drynpu.deliverables.host import facts
+from drynpu.layouts.host import AVERAGE
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
 from drynpu.writers._layers import HOST_SLOT, Layer
@@ -77,7 +78,7 @@ def _recommended(usage: pl.Series) -> float:
 
 
 def _cpu(profile: Profile) -> pl.DataFrame:
-    cores = profile.frame("host_cpu_usage").filter(pl.col("cpu") != facts.AVERAGE)
+    cores = profile.frame("host_cpu_usage").filter(pl.col("cpu") != AVERAGE)
     used = pl.col("cpu").filter(pl.col("usage") > 0).n_unique()
     return _host(
         cores,

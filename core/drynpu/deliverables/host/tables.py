@@ -12,6 +12,7 @@ from drynpu.deliverables.host import facts
 from drynpu.deliverables.host._proc_lines import CPU_TIMES
 from drynpu.deliverables.host._text_packets import SYSTEM_MEMORY
 from drynpu.deliverables.load_context import LoadContext
+from drynpu.layouts.host import AVERAGE, PAGE_KB
 
 HOST_CPU_USAGE = pl.Schema(
     {
@@ -147,7 +148,7 @@ def _cpu(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
         .select(pl.col("begin_ns").alias("time_ns"), pl.col("processor").cast(pl.String).alias("cpu"), "usage")
     )
     mean = spent.group_by("begin_ns").agg(share / max(info.cpu_nums, 1))
-    average = mean.select(pl.col("begin_ns").alias("time_ns"), pl.lit(facts.AVERAGE).alias("cpu"), "usage")
+    average = mean.select(pl.col("begin_ns").alias("time_ns"), pl.lit(AVERAGE).alias("cpu"), "usage")
     order = pl.col("cpu").cast(pl.Int64, strict=False).fill_null(-1)
     table = pl.concat([cores, average]).sort("time_ns", order)
     return table.with_columns(pl.lit(info.cpu_nums, pl.Int64).alias("cores"))
@@ -159,7 +160,7 @@ def _memory(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.clear().select("time_ns", pl.lit(0.0).alias("usage"), pl.lit(0).alias("total_kb"))
     return rows.select(
         pl.col("time_ns").shift(),
-        (pl.col("resident_pages") * facts.PAGE_KB / total * 100).alias("usage"),
+        (pl.col("resident_pages") * PAGE_KB / total * 100).alias("usage"),
         pl.lit(total, pl.Int64).alias("total_kb"),
     ).slice(1)
 

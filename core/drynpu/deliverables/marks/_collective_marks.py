@@ -6,8 +6,8 @@ import numpy as np
 from attrs import frozen
 
 from drynpu.arrays import I64
-from drynpu.deliverables.marks.facts import MarkKind
 from drynpu.deliverables.record_context import RecordContext
+from drynpu.layouts.marks import MarkKind
 from drynpu.simulate._inputs import Mark
 
 _DOMAIN = "communication"

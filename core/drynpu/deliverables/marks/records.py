@@ -9,13 +9,13 @@ from attrs import frozen
 
 from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables._step_form import step_form
-from drynpu.deliverables.graph import facts as graph_facts
-from drynpu.deliverables.marks import facts
 from drynpu.deliverables.marks._collective_marks import CollectiveMarks, collective_marks
 from drynpu.deliverables.marks._marks_device import device_ticks
-from drynpu.deliverables.marks.facts import DEFAULT_DOMAIN, MarkKind, MarkPart
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.kernels import occurrences
+from drynpu.layouts import graph as graph_facts
+from drynpu.layouts import marks as facts
+from drynpu.layouts.marks import DEFAULT_DOMAIN, MarkKind, MarkPart
 from drynpu.raw import MODEL_ID_NONE
 from drynpu.simulate._inputs import Mark
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from drynpu.deliverables._sample_times import US_NS, sampled_unix_ns, sampled_us
 from drynpu.deliverables._units import US_PER_S
-from drynpu.deliverables.npu_memory import facts
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
+from drynpu.layouts import npu_memory as facts
 from drynpu.options import Level
 
 _APP_MODULE = next(number for number, name in facts.MODULE_NAMES.items() if name == "APP")

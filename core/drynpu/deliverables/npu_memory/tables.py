@@ -9,8 +9,8 @@ import polars as pl
 from drynpu.arrays import I64, Records
 from drynpu.deliverables._sample_times import sampled_unix_ns
 from drynpu.deliverables.load_context import LoadContext
-from drynpu.deliverables.npu_memory.facts import NPU_MEM as NPU_MEM_RECORD
-from drynpu.deliverables.npu_memory.facts import NPU_MEM_BY_VERSION
+from drynpu.layouts.npu_memory import NPU_MEM as NPU_MEM_RECORD
+from drynpu.layouts.npu_memory import NPU_MEM_BY_VERSION
 from drynpu.raw import ClockAnchors
 
 NPU_MEM = pl.Schema(

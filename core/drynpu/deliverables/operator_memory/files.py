@@ -10,7 +10,7 @@ from drynpu.analysis import toolkit_memory
 from drynpu.deliverables._db_columns import Rows, global_tid
 from drynpu.deliverables._host_device import host_device
 from drynpu.deliverables._units import KB
-from drynpu.deliverables.operator_memory.facts import ALLOCATE, COMPONENT, RELEASE
+from drynpu.layouts.operator_memory import ALLOCATE, COMPONENT, RELEASE
 from drynpu.tables import Profile
 from drynpu.writers._numbers import Writer, rounded_text, us_text
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from drynpu.deliverables.operator_memory import facts
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.device import innermost
+from drynpu.layouts import operator_memory as facts
 from drynpu.options import Level
 
 

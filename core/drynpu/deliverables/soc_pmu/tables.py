@@ -10,7 +10,7 @@ import polars as pl
 from drynpu.arrays import I64
 from drynpu.deliverables._task_counters import event_codes, operator_names, soc_counters
 from drynpu.deliverables.load_context import LoadContext
-from drynpu.deliverables.soc_pmu.facts import EVENTS_PER_UNIT, SMMU_HITS, SMMU_MISSES, SMMU_REQUESTS, SocPmuType
+from drynpu.layouts.soc_pmu import EVENTS_PER_UNIT, SMMU_HITS, SMMU_MISSES, SMMU_REQUESTS, SocPmuType
 from drynpu.raw import decode_stream_task
 from drynpu.tables._columns import frame, i64
 from drynpu.tables._sides import DeviceSide

@@ -8,11 +8,11 @@ import numpy as np
 
 from drynpu.arrays import I64, Records
 from drynpu.deliverables._host_launches import number_tasks
-from drynpu.deliverables.graph import facts as graph_facts
-from drynpu.deliverables.graph.facts import STEP_END_TAG, STEP_START_TAG
 from drynpu.deliverables.tasks._task_forms import MIXED, TaskRuns, flip_records, task_records
-from drynpu.deliverables.tasks.facts_schedulers import SqeType
 from drynpu.kernels import Copy, KernelSpec, TaskType
+from drynpu.layouts import graph as graph_facts
+from drynpu.layouts.graph import STEP_END_TAG, STEP_START_TAG
+from drynpu.layouts.schedulers import SqeType
 from drynpu.raw import MODEL_ID_NONE, ClockAnchors
 from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._memory import Simulation

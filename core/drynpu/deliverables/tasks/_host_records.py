@@ -9,11 +9,11 @@ import numpy as np
 from drynpu.arrays import I64, Records
 from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.calls._api_calls import api_events
-from drynpu.deliverables.tasks import facts
 from drynpu.deliverables.tasks._task_forms import MIXED, with_flips
-from drynpu.deliverables.tasks.facts import GeTaskType
-from drynpu.deliverables.tasks.facts_schedulers import MIXED_CONTEXT
 from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDesc
+from drynpu.layouts import tasks as facts
+from drynpu.layouts.schedulers import MIXED_CONTEXT
+from drynpu.layouts.tasks import GeTaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import RecordKind
 

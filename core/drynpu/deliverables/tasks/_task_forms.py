@@ -9,10 +9,10 @@ import numpy as np
 from attrs import evolve, frozen
 
 from drynpu.arrays import I64, U16, Bools, Records
-from drynpu.deliverables.tasks import facts_schedulers as facts
-from drynpu.deliverables.tasks.facts import FLIP_TASK, TASK_TRACK
-from drynpu.deliverables.tasks.facts_schedulers import SqeType, StarsFunction, TsState, TsTaskType
 from drynpu.kernels import TaskType, occurrences
+from drynpu.layouts import schedulers as facts
+from drynpu.layouts.schedulers import SqeType, StarsFunction, TsState, TsTaskType
+from drynpu.layouts.tasks import FLIP_TASK, TASK_TRACK
 from drynpu.platforms import Platform
 from drynpu.raw import LAST_TASK_ID, encode_stream_task, join_records, join_task_id, pack_stars_header, split_task_id
 

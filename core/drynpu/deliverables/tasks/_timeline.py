@@ -17,7 +17,7 @@ from drynpu.analysis import EVENT_APIS
 from drynpu.arrays import I64, Bools
 from drynpu.deliverables.communication._layer import communication_blocks
 from drynpu.deliverables.communication.tables import SCHEMAS
-from drynpu.deliverables.tasks.facts import ACL_PREFIXES, AclTag
+from drynpu.layouts.tasks import ACL_PREFIXES, AclTag
 from drynpu.tables import call_name
 from drynpu.tables._stored import Stored, stored
 from drynpu.writers import _layers as layers

@@ -10,7 +10,7 @@ from drynpu.deliverables._db_columns import Rows, text_or_unknown
 from drynpu.deliverables._db_enums import ENUMS, OTHER
 from drynpu.deliverables.marks.db import mark_connection
 from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids, numbered_tasks, task_numbers
-from drynpu.deliverables.tasks.facts import SCHEDULING_SUFFIX
+from drynpu.layouts.tasks import SCHEDULING_SUFFIX
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
 from drynpu.tables._stored import Stored
 from drynpu.tables.intervals import innermost

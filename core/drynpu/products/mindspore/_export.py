@@ -15,10 +15,10 @@ from attrs import frozen
 
 from drynpu.analysis import mindspore_launches, mindspore_step_trace, mindspore_steps, overlap
 from drynpu.deliverables.communication._analyzer_db import export_communication_db
-from drynpu.deliverables.communication.facts import ANALYSES
 from drynpu.deliverables.communication.files import mindspore_json_files
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import GROUPS
+from drynpu.layouts.communication import ANALYSES
 from drynpu.options import ExportType
 from drynpu.products._product import NO_TASKS, forms_from_words
 from drynpu.products.mindspore._memory import mindspore_memory_record, mindspore_operator_memory

@@ -15,8 +15,10 @@ import polars as pl
 from attrs import frozen
 
 from drynpu.arrays import I64, Bools, Records
-from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
-from drynpu.deliverables.framework_mindspore.facts import (
+from drynpu.deliverables.record_context import RecordContext
+from drynpu.kernels import Operators, Placement
+from drynpu.layouts import framework_mindspore as mindspore_facts
+from drynpu.layouts.framework_mindspore import (
     MS_ABSENT,
     MS_EVENTS,
     MS_MODULES,
@@ -24,8 +26,6 @@ from drynpu.deliverables.framework_mindspore.facts import (
     MsOpRangeField,
     MsShapesField,
 )
-from drynpu.deliverables.record_context import RecordContext
-from drynpu.kernels import Operators, Placement
 from drynpu.products._framework_files import recorded_steps
 from drynpu.products.mindspore._framework_tables import FLOW
 from drynpu.raw import write_tlv

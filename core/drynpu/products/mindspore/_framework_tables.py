@@ -13,8 +13,8 @@ from attrs import evolve
 
 from drynpu.analysis._launches import LAUNCH_NAMES
 from drynpu.arrays import U16
-from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
-from drynpu.deliverables.framework_mindspore.facts import (
+from drynpu.layouts import framework_mindspore as mindspore_facts
+from drynpu.layouts.framework_mindspore import (
     MS_ABSENT,
     MS_EVENTS,
     MS_MODULES,
@@ -23,7 +23,7 @@ from drynpu.deliverables.framework_mindspore.facts import (
     MsOpRangeField,
     MsShapesField,
 )
-from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
+from drynpu.layouts.operator_memory import NPU_DEVICE_TYPE
 from drynpu.products._framework_files import read_tlv_file
 from drynpu.products._product import FrameworkTables, ToUnix, no_framework
 from drynpu.products.mindspore._minddata_tables import load_minddata

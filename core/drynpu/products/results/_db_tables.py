@@ -12,8 +12,8 @@ from drynpu.deliverables.bandwidth.tables import ALL_UNITS, LLC_SAMPLES, MEMORY_
 from drynpu.deliverables.frequency.tables import FREQUENCIES
 from drynpu.deliverables.monitors.tables import ACC_PMU_SAMPLES, QOS_SAMPLES, SOC_LEVELS
 from drynpu.deliverables.npu_memory.tables import NPU_MEM, NPU_MODULE_MEM
-from drynpu.deliverables.operator_memory.facts import RELEASE
 from drynpu.deliverables.operator_memory.tables import CANN_ALLOCATIONS
+from drynpu.layouts.operator_memory import RELEASE
 from drynpu.platforms import known_platforms
 from drynpu.products.results._database import Database
 from drynpu.products.results._db_framework import framework_tables

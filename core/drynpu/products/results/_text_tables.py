@@ -16,8 +16,8 @@ from drynpu.analysis import (
     STEP_RANGES,
     STEP_TRACE,
 )
-from drynpu.deliverables.npu_memory.facts import MODULE_NAMES
 from drynpu.deliverables.npu_memory.tables import NPU_MEM, NPU_MODULE_MEM
+from drynpu.layouts.npu_memory import MODULE_NAMES
 from drynpu.products.results._csv import numbers, read_csv
 from drynpu.products.results._spellings import csv_columns, spellings, typed
 from drynpu.products.results._tables import ResultTables

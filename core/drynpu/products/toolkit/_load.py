@@ -14,12 +14,12 @@ from attrs import field, frozen
 from drynpu._errors import OptionError, OutputError, RawFormatError
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.core_samples.tables import SAMPLE_BASED
-from drynpu.deliverables.counters.facts import AICORE, AICORE_TS, FFTS_PROFILE, FFTS_PROFILE_V6
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import record_kinds
-from drynpu.deliverables.tasks.facts_schedulers import TS_TRACK_FLIP
 from drynpu.kernels import counter_group
+from drynpu.layouts.counters import AICORE, AICORE_TS, FFTS_PROFILE, FFTS_PROFILE_V6
+from drynpu.layouts.schedulers import TS_TRACK_FLIP
 from drynpu.platforms import Platform, find_platform
 from drynpu.raw import ClockAnchors, HostLevel, ProfReader
 from drynpu.tables._columns import empty

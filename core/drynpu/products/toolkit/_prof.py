@@ -19,7 +19,7 @@ from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import record_kinds, registered_groups
 from drynpu.deliverables.tasks._device_records import device_records, step_records
 from drynpu.deliverables.tasks._host_records import host_records
-from drynpu.deliverables.tasks.facts import NODE_BASIC_INFO
+from drynpu.layouts.tasks import NODE_BASIC_INFO
 from drynpu.options import Level
 from drynpu.products._framework_files import recorded_steps
 from drynpu.products.toolkit._controls import host_info, sample

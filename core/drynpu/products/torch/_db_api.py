@@ -11,8 +11,8 @@ from attrs import frozen
 from drynpu.analysis import link_operators
 from drynpu.analysis._links import CallsByConnection
 from drynpu.analysis._python_frames import python_frames
-from drynpu.deliverables.framework_torch.facts import MARK_OPERATOR
 from drynpu.deliverables.marks.db import mark_connection
+from drynpu.layouts.framework_torch import MARK_OPERATOR
 from drynpu.products.torch._host_trace import LINE_SEPARATOR, QueueNames, paired_operators
 from drynpu.tables import Profile
 from drynpu.tables._stored import Stored, gathered, narrow

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from drynpu.arrays import I64
-from drynpu.deliverables.framework_torch import facts as torch_facts
-from drynpu.deliverables.framework_torch.facts import BLOCK_FREE, FREE, MALLOC, MARK_NAME, FrameworkRecord, OpRangeField
-from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.kernels import Operators
+from drynpu.layouts import framework_torch as torch_facts
+from drynpu.layouts.framework_torch import BLOCK_FREE, FREE, MALLOC, MARK_NAME, FrameworkRecord, OpRangeField
+from drynpu.layouts.operator_memory import NPU_DEVICE_TYPE
 from drynpu.raw import write_tlv
 from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._launch_calls import queue_name

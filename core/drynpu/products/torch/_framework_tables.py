@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from drynpu.arrays import I64, Array, Bools, Records
-from drynpu.deliverables.framework_torch import facts as torch_facts
-from drynpu.deliverables.framework_torch.facts import OpRangeField
+from drynpu.layouts import framework_torch as torch_facts
+from drynpu.layouts.framework_torch import OpRangeField
 from drynpu.products._framework_files import read_tlv_file
 from drynpu.products._product import FrameworkTables, ToUnix, no_framework
 from drynpu.raw import ClockAnchors, FlatRecords, TlvFile, TlvRecords, read_flat

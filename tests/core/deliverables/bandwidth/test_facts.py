@@ -13,7 +13,7 @@ import pytest
 
 from drynpu.deliverables.bandwidth import facts
 from drynpu.deliverables.bandwidth.tables import load
-from drynpu.deliverables.soc_pmu import facts as soc_pmu_facts
+from drynpu.layouts import soc_pmu as soc_pmu_facts
 from drynpu.platforms import find_platform
 from drynpu.raw import RecordKind
 

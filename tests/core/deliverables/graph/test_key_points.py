@@ -9,7 +9,7 @@ import pytest
 
 from drynpu.arrays import Records
 from drynpu.deliverables.graph._key_points import Interval, in_order, interval_records
-from drynpu.deliverables.graph.facts import REDUCE_TAG, TS_TRACK_STEP
+from drynpu.layouts.graph import REDUCE_TAG, TS_TRACK_STEP
 
 MODEL_START, MODEL_END, FORWARD, BACKWARD, ITERATION_END = range(5)
 IN_ORDER = (MODEL_START, REDUCE_TAG, REDUCE_TAG + 1, FORWARD, BACKWARD, ITERATION_END, MODEL_END)

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from attrs import evolve
 
-from drynpu.deliverables.graph.facts import GRAPH_ID_MAP
 from drynpu.deliverables.registry import RECORD_KINDS
+from drynpu.layouts.graph import GRAPH_ID_MAP
 from drynpu.options import Clock
 from drynpu.raw import ProfReader
 from drynpu.tables import NO_MODEL, Profile

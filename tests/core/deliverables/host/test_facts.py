@@ -10,6 +10,7 @@ import polars as pl
 from drynpu.deliverables.host import facts
 from drynpu.deliverables.host._text_timed import HOST_CPU, HOST_NETWORK
 from drynpu.deliverables.host.tables import _cpu, _network
+from drynpu.layouts.host import PAGE_KB
 
 
 def rows(kind: Any, text: str) -> pl.DataFrame:
@@ -42,7 +43,7 @@ def test_traffic_of_a_card_is_received_and_sent() -> None:
 
 
 def test_numbers_and_layers() -> None:
-    assert (facts.CLOCK_TICKS_PER_S, facts.PAGE_KB, facts.BYTES_PER_MBIT, facts.MOST_USAGE) == (100, 4, 125_000, 100)
+    assert (facts.CLOCK_TICKS_PER_S, PAGE_KB, facts.BYTES_PER_MBIT, facts.MOST_USAGE) == (100, 4, 125_000, 100)
     layers = (facts.CPU_LAYER, facts.MEMORY_LAYER, facts.NETWORK_LAYER, facts.DISK_LAYER)
     assert [(layer.name, layer.sort_index, layer.label) for layer in layers] == [
         ("CPU Usage", 9, "CPU"),

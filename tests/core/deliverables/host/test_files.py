@@ -11,6 +11,7 @@ import pytest
 from drynpu.deliverables.host import facts
 from drynpu.deliverables.host.files import _recommended, csv_files
 from drynpu.deliverables.host.tables import SCHEMAS
+from drynpu.layouts.host import AVERAGE
 from drynpu.writers._numbers import Writer
 
 
@@ -43,7 +44,7 @@ def test_a_high_usage_is_provided_for_with_room_to_spare() -> None:
 
 
 def test_cores_are_counted_and_those_that_were_used_are_recommended() -> None:
-    rows = [("0", 0.0), ("0", 5.0), ("1", 0.0), ("3", 7.0), (facts.AVERAGE, 9.0)]
+    rows = [("0", 0.0), ("0", 5.0), ("1", 0.0), ("3", 7.0), (AVERAGE, 9.0)]
     found = cells("host_cpu_usage", host_cpu_usage=[{"cpu": cpu, "usage": usage, "cores": 8} for cpu, usage in rows])
     assert list(found.values())[1:] == ["8", "3", "2"]
 

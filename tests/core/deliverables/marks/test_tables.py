@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drynpu.deliverables.marks.facts import MSPROFTX
 from drynpu.deliverables.marks.tables import _joined
+from drynpu.layouts.marks import MSPROFTX
 
 PARTS = [  # extended, mark, part, text
     (True, 9, 2, "c9"), (False, 5, 0, "plain"), (True, 4, 0, "a4"), (True, 9, 0, "a9"), (False, 5, 0, "other"),

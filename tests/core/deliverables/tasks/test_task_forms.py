@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, with_flips
-from drynpu.deliverables.tasks.facts import TASK_TRACK
+from drynpu.layouts.tasks import TASK_TRACK
 
 FLIPPING: Any = SimpleNamespace(wide_task_ids=False, unique_task_ids=True)
 PLAIN: Any = SimpleNamespace(wide_task_ids=False, unique_task_ids=False)

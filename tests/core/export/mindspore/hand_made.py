@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
-from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT, MS_EVENTS, MS_MODULES
 from drynpu.kernels import (
     Allocations,
     Call,
@@ -24,6 +22,8 @@ from drynpu.kernels import (
     TensorDesc,
     copy_plan,
 )
+from drynpu.layouts import framework_mindspore as mindspore_facts
+from drynpu.layouts.framework_mindspore import MS_ABSENT, MS_EVENTS, MS_MODULES
 from drynpu.options import Activity, Clock, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from typing_extensions import Self
 
-from drynpu.deliverables.marks.facts import DEFAULT_DOMAIN
+from drynpu.layouts.marks import DEFAULT_DOMAIN
 from drynpu_torch.device._streams import Stream
 from drynpu_torch.device.npu import _marking
 

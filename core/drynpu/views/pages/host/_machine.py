@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.deliverables.host.facts import PAGE_KB
+from drynpu.layouts.host import PAGE_KB
 from drynpu.views.content import Block, Chart, Column, Table
 from drynpu.views.figures import curves
 from drynpu.views.pages._recording import how_to_record

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.deliverables.host.facts import AVERAGE
+from drynpu.layouts.host import AVERAGE
 from drynpu.views.content import Block, Chart, Column, Fact, Facts, Row, Table
 from drynpu.views.pages._recording import how_to_record
 from drynpu.views.pages.host._samples import chart, mean, most

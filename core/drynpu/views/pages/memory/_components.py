@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.deliverables.npu_memory.facts import MODULE_NAMES
+from drynpu.layouts.npu_memory import MODULE_NAMES
 from drynpu.views.content import Block, Chart, Column, Table
 from drynpu.views.figures import curves, stacked_bars
 from drynpu.views.pages._recording import how_to_record

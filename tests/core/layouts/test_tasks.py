@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from drynpu.deliverables.tasks import facts, facts_schedulers
+from drynpu.layouts import schedulers
+from drynpu.layouts import tasks as facts
 from drynpu.raw import HostLevel, RecordKind, pack_stars_header
 
-PAGE = (Path(__file__).parents[4] / "docs" / "formats" / "cann_msprof.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "cann_msprof.md").read_text(encoding="utf-8")
 
 
 def test_node_basic_info_is_packed(pack: Callable[..., bytes]) -> None:
@@ -52,8 +53,8 @@ def test_tensors(host_head: Callable[..., bytes]) -> None:
 
 def test_stars_soc_bytes(pack: Callable[..., bytes]) -> None:
     # Function 1, counter 5, SQE type 2: 0b000010_0101_000001 = 0x0941.
-    header = pack_stars_header([facts_schedulers.StarsFunction.TASK_END], [5], [facts_schedulers.SqeType.AIV])
-    found = pack(facts_schedulers.STARS_SOC, header=header, stream_id=3, task_id=0x0102, tick=0x0A0B0C0D0E0F)
+    header = pack_stars_header([schedulers.StarsFunction.TASK_END], [5], [schedulers.SqeType.AIV])
+    found = pack(schedulers.STARS_SOC, header=header, stream_id=3, task_id=0x0102, tick=0x0A0B0C0D0E0F)
     assert found == b"\x41\x09\xd3\x6b\x03\x00\x02\x01\x0f\x0e\x0d\x0c\x0b\x0a\x00\x00" + bytes(48)
 
 
@@ -61,7 +62,7 @@ def test_sub_tasks_name_their_context_and_thread(pack: Callable[..., bytes]) -> 
     """7.4, 0x22 and 0x23: 16 subTaskType (8 bits), 18 subTaskId, 20 (13 reserved bits, 3 of fftsType), 22 threadId."""
     values = {"sub_task_type": 0x81, "sub_task_id": 0x8283, "ffts": 4 << 13, "thread_id": 0x8485}
     expected = struct.pack("<HHHHQBBHHH", 0, 0x6BD3, 0, 0, 0, 0x81, 0, 0x8283, 0x8000, 0x8485)
-    assert pack(facts_schedulers.STARS_SOC, **values) == expected.ljust(64, b"\0")
+    assert pack(schedulers.STARS_SOC, **values) == expected.ljust(64, b"\0")
 
 
 def test_families_of_acl_calls_are_those_of_the_page() -> None:
@@ -79,10 +80,10 @@ def test_track_records(pack: Callable[..., bytes]) -> None:
         expected = struct.pack("<BBHIQ", 0, function, 40, 0, 1) + struct.pack(text, *values.values())
         assert pack(kind, tick=1, **values) == expected.ljust(40, b"\0")
 
-    track(facts_schedulers.TS_TRACK_MEMCPY, 0x0B, "<HHB", stream_id=2, task_id=3, state=4)
-    track(facts_schedulers.TS_TRACK_TASK_TYPE, 0x0C, "<HHHB", stream_id=2, task_id=3, task_type=4, state=5)
-    track(facts_schedulers.TS_TRACK_FLIP, 0x0E, "<HHxxH", stream_id=2, flip_number=3, task_id=4)
-    track(facts_schedulers.TS_TRACK_BLOCK_NUMBER, 0x0F, "<HHI", stream_id=2, task_id=3, num_blocks=4)
+    track(schedulers.TS_TRACK_MEMCPY, 0x0B, "<HHB", stream_id=2, task_id=3, state=4)
+    track(schedulers.TS_TRACK_TASK_TYPE, 0x0C, "<HHHB", stream_id=2, task_id=3, task_type=4, state=5)
+    track(schedulers.TS_TRACK_FLIP, 0x0E, "<HHxxH", stream_id=2, flip_number=3, task_id=4)
+    track(schedulers.TS_TRACK_BLOCK_NUMBER, 0x0F, "<HHI", stream_id=2, task_id=3, num_blocks=4)
 
 
 def test_levels_and_types() -> None:
@@ -136,9 +137,9 @@ def test_task_types() -> None:
     sqe = "AI_CORE AI_CPU AIV PLACE_HOLDER EVENT_RECORD EVENT_WAIT NOTIFY_RECORD NOTIFY_WAIT WRITE_VALUE VQ6 TOF SDMA "
     sqe += "VPC JPEGE JPEGD DSA ROCCE PCIE_DMA HOST_CPU CDQM C_CORE"
     numbers = {name: at for at, name in enumerate(sqe.split()) if name not in ("VQ6", "TOF")}
-    of_stars = {kind.name: number for kind, number in facts_schedulers.STARS_TYPES.items()}
+    of_stars = {kind.name: number for kind, number in schedulers.STARS_TYPES.items()}
     assert of_stars == numbers
-    assert {kind.name: int(kind) for kind in facts_schedulers.StarsFunction} == {
+    assert {kind.name: int(kind) for kind in schedulers.StarsFunction} == {
         "TASK_START": 0,
         "TASK_END": 1,
         "SUB_TASK_START": 0x22,
@@ -155,11 +156,11 @@ def test_places_and_sizes(fits: Callable[..., bool]) -> None:
         (facts.CONTEXT_ID_INFO, f"{head}QI55I"),
         (facts.TASK_TRACK, f"{head}HHHHQQHH12s"),
         (facts.MEMCPY_INFO, f"{head}QQH22s"),
-        (facts_schedulers.STARS_SOC, "<HHHHQBBHHH40s"),
-        (facts_schedulers.TS_TRACK_MEMCPY, "<BBHIQHHB19s"),
-        (facts_schedulers.TS_TRACK_TASK_TYPE, "<BBHIQHHHB17s"),
-        (facts_schedulers.TS_TRACK_FLIP, "<BBHIQHHHH16s"),
-        (facts_schedulers.TS_TRACK_BLOCK_NUMBER, "<BBHIQHHI16s"),
+        (schedulers.STARS_SOC, "<HHHHQBBHHH40s"),
+        (schedulers.TS_TRACK_MEMCPY, "<BBHIQHHB19s"),
+        (schedulers.TS_TRACK_TASK_TYPE, "<BBHIQHHHB17s"),
+        (schedulers.TS_TRACK_FLIP, "<BBHIQHHHH16s"),
+        (schedulers.TS_TRACK_BLOCK_NUMBER, "<BBHIQHHI16s"),
     ):
         assert fits(kind.dtype, text), kind.name
     assert (facts.TENSORS_PER_RECORD, facts.CONTEXT_IDS_PER_RECORD) == (5, 55)
@@ -167,5 +168,5 @@ def test_places_and_sizes(fits: Callable[..., bool]) -> None:
 
 def test_states_of_tasks_on_the_310() -> None:
     """CalculateRtsDataConst of Ascend/msprof, viewer/calculate_rts_data.py."""
-    states = facts_schedulers.TsState
+    states = schedulers.TsState
     assert {state.name: int(state) for state in states} == {"WAITING": 1, "RUNNING": 2, "COMPLETE": 3, "PENDING": 4}

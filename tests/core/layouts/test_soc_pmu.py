@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from drynpu.deliverables.soc_pmu import facts
+from drynpu.layouts import soc_pmu as facts
 
 
 def test_records(pack: Callable[..., bytes]) -> None:

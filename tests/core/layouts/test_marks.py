@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from drynpu.deliverables.marks import facts
+from drynpu.layouts import marks as facts
 
 
 def test_a_mark_is_a_record_inside_additional_information(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from drynpu.deliverables.graph import facts
+from drynpu.layouts import graph as facts
 
 
 def test_fused_operators(pack: Callable[..., bytes], host_head: Callable[..., bytes]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from drynpu.deliverables.framework_torch import facts
+from drynpu.layouts import framework_torch as facts
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from drynpu.deliverables.calls import facts
+from drynpu.layouts import calls as facts
 from drynpu.raw import HostLevel
 
 

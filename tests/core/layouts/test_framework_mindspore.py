@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
-from drynpu.deliverables.framework_mindspore.facts import MS_EVENTS, MS_MODULES, MS_STAGES
+from drynpu.layouts import framework_mindspore as mindspore_facts
+from drynpu.layouts.framework_mindspore import MS_EVENTS, MS_MODULES, MS_STAGES
 from drynpu.raw import read_tlv, write_tlv
 
-PAGE = (Path(__file__).parents[4] / "docs" / "formats" / "mindspore_profiler.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "mindspore_profiler.md").read_text(encoding="utf-8")
 PAGE = PAGE[PAGE.index("\n## 11.") : PAGE.index("\n## 12.")]
 LAYOUTS = {"MS_OP_RANGE": "<5Qi3Hb3?", "MS_MEMORY_USAGE": "<i11QI4B", "MS_RECORD_SHAPES": ""}
 TEXTS = st.dictionaries(st.integers(0, 20), st.text(st.characters(codec="utf-8"), max_size=12), max_size=3)

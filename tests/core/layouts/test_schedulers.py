@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from drynpu.deliverables.tasks import facts as facts_of_tasks
-from drynpu.deliverables.tasks import facts_schedulers as facts
 from drynpu.deliverables.tasks._task_forms import MIXED, TaskRuns, flip_records, task_ids, task_records, with_flips
-from drynpu.deliverables.tasks.facts_schedulers import SqeType
 from drynpu.kernels import TaskType
+from drynpu.layouts import schedulers as facts
+from drynpu.layouts import tasks as facts_of_tasks
+from drynpu.layouts.schedulers import SqeType
 from drynpu.platforms import find_platform
 from drynpu.raw import RecordKind
 from drynpu.raw._record_bytes import record_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from drynpu.deliverables.communication import facts
+from drynpu.layouts import communication as facts
 
 
 def test_operators(pack: Callable[..., bytes], host_head: Callable[..., bytes]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from drynpu.deliverables.operator_memory import facts
+from drynpu.layouts import operator_memory as facts
 
 
 def test_allocations(pack: Callable[..., bytes], host_head: Callable[..., bytes]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from drynpu.deliverables.counters import facts
+from drynpu.layouts import counters as facts
 
 
 def test_counters(pack: Callable[..., bytes]) -> None:
