@@ -37,9 +37,9 @@ from drynpu.tables import (
     TASKS,
 )
 from drynpu.tables._stored import Stored, with_codes
-from drynpu.writers._files import write_csv
-from drynpu.writers._json import SPACED, write_trace
-from drynpu.writers._numbers import Writer
+from drynpu.writers.files import write_csv
+from drynpu.writers.number_text import Writer
+from drynpu.writers.trace_json import SPACED, write_trace
 
 BEGIN_NS = 1_736_408_883_000_000_000
 NAMES, SHAPES = 120, 128

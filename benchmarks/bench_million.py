@@ -42,7 +42,7 @@ from drynpu.raw._slices import find_slices
 from drynpu.recorder import Setup, _recording, write_recording
 from drynpu.simulate import Destination, Recording
 from drynpu.tables import Profile
-from drynpu.writers._numbers import toolkit_writer
+from drynpu.writers.number_text import toolkit_writer
 
 BEGIN_NS = 1_736_408_883_000_000_000
 ANCHORS = ClockAnchors(

@@ -10,7 +10,7 @@ from drynpu._errors import OutputError
 from drynpu.analysis._graph import iteration_trace
 from drynpu.raw import ProfReader
 from drynpu.tables import NO_MODEL, Profile
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 QUERY_COLUMNS = (
     "Job Info",

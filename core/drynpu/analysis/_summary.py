@@ -19,8 +19,8 @@ from drynpu.kernels import UNMAPPED_SUFFIX
 from drynpu.layouts.operator_memory import NPU_DEVICE_TYPE
 from drynpu.options import Clock
 from drynpu.tables import Profile
-from drynpu.writers._folders import FRAMEWORK_OUTPUT, TOOLKIT_OUTPUT
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.folders import FRAMEWORK_OUTPUT, TOOLKIT_OUTPUT
+from drynpu.writers.number_text import UNKNOWN
 
 _POOLS = ("PTA", "MindSpore")
 """Components of memory_record that are pools of a framework."""

@@ -30,8 +30,8 @@ from drynpu.products import (
 from drynpu.recorder import find_journals, recover
 from drynpu.tables import Profile
 from drynpu.views import render_summary, summary_document
-from drynpu.writers._files import make_directory
-from drynpu.writers._folders import TOOLKIT_OUTPUT
+from drynpu.writers.files import make_directory
+from drynpu.writers.folders import TOOLKIT_OUTPUT
 
 
 @click.command()

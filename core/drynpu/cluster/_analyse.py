@@ -19,8 +19,8 @@ from drynpu.cluster._groups import Group, find_groups
 from drynpu.cluster._overview import Overview, db_overview, text_overview
 from drynpu.cluster._rank import RankRead, read_rank, stacked
 from drynpu.cluster._spread import spread
-from drynpu.writers._files import make_directory
 from drynpu.writers.db import new_database
+from drynpu.writers.files import make_directory
 
 FOLDER = "cluster_analysis_output"
 

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from drynpu._errors import OutputError
 from drynpu.cluster._find import ANALYSIS_DB, RankSource
-from drynpu.writers._folders import FRAMEWORK_OUTPUT
+from drynpu.writers.folders import FRAMEWORK_OUTPUT
 
 STEP_COLUMNS = (
     "computing",

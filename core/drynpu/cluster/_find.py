@@ -11,7 +11,7 @@ from pathlib import Path
 from attrs import frozen
 
 from drynpu._errors import OutputError
-from drynpu.writers._folders import FRAMEWORK_OUTPUT
+from drynpu.writers.folders import FRAMEWORK_OUTPUT
 
 """Folder of the results in a directory of PyTorch's or MindSpore's profiler."""
 ANALYSIS_DB = "analysis.db"

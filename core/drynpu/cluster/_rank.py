@@ -15,7 +15,7 @@ from drynpu._errors import OutputError
 from drynpu.cluster._db_rank import read_db_rank
 from drynpu.cluster._find import METADATA, Form, RankSource
 from drynpu.cluster._text_rank import read_text_rank
-from drynpu.writers._files import make_directory, new_path
+from drynpu.writers.files import make_directory, new_path
 
 
 @frozen

@@ -15,9 +15,9 @@ from drynpu.cluster import _facts as f
 from drynpu.cluster._groups import Group, parallel_places, pipeline_stages
 from drynpu.cluster._rank import RankRead
 from drynpu.cluster._text_rank import add_info, finish_total
-from drynpu.writers._files import new_file
-from drynpu.writers._json import json_strings
-from drynpu.writers._numbers import floats_text
+from drynpu.writers.files import new_file
+from drynpu.writers.number_text import floats_text
+from drynpu.writers.trace_json import json_strings
 
 STEPS_CSV = "cluster_step_trace_time.csv"
 TIMES_JSON = "cluster_communication.json"

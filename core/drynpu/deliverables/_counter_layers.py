@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from drynpu.writers._json import Events, JsonStyle, Value, constant
-from drynpu.writers._layers import Layer, Thread, layer_pids, metadata_events
-from drynpu.writers._numbers import us_text
+from drynpu.writers.layers import Layer, Thread, layer_pids, metadata_events
+from drynpu.writers.number_text import us_text
+from drynpu.writers.trace_json import Events, JsonStyle, Value, constant
 
 Block = Events | Sequence[str]
 

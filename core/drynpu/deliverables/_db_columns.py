@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.deliverables._units import MB
-from drynpu.writers._numbers import UNKNOWN
-from drynpu.writers._text_table import Table
+from drynpu.writers.number_text import UNKNOWN
+from drynpu.writers.text_table import Table
 
 _TIDS = 2**32
 

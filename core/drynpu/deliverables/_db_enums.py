@@ -8,7 +8,7 @@ from types import MappingProxyType
 import polars as pl
 
 from drynpu.layouts.npu_memory import MODULE_NAMES
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 OTHER = 65535
 """INVALID_TYPE, other, RESERVE: what none of the numbers stands for."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from drynpu.writers._numbers import UNKNOWN, floats_text
+from drynpu.writers.number_text import UNKNOWN, floats_text
 
 
 def device_column() -> pl.Expr:

@@ -12,10 +12,10 @@ from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.raw import RecordKind, TextKind
 from drynpu.tables import Profile
-from drynpu.writers._json import Events, JsonStyle
-from drynpu.writers._numbers import Writer
-from drynpu.writers._text_table import Table
-from drynpu.writers.db._schema import Table as DbTable
+from drynpu.writers.db import Table as DbTable
+from drynpu.writers.number_text import Writer
+from drynpu.writers.text_table import Table
+from drynpu.writers.trace_json import Events, JsonStyle
 
 Build: TypeAlias = Callable[[RecordContext], GroupRecords]
 Load: TypeAlias = Callable[[LoadContext], Mapping[str, pl.DataFrame]]

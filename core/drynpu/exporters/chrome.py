@@ -8,8 +8,8 @@ from pathlib import Path
 from drynpu.deliverables.registry import registered_groups
 from drynpu.products.registry import product_named
 from drynpu.tables import Profile
-from drynpu.writers._files import make_directory
-from drynpu.writers._json import SPACED, write_trace
+from drynpu.writers.files import make_directory
+from drynpu.writers.trace_json import SPACED, write_trace
 
 
 def export_chrome(profile: Profile, folder: Path) -> Sequence[Path]:

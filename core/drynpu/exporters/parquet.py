@@ -7,7 +7,7 @@ from pathlib import Path
 
 from drynpu.analysis import NamedTables
 from drynpu.tables import Profile
-from drynpu.writers._files import make_directory, new_path
+from drynpu.writers.files import make_directory, new_path
 
 
 def export_parquet(profile: Profile, folder: Path) -> Sequence[Path]:

@@ -19,8 +19,8 @@ from drynpu.raw import ClockAnchors
 from drynpu.tables import Profile
 from drynpu.tables._columns import empty
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
-from drynpu.writers._folders import TOOLKIT_OUTPUT
-from drynpu.writers._json import Events
+from drynpu.writers.folders import TOOLKIT_OUTPUT
+from drynpu.writers.trace_json import Events
 
 ToUnix = Callable[[I64], I64]
 """Converts raw host times, int64 ``[n]``, to Unix nanoseconds."""

@@ -13,8 +13,8 @@ from drynpu.deliverables.registry import GROUPS
 from drynpu.products._product import NO_TASKS
 from drynpu.products.torch._export import trace_blocks
 from drynpu.tables import Profile
-from drynpu.writers._files import make_directory, new_file
-from drynpu.writers._json import SPACED, write_trace
+from drynpu.writers.files import make_directory, new_file
+from drynpu.writers.trace_json import SPACED, write_trace
 
 
 def export_trace(profile: Profile, path: Path, groups: Sequence[RecordGroup] = GROUPS) -> bool:

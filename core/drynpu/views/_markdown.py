@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from drynpu._printable import printable
 from drynpu.analysis import Summary
 from drynpu.analysis.hints import Finding
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 _TOP = 8
 _PARTS = ("computing_us", "communication_not_overlapped_us", "free_us")

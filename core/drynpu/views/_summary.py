@@ -15,7 +15,7 @@ from rich.text import Text
 from drynpu._printable import printable
 from drynpu.analysis import Summary, summarise
 from drynpu.tables import Profile
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 # The kernels that matter fit one screen.
 _TOP = 8

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 COLOURS: Mapping[str, str] = MappingProxyType(
     {

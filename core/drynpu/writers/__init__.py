@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from drynpu._lazy import lazy_room
 
 if TYPE_CHECKING:
-    from drynpu.writers._files import new_file
+    from drynpu.writers.files import new_file
 else:
     __getattr__ = lazy_room(__name__)
 

@@ -23,10 +23,10 @@ from drynpu.plugins import build_manager, hookimpl
 from drynpu.products import export_msprof, export_msprof_db
 from drynpu.raw import device_kind, in_range, layout
 from drynpu.tables import Profile
-from drynpu.writers._json import JsonStyle
-from drynpu.writers._layers import Layer
-from drynpu.writers._numbers import Writer
 from drynpu.writers.db import db_table
+from drynpu.writers.layers import Layer
+from drynpu.writers.number_text import Writer
+from drynpu.writers.trace_json import JsonStyle
 
 HEAT = device_kind(
     "heat",

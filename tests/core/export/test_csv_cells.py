@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.writers import _csv_cells, _files
+from drynpu.writers import _csv_cells, files
 from drynpu.writers._csv_cells import joined_cells
-from drynpu.writers._files import write_csv
+from drynpu.writers.files import write_csv
 
 _WORDS = st.lists(st.sampled_from(['a,"b"', "", "x", "two\nlines", "1,2;3", "é"]), min_size=1, max_size=12)
 
@@ -28,17 +28,17 @@ def test_the_file_is_that_of_texts(data: st.DataObject, most: int, rows: int) ->
     }
     texts = pl.DataFrame(columns)
     some = data.draw(st.lists(st.sampled_from(texts.columns), unique=True))
-    files = []
+    written = []
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(_csv_cells, "_MOST_COMBINATIONS", most)
-        patch.setattr(_files, "_CSV_CHUNK_ROWS", rows)
+        patch.setattr(files, "_CSV_CHUNK_ROWS", rows)
         for number, table in enumerate((texts, texts.with_columns(pl.col(some).cast(pl.Categorical)))):
-            files.append(write_csv(Path(folder) / f"{number}.csv", table, line_end="\n").read_bytes())
+            written.append(write_csv(Path(folder) / f"{number}.csv", table, line_end="\n").read_bytes())
     expected = io.StringIO()
     csv.writer(expected, lineterminator="\n").writerows([texts.columns, *texts.rows()])
-    assert files[1] == files[0]
+    assert written[1] == written[0]
     if len(texts.columns) > 1:  # Python's writer marks a lone empty cell
-        assert files[0].decode() == expected.getvalue()
+        assert written[0].decode() == expected.getvalue()
 
 
 def test_columns_side_by_side_become_one() -> None:

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import OutputError
-from drynpu.writers import _files
-from drynpu.writers._files import free_stamp, make_directory, new_file, replaced_directory, write_csv, write_csv_slices
+from drynpu.writers import files
+from drynpu.writers.files import free_stamp, make_directory, new_file, replaced_directory, write_csv, write_csv_slices
 
 NOW = datetime(2026, 1, 31, 23, 59, 58)
 
@@ -135,7 +135,7 @@ def test_shapes_keep_their_own_quotes(tmp_path: Path) -> None:
 
 
 def test_long_tables_come_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_files, "CSV_ROW_LIMIT", 2)
+    monkeypatch.setattr(files, "CSV_ROW_LIMIT", 2)
     table = pl.DataFrame({"n": ["0", "1", "2"]})
     paths = write_csv_slices(tmp_path, "op_summary", "20260131235958", table, line_end="\n")
     assert [(path.name, path.read_text()) for path in paths] == [
@@ -146,6 +146,6 @@ def test_long_tables_come_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_chunks_write_the_header_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_files, "_CSV_CHUNK_ROWS", 2)
+    monkeypatch.setattr(files, "_CSV_CHUNK_ROWS", 2)
     table = pl.DataFrame({"n": ["0", "1", "2", "3", "4"]})
     assert write_csv(tmp_path / "t.csv", table, line_end="\n").read_text() == "n\n0\n1\n2\n3\n4\n"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from drynpu.products.torch._host_trace import ArrowEnds, HostTrace, host_blocks, kernel_arrows
 from drynpu.tables import GC, HOST_OPS, PYTHON_CALLS, QUEUE
-from drynpu.writers._json import SPACED, write_trace
+from drynpu.writers.trace_json import SPACED, write_trace
 
 US = 1000
 

@@ -13,9 +13,9 @@ import pytest
 
 from drynpu import OutputError
 from drynpu.writers import _in_turn
-from drynpu.writers._files import write_csv
 from drynpu.writers._in_turn import in_turn
-from drynpu.writers._json import COMPACT, Events, write_trace
+from drynpu.writers.files import write_csv
+from drynpu.writers.trace_json import COMPACT, Events, write_trace
 
 
 @pytest.fixture(params=[1, 2, 7])

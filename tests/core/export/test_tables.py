@@ -27,8 +27,8 @@ from drynpu.products.torch._tables import (
     step_trace_table,
 )
 from drynpu.tables import NO_CONTEXT, NO_MODEL, TASKS
-from drynpu.writers._files import write_csv
-from drynpu.writers._numbers import Writer
+from drynpu.writers.files import write_csv
+from drynpu.writers.number_text import Writer
 
 NS = 1736408883704643212
 

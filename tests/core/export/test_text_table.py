@@ -10,10 +10,10 @@ import pytest
 from drynpu.deliverables.tasks._op_summary import STARTS, kernel_details, op_summary
 from drynpu.platforms import find_platform
 from drynpu.tables import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL
-from drynpu.writers import _files
-from drynpu.writers._files import write_csv, write_csv_slices
-from drynpu.writers._numbers import Writer
-from drynpu.writers._text_table import TextTable, parts_of
+from drynpu.writers import files
+from drynpu.writers.files import write_csv, write_csv_slices
+from drynpu.writers.number_text import Writer
+from drynpu.writers.text_table import TextTable, parts_of
 
 BEGIN_NS = 1736408883704643212
 COUNT = 23
@@ -66,7 +66,7 @@ def test_many_small_chunks_are_the_file_written_at_once(
     details = kernel_details(table, lambda starts: (starts % 3).cast(pl.String), level="level1")
     files = []
     for rows in (1, 2, 7, table.height, 1000):
-        monkeypatch.setattr(_files, "_CSV_CHUNK_ROWS", rows)
+        monkeypatch.setattr(files, "_CSV_CHUNK_ROWS", rows)
         paths = [
             write_csv(tmp_path / f"{rows}.csv", table.drop(STARTS), line_end="\n"),
             write_csv(tmp_path / f"{rows}_details.csv", details, line_end="\r\n"),
@@ -85,7 +85,7 @@ def test_parts_are_those_of_the_whole(tmp_path: Path, monkeypatch: pytest.Monkey
     assert table.slice(5, 9).frame().equals(whole.slice(5, 9))
     assert table.slice(20, 900).height == table.height - 20
     assert pl.concat(part() for part in parts_of(table.slice(3, 11), 4)).equals(whole.slice(3, 11))
-    monkeypatch.setattr(_files, "CSV_ROW_LIMIT", 10)
+    monkeypatch.setattr(files, "CSV_ROW_LIMIT", 10)
     paths = write_csv_slices(tmp_path, "op_summary", "20260131235958", table.drop(STARTS), line_end="\n")
     assert [path.read_text().count("\n") - 1 for path in paths] == [10, 10, table.height - 20]
 

@@ -34,7 +34,7 @@ from drynpu.kernels import metric_column_names
 from drynpu.options import MetricGroup
 from drynpu.options.profiling_options import parse, sample_parameters
 from drynpu.platforms import find_platform, resolve_platform, resolve_series
-from drynpu.writers._numbers import Writer, toolkit_writer
+from drynpu.writers.number_text import Writer, toolkit_writer
 
 platform = resolve_platform("Ascend960PR")
 assert platform is find_platform("21") is resolve_platform("960")

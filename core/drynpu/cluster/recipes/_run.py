@@ -23,7 +23,7 @@ from drynpu.cluster._spread import spread
 from drynpu.cluster.recipes._recipe import Recipe
 from drynpu.cluster.recipes._slow import EP_LOAD_BALANCE, FREQ_ANALYSIS, SLOW_LINK, SLOW_RANK
 from drynpu.cluster.recipes._sums import CANN_API_SUM, COMPUTE_OP_SUM, HCCL_SUM
-from drynpu.writers._files import make_directory, new_path
+from drynpu.writers.files import make_directory, new_path
 
 _PARTS: Mapping[str, tuple[str, ...]] = {
     "communication_group_map": ("CommunicationGroupMapping",),

@@ -22,8 +22,8 @@ from drynpu.cluster.synth._warp import Span, Warp, build_warp, on_grid
 from drynpu.layouts.communication import START_TIME
 from drynpu.products.torch._db_analysis import communication_rows
 from drynpu.raw import ClockAnchors
-from drynpu.writers._files import new_path
-from drynpu.writers._folders import FRAMEWORK_OUTPUT
+from drynpu.writers.files import new_path
+from drynpu.writers.folders import FRAMEWORK_OUTPUT
 
 _TIMES = {
     "start_timestamp": START_TIME,

@@ -35,8 +35,8 @@ from drynpu.cluster.synth._plan import (
 from drynpu.cluster.synth._raw import RawSource, find_raw, move_end, write_raw_rank
 from drynpu.cluster.synth._text import FILES, write_text_rank
 from drynpu.cluster.synth._works import OperatorWork, find_works
-from drynpu.writers._files import make_directory, new_file
-from drynpu.writers._folders import FRAMEWORK_OUTPUT
+from drynpu.writers.files import make_directory, new_file
+from drynpu.writers.folders import FRAMEWORK_OUTPUT
 
 LABEL = "synthetic.json"
 

@@ -18,9 +18,9 @@ from drynpu.cluster.synth._plan import TEXT_TITLES, RankPlan, changed_step, chan
 from drynpu.cluster.synth._warp import Span, Warp, build_warp, on_grid
 from drynpu.layouts.communication import START_TIME
 from drynpu.raw import ClockAnchors
-from drynpu.writers._files import new_file
-from drynpu.writers._folders import FRAMEWORK_OUTPUT
-from drynpu.writers._numbers import us_text
+from drynpu.writers.files import new_file
+from drynpu.writers.folders import FRAMEWORK_OUTPUT
+from drynpu.writers.number_text import us_text
 
 FILES = ("step_trace_time.csv", "communication.json", "communication_matrix.json", "kernel_details.csv")
 """Files of a recorded rank that a synthetic one has as well."""

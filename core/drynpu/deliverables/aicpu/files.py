@@ -8,7 +8,7 @@ import polars as pl
 
 from drynpu.deliverables._task_rates import device_column
 from drynpu.tables import Profile
-from drynpu.writers._numbers import UNKNOWN, Writer, decimal_text, floats_text, us_text
+from drynpu.writers.number_text import UNKNOWN, Writer, decimal_text, floats_text, us_text
 
 READ_TABLES = ("aicpu_kernels", "data_queue", "queue_waits")
 

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from attrs import frozen
 
 from drynpu.raw import RecordKind, device_kind, in_range, layout, reserved_is_zero
-from drynpu.writers._layers import Layer
 from drynpu.writers.db import db_table
+from drynpu.writers.layers import Layer
 
 MEMORY_OPTION, CACHE_OPTION = "sampling.hardware_memory_hz", "switches.l2_cache"
 

@@ -13,8 +13,8 @@ from drynpu.deliverables._db_columns import Rows, bytes_per_s, place_and_time
 from drynpu.deliverables._task_rates import device_column, task_rates
 from drynpu.deliverables.bandwidth import facts
 from drynpu.tables import Profile
-from drynpu.writers._json import JsonStyle
-from drynpu.writers._numbers import Writer, float_text, rounded_text
+from drynpu.writers.number_text import Writer, float_text, rounded_text
+from drynpu.writers.trace_json import JsonStyle
 
 READ_TABLES = ("memory_bandwidth", "llc_samples", "l2_cache_tasks")
 

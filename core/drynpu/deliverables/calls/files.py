@@ -7,8 +7,8 @@ import polars as pl
 from drynpu.deliverables._db_columns import Rows, global_tid
 from drynpu.deliverables._db_enums import enum_number
 from drynpu.tables import Profile, call_name
-from drynpu.writers._numbers import UNKNOWN
-from drynpu.writers._text_table import TextTable
+from drynpu.writers.number_text import UNKNOWN
+from drynpu.writers.text_table import TextTable
 
 
 def db_rows(profile: Profile) -> Rows:

@@ -12,8 +12,8 @@ from drynpu._errors import OutputError
 from drynpu.deliverables.communication.files import json_files
 from drynpu.layouts.communication import START_TIME
 from drynpu.tables import Profile
-from drynpu.writers._files import make_directory, new_path
-from drynpu.writers.db._schema import Table
+from drynpu.writers.db import Table
+from drynpu.writers.files import make_directory, new_path
 
 _NAME = "communication_analyzer.db"
 _TIME, _BANDWIDTH, _MATRIX = "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix"

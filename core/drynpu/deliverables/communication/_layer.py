@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from drynpu.tables import NO_MODEL
-from drynpu.writers import _layers as layers
-from drynpu.writers._events import duration_event, flow, launched_by
-from drynpu.writers._json import Events, JsonStyle, Value
-from drynpu.writers._numbers import Writer, floats_text
+from drynpu.writers import layers
+from drynpu.writers.events import duration_event, flow, launched_by
+from drynpu.writers.number_text import Writer, floats_text
+from drynpu.writers.trace_json import Events, JsonStyle, Value
 
 
 def communication_blocks(

@@ -19,7 +19,7 @@ from drynpu.analysis import (
 from drynpu.deliverables.communication._mindspore import by_mindspore_steps
 from drynpu.layouts.communication import START_TIME
 from drynpu.tables import Profile
-from drynpu.writers._numbers import Writer, statistic_text
+from drynpu.writers.number_text import Writer, statistic_text
 
 _TIME, _BANDWIDTH = "Communication Time Info", "Communication Bandwidth Info"
 _SIZE, _TRANSIT, _RATE = "Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)"

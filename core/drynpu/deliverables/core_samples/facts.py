@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from drynpu.raw import Plausible, RecordKind, device_kind, in_range, layout, rest_is_zero
-from drynpu.writers._layers import Layer
 from drynpu.writers.db import db_table
+from drynpu.writers.layers import Layer
 
 _LAYOUT = layout(
     96,

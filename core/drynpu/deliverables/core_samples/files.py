@@ -11,8 +11,8 @@ from drynpu.deliverables._db_columns import Rows, place_and_time
 from drynpu.deliverables._units import GB
 from drynpu.deliverables.core_samples import facts
 from drynpu.tables import Profile
-from drynpu.writers._json import JsonStyle
-from drynpu.writers._numbers import Writer, float_text
+from drynpu.writers.number_text import Writer, float_text
+from drynpu.writers.trace_json import JsonStyle
 
 READ_TABLES = ("core_metrics", "core_samples")
 

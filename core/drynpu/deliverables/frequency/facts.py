@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 
 from drynpu.raw import RecordKind, device_kind, in_range, layout, reserved_is_zero
-from drynpu.writers._layers import Layer
 from drynpu.writers.db import db_table
+from drynpu.writers.layers import Layer
 
 POINTS = 55
 """Changes that fit in one record."""

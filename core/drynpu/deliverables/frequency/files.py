@@ -10,8 +10,8 @@ from drynpu.deliverables._counter_layers import Block, counters, layer_head
 from drynpu.deliverables._db_columns import Rows, place_and_time
 from drynpu.deliverables.frequency.facts import FREQUENCY_LAYER
 from drynpu.tables import Profile
-from drynpu.writers._json import JsonStyle
-from drynpu.writers._numbers import Writer, float_text
+from drynpu.writers.number_text import Writer, float_text
+from drynpu.writers.trace_json import JsonStyle
 
 READ_TABLES = ("frequencies",)
 

@@ -8,9 +8,9 @@ import polars as pl
 
 from drynpu.analysis import iteration_trace
 from drynpu.tables import NO_MODEL, Profile
-from drynpu.writers import _layers as layers
-from drynpu.writers._json import Events, JsonStyle, Value, constant
-from drynpu.writers._numbers import Writer, decimal_text, us_text
+from drynpu.writers import layers
+from drynpu.writers.number_text import Writer, decimal_text, us_text
+from drynpu.writers.trace_json import Events, JsonStyle, Value, constant
 
 Block = Events | Sequence[str]
 

@@ -12,10 +12,10 @@ from drynpu.deliverables.graph._step_trace import step_trace_blocks
 from drynpu.deliverables.tasks._op_summary import STARTS
 from drynpu.deliverables.tasks._statistics import op_statistic_table
 from drynpu.tables import Profile
-from drynpu.writers._files import REPEATED
-from drynpu.writers._json import Events, JsonStyle
-from drynpu.writers._numbers import UNKNOWN, Writer, duration_text, float_text, statistic_text, us_text
-from drynpu.writers._text_table import TextTable
+from drynpu.writers.files import REPEATED
+from drynpu.writers.number_text import UNKNOWN, Writer, duration_text, float_text, statistic_text, us_text
+from drynpu.writers.text_table import TextTable
+from drynpu.writers.trace_json import Events, JsonStyle
 
 Block = Events | Sequence[str]
 

@@ -15,8 +15,8 @@ from drynpu.deliverables.host._text_packets import (
 )
 from drynpu.deliverables.host._text_timed import HOST_CPU, HOST_NETWORK
 from drynpu.raw import TextKind
-from drynpu.writers._layers import Layer
 from drynpu.writers.db import db_table
+from drynpu.writers.layers import Layer
 
 KINDS: tuple[TextKind, ...] = (
     *(HOST_MEM, HOST_DISK, HOST_CPU, HOST_NETWORK),

@@ -13,9 +13,9 @@ from drynpu.deliverables._units import KB
 from drynpu.deliverables.host import facts
 from drynpu.layouts.host import AVERAGE
 from drynpu.tables import Profile
-from drynpu.writers._json import JsonStyle
-from drynpu.writers._layers import HOST_SLOT, Layer
-from drynpu.writers._numbers import UNKNOWN, Writer, float_text, rounded_text
+from drynpu.writers.layers import HOST_SLOT, Layer
+from drynpu.writers.number_text import UNKNOWN, Writer, float_text, rounded_text
+from drynpu.writers.trace_json import JsonStyle
 
 READ_TABLES = (
     *("host_cpu_usage", "host_memory_usage", "host_disk_usage", "host_network_usage"),

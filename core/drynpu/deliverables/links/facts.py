@@ -17,8 +17,8 @@ from drynpu.raw import (
     soc_profile_record,
     write_counters,
 )
-from drynpu.writers._layers import Layer
 from drynpu.writers.db import db_table
+from drynpu.writers.layers import Layer
 
 IO_OPTION, LINK_OPTION, DVPP_OPTION = "sampling.io_hz", "sampling.interconnection_hz", "sampling.dvpp_hz"
 

@@ -12,9 +12,9 @@ from drynpu.deliverables._task_rates import device_column
 from drynpu.deliverables._units import MB, US_PER_S
 from drynpu.deliverables.links import facts
 from drynpu.tables import Profile
-from drynpu.writers._json import JsonStyle
-from drynpu.writers._layers import Layer
-from drynpu.writers._numbers import Writer, float_text, rounded_text, us_text
+from drynpu.writers.layers import Layer
+from drynpu.writers.number_text import Writer, float_text, rounded_text, us_text
+from drynpu.writers.trace_json import JsonStyle
 
 READ_TABLES = ("network_samples", "pcie_samples", "hccs_samples", "sio_samples")
 

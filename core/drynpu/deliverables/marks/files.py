@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from drynpu.tables import Profile
-from drynpu.writers import _layers as shown
-from drynpu.writers._events import duration_event, launched_by
-from drynpu.writers._json import Events, JsonStyle, Value, constant
-from drynpu.writers._numbers import UNKNOWN, Writer, us_text
+from drynpu.writers import layers as shown
+from drynpu.writers.events import duration_event, launched_by
+from drynpu.writers.number_text import UNKNOWN, Writer, us_text
+from drynpu.writers.trace_json import Events, JsonStyle, Value, constant
 
 Block = Events | Sequence[str]
 

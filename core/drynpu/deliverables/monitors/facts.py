@@ -23,8 +23,8 @@ from drynpu.raw import (
     soc_profile_record,
     whole,
 )
-from drynpu.writers._layers import Layer
 from drynpu.writers.db import db_table
+from drynpu.writers.layers import Layer
 
 QOS_STREAMS = 10
 """Streams (MPAM ids) of one qos record."""

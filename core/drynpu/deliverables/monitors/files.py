@@ -11,9 +11,9 @@ from drynpu.deliverables._counter_layers import Block, counters, layer_head
 from drynpu.deliverables._db_columns import Rows, place_and_time
 from drynpu.deliverables.monitors import facts
 from drynpu.tables import Profile
-from drynpu.writers._json import Events, JsonStyle, constant
-from drynpu.writers._layers import Thread, metadata_events
-from drynpu.writers._numbers import Writer, float_text
+from drynpu.writers.layers import Thread, metadata_events
+from drynpu.writers.number_text import Writer, float_text
+from drynpu.writers.trace_json import Events, JsonStyle, constant
 
 READ_TABLES = ("acc_pmu_samples", "soc_levels", "chip_links", "qos_samples", "dvpp_engines")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from drynpu.layouts import npu_memory
-from drynpu.writers._layers import Layer
 from drynpu.writers.db import db_table
+from drynpu.writers.layers import Layer
 
 KINDS = npu_memory.KINDS
 

@@ -12,8 +12,8 @@ from drynpu.deliverables._units import KB, MB
 from drynpu.deliverables.npu_memory.facts import NPU_MEM_LAYER
 from drynpu.layouts.npu_memory import APP, DEVICE, MODULE_NAMES
 from drynpu.tables import Profile
-from drynpu.writers._json import JsonStyle
-from drynpu.writers._numbers import Writer, float_text, shortest_text, us_text
+from drynpu.writers.number_text import Writer, float_text, shortest_text, us_text
+from drynpu.writers.trace_json import JsonStyle
 
 READ_TABLES = ("npu_mem", "npu_module_mem")
 

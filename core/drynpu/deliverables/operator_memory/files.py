@@ -12,7 +12,7 @@ from drynpu.deliverables._host_device import host_device
 from drynpu.deliverables._units import KB
 from drynpu.layouts.operator_memory import ALLOCATE, COMPONENT, RELEASE
 from drynpu.tables import Profile
-from drynpu.writers._numbers import Writer, rounded_text, us_text
+from drynpu.writers.number_text import Writer, rounded_text, us_text
 
 READ_TABLES = ("cann_allocations",)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu.writers._layers import Layer
 from drynpu.writers.db import db_table
+from drynpu.writers.layers import Layer
 
 OVERLAP_LAYER = Layer("Overlap Analysis", 31, "NPU")
 

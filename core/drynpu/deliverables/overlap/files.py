@@ -13,11 +13,11 @@ from drynpu.deliverables._db_columns import Rows
 from drynpu.deliverables.overlap.facts import OVERLAP_LAYER
 from drynpu.tables import Profile
 from drynpu.tables._stored import Stored
-from drynpu.writers._events import duration_event
-from drynpu.writers._json import Events, JsonStyle, Value
-from drynpu.writers._layers import Thread, layer_pids
-from drynpu.writers._numbers import Writer
-from drynpu.writers._text_table import TextTable
+from drynpu.writers.events import duration_event
+from drynpu.writers.layers import Thread, layer_pids
+from drynpu.writers.number_text import Writer
+from drynpu.writers.text_table import TextTable
+from drynpu.writers.trace_json import Events, JsonStyle, Value
 
 _NUMBER = pl.col("kind").replace_strict(list(OVERLAP_KINDS), list(range(len(OVERLAP_KINDS))), return_dtype=pl.Int64)
 """Of a kind: its thread in the timeline, its type in the database."""

@@ -8,7 +8,7 @@ import polars as pl
 
 from drynpu.deliverables._task_rates import task_rates
 from drynpu.tables import Profile
-from drynpu.writers._numbers import Writer
+from drynpu.writers.number_text import Writer
 
 READ_TABLES = ("soc_pmu_tasks",)
 

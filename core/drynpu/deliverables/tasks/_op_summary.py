@@ -9,7 +9,7 @@ import polars as pl
 from drynpu.platforms import Platform
 from drynpu.tables import KERNELS
 from drynpu.tables._stored import Stored, with_codes
-from drynpu.writers._numbers import (
+from drynpu.writers.number_text import (
     UNKNOWN,
     Writer,
     duration_text,
@@ -20,7 +20,7 @@ from drynpu.writers._numbers import (
     whole_text,
     whole_words,
 )
-from drynpu.writers._text_table import TextTable
+from drynpu.writers.text_table import TextTable
 
 STARTS = "start_ns"
 """Column of ``op_summary`` that the file does not have: start in ns, to find the step of a row."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from drynpu.tables._stored import Stored, stored
-from drynpu.writers._numbers import Writer, duration_text, statistic_text, us_text, whole_text
-from drynpu.writers._text_table import TextTable
+from drynpu.writers.number_text import Writer, duration_text, statistic_text, us_text, whole_text
+from drynpu.writers.text_table import TextTable
 
 _PLAIN = ("Device_id", "stream_id", "task_id", "task_time(us)", "task_start(us)", "task_stop(us)")
 """Columns of task_time whose cells are numbers."""

@@ -20,10 +20,10 @@ from drynpu.deliverables.communication.tables import SCHEMAS
 from drynpu.layouts.tasks import ACL_PREFIXES, AclTag
 from drynpu.tables import call_name
 from drynpu.tables._stored import Stored, stored
-from drynpu.writers import _layers as layers
-from drynpu.writers._events import duration_event, flow, launched_by
-from drynpu.writers._json import Events, JsonStyle, Present, Value, constant
-from drynpu.writers._numbers import Writer, float_text
+from drynpu.writers import layers
+from drynpu.writers.events import duration_event, flow, launched_by
+from drynpu.writers.number_text import Writer, float_text
+from drynpu.writers.trace_json import Events, JsonStyle, Present, Value, constant
 
 Block = Events | Sequence[str]
 

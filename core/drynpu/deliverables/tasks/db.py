@@ -14,9 +14,9 @@ from drynpu.layouts.tasks import SCHEDULING_SUFFIX
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
 from drynpu.tables._stored import Stored
 from drynpu.tables.intervals import innermost
-from drynpu.writers._numbers import UNKNOWN
-from drynpu.writers._text_table import Rows as TextRows
-from drynpu.writers._text_table import TextTable
+from drynpu.writers.number_text import UNKNOWN
+from drynpu.writers.text_table import Rows as TextRows
+from drynpu.writers.text_table import TextTable
 
 _MARK_TYPE, _COPY_TYPE = "MsTx", "MEMCPY_ASYNC"
 """Types of tasks that the toolkit's database has (Ascend/msprof analysis/csrc, compared)."""

@@ -12,7 +12,7 @@ from drynpu.exporters.mindinsight._operators import operator_files
 from drynpu.exporters.mindinsight._steps import step_files
 from drynpu.exporters.mindinsight._timeline import timeline_files
 from drynpu.tables import Profile
-from drynpu.writers._files import make_directory, new_file
+from drynpu.writers.files import make_directory, new_file
 
 _FOLDER = "profiler"
 _PARTS = (step_files, operator_files, data_files, timeline_files, communication_files)

@@ -10,7 +10,7 @@ import polars as pl
 from drynpu._say import say
 from drynpu.analysis.calculation import CUBE_FLOP_PER_CYCLE, kernel_work
 from drynpu.exporters.mindinsight._device import NS_PER_MS, Device, csv_bytes, json_bytes
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 _CALL = ["input_shapes", "input_dtypes", "input_formats", "output_shapes", "output_dtypes", "output_formats"]
 _AICPU = "AI_CPU"

@@ -15,8 +15,8 @@ from drynpu.products.mindspore._minddata import pipeline_raw_table, pipeline_sum
 from drynpu.products.mindspore._schemas import SCHEMAS
 from drynpu.products.mindspore._trace import mindspore_blocks
 from drynpu.tables import Profile
-from drynpu.writers._folders import TOOLKIT_OUTPUT
-from drynpu.writers._json import SPACED, Events
+from drynpu.writers.folders import TOOLKIT_OUTPUT
+from drynpu.writers.trace_json import SPACED, Events
 
 __all__ = ["MINDSPORE_PRODUCT", "WHOLE_GRAPH", "export_mindspore", "pipeline_raw_table", "pipeline_summary"]
 

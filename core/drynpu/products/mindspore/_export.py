@@ -33,11 +33,11 @@ from drynpu.products.mindspore._trace import mindspore_blocks
 from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.products.toolkit._msprof import toolkit_tables, whole_op_summary
 from drynpu.tables import Profile
-from drynpu.writers._files import new_file, replaced_directory, write_csv
-from drynpu.writers._folders import FRAMEWORK_OUTPUT
-from drynpu.writers._json import SPACED, write_trace
-from drynpu.writers._numbers import toolkit_writer
-from drynpu.writers._text_table import Table
+from drynpu.writers.files import new_file, replaced_directory, write_csv
+from drynpu.writers.folders import FRAMEWORK_OUTPUT
+from drynpu.writers.number_text import toolkit_writer
+from drynpu.writers.text_table import Table
+from drynpu.writers.trace_json import SPACED, write_trace
 
 # Line end of the tables that MindSpore writes itself; those copied from the toolkit have another.
 _CRLF = "\r\n"

@@ -32,7 +32,7 @@ from drynpu.raw import write_tlv
 from drynpu.raw._document import write_document
 from drynpu.simulate._host_activity import FrameworkEvents, renumbered
 from drynpu.simulate._memory import Simulation
-from drynpu.writers._files import make_directory
+from drynpu.writers.files import make_directory
 
 _RECORD = 1
 """Type of every record; readers do not look at it."""

@@ -8,8 +8,8 @@ import polars as pl
 
 from drynpu.analysis import framework_lives
 from drynpu.tables import Profile
-from drynpu.writers._numbers import UNKNOWN, floats_text, us_text
-from drynpu.writers._text_table import TextTable
+from drynpu.writers.number_text import UNKNOWN, floats_text, us_text
+from drynpu.writers.text_table import TextTable
 
 # operator_memory has powers of 1024; memory_record has MB of 1000 KB, each of 1024 bytes, as the vendor's.
 _KIB, _MIB, _RECORD_MB = 1024, 1024**2, 1000

@@ -9,8 +9,8 @@ import polars as pl
 from drynpu.analysis import mindspore_step_at
 from drynpu.deliverables.tasks._op_summary import STARTS
 from drynpu.tables import Profile
-from drynpu.writers._numbers import us_text
-from drynpu.writers._text_table import TextTable
+from drynpu.writers.number_text import us_text
+from drynpu.writers.text_table import TextTable
 
 _RENAMED = {
     "Op Name": "Name",

@@ -15,9 +15,9 @@ from drynpu.deliverables.registry import LAYER_ORDER, in_order
 from drynpu.deliverables.tasks._timeline import Block, timeline_blocks
 from drynpu.products.toolkit._msprof import timeline_of
 from drynpu.tables import Profile
-from drynpu.writers import _layers as layers
-from drynpu.writers._json import Events, JsonStyle, Value, constant
-from drynpu.writers._numbers import toolkit_writer, us_text
+from drynpu.writers import layers
+from drynpu.writers.number_text import toolkit_writer, us_text
+from drynpu.writers.trace_json import Events, JsonStyle, Value, constant
 
 _MINDSPORE, _HOST_OPS, _SCOPES = 1, 2, 3
 """Process ids of the layers that MindSpore itself adds."""

@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from drynpu.products.results._spellings import spellings
 from drynpu.tables import Profile
-from drynpu.writers._folders import FRAMEWORK_OUTPUT, TOOLKIT_OUTPUT
+from drynpu.writers.folders import FRAMEWORK_OUTPUT, TOOLKIT_OUTPUT
 
 OUTPUT_FOLDERS = (FRAMEWORK_OUTPUT, TOOLKIT_OUTPUT)
 _STAMP = re.compile(r"_(\d{14,})\.(?:csv|json|db)$")

@@ -14,10 +14,9 @@ from drynpu.deliverables._db_enums import ENUMS, enum_rows
 from drynpu.deliverables.record_group import RecordGroup, iter_db_rows
 from drynpu.deliverables.registry import DB_ORDER, GROUPS, in_order
 from drynpu.tables import Profile
-from drynpu.writers._files import free_stamp, make_directory
-from drynpu.writers.db._schema import SCHEMA_VERSION, TABLES, tables_by_name
-from drynpu.writers.db._schema import Table as DbTable
-from drynpu.writers.db._writer import new_database
+from drynpu.writers.db import SCHEMA_VERSION, TABLES, new_database, tables_by_name
+from drynpu.writers.db import Table as DbTable
+from drynpu.writers.files import free_stamp, make_directory
 
 NO_HOST_UID = "0"
 """The toolkit's host number where info.json has none (Ascend/msprof, context.cpp)."""

@@ -25,12 +25,12 @@ from drynpu.deliverables.tasks._statistics import (
 from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
 from drynpu.products.toolkit._reports import Reports
 from drynpu.tables import Profile
-from drynpu.writers._files import free_stamp, make_directory, new_file, write_csv_slices
-from drynpu.writers._folders import TOOLKIT_OUTPUT
-from drynpu.writers._json import COMPACT, write_trace
-from drynpu.writers._numbers import Writer, toolkit_writer
-from drynpu.writers._summary_json import by_device, write_json_table
-from drynpu.writers._text_table import Table, TextTable
+from drynpu.writers.files import free_stamp, make_directory, new_file, write_csv_slices
+from drynpu.writers.folders import TOOLKIT_OUTPUT
+from drynpu.writers.number_text import Writer, toolkit_writer
+from drynpu.writers.summary_json import by_device, write_json_table
+from drynpu.writers.text_table import Table, TextTable
+from drynpu.writers.trace_json import COMPACT, write_trace
 
 # README.txt names a file once, without slices and time stamps.
 _STAMPED = re.compile(r"(_slice_\d+)?_\d{14}\.(csv|json)$")

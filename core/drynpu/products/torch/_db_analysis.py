@@ -10,7 +10,7 @@ import polars as pl
 from drynpu.analysis import launched_step_trace
 from drynpu.deliverables.communication._analyzer_db import Row, bandwidth_rows, link_rows, time_rows
 from drynpu.tables import Profile
-from drynpu.writers.db._schema import ANALYSIS_TABLES
+from drynpu.writers.db import ANALYSIS_TABLES
 
 _STEP_COLUMNS = {
     "device_id": "deviceId",

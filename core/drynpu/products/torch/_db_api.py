@@ -16,8 +16,8 @@ from drynpu.layouts.framework_torch import MARK_OPERATOR
 from drynpu.products.torch._host_trace import LINE_SEPARATOR, QueueNames, paired_operators
 from drynpu.tables import Profile
 from drynpu.tables._stored import Stored, gathered, narrow
-from drynpu.writers._text_table import Rows as TextRows
-from drynpu.writers._text_table import Table, TextTable
+from drynpu.writers.text_table import Rows as TextRows
+from drynpu.writers.text_table import Table, TextTable
 
 API_TYPES = {50001: "op", 50002: "queue", 50003: "trace", 50004: "mstx"}
 """What torch adds to ENUM_API_TYPE."""

@@ -21,8 +21,7 @@ from drynpu.products.torch._db_run import (
     toolkit_memory_rows,
 )
 from drynpu.tables import Profile
-from drynpu.writers.db._schema import ANALYSIS_TABLES, TORCH_TABLES, tables_by_name, without_keys
-from drynpu.writers.db._writer import new_database
+from drynpu.writers.db import ANALYSIS_TABLES, TORCH_TABLES, new_database, tables_by_name, without_keys
 
 # Ranges of STRING_IDS, so that torch's texts get no number of the toolkit's (torch_npu_profiler.md 4.16).
 _FIRST_STRING, _FIRST_MEMORY_STRING = 1 << 28, 2 << 28

@@ -47,12 +47,12 @@ from drynpu.products.torch._tables import (
 )
 from drynpu.tables import Profile
 from drynpu.tables._stored import Stored
-from drynpu.writers._files import new_file, replaced_directory, write_csv
-from drynpu.writers._folders import FRAMEWORK_OUTPUT
-from drynpu.writers._json import SPACED, write_trace
-from drynpu.writers._layers import ASCEND_HARDWARE, COMMUNICATION, layer_pids
-from drynpu.writers._numbers import toolkit_writer
-from drynpu.writers._text_table import Table
+from drynpu.writers.files import new_file, replaced_directory, write_csv
+from drynpu.writers.folders import FRAMEWORK_OUTPUT
+from drynpu.writers.layers import ASCEND_HARDWARE, COMMUNICATION, layer_pids
+from drynpu.writers.number_text import toolkit_writer
+from drynpu.writers.text_table import Table
+from drynpu.writers.trace_json import SPACED, write_trace
 
 
 def requested_forms(profile: Profile) -> tuple[ExportType, ...]:

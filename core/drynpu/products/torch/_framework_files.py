@@ -15,7 +15,7 @@ from drynpu.layouts.operator_memory import NPU_DEVICE_TYPE
 from drynpu.raw import write_tlv
 from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._launch_calls import queue_name
-from drynpu.writers._files import make_directory
+from drynpu.writers.files import make_directory
 
 _QUEUE_NAMES = {
     "allReduce": "HcclAllreduce",

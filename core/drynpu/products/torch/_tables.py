@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from drynpu.products.torch._host_trace import LINE_SEPARATOR
-from drynpu.writers._numbers import floats_text, rounded_text, us_text
-from drynpu.writers._text_table import Rows, TextTable
+from drynpu.writers.number_text import floats_text, rounded_text, us_text
+from drynpu.writers.text_table import Rows, TextTable
 
 _STEP_COLUMNS = {
     "computing_us": "Computing",

@@ -16,7 +16,7 @@ from drynpu.views.figures.calculation import roofline, sankey
 from drynpu.views.pages._page import Page
 from drynpu.views.runs import Rank, View
 from drynpu.views.theme import share_text, time_text
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 _TOP = 20
 _COLUMNS = (

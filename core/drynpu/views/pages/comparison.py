@@ -12,7 +12,7 @@ from drynpu.views.figures import stacked_bars
 from drynpu.views.pages._page import Page
 from drynpu.views.runs import Rank, View
 from drynpu.views.theme import size_text, time_text
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 _BARS = {
     "computing": "computing",

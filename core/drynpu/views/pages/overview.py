@@ -14,7 +14,7 @@ from drynpu.views.pages._page import Page
 from drynpu.views.pages._parts import STEP_PARTS
 from drynpu.views.runs import Rank, View
 from drynpu.views.theme import count_text, share_text, size_text, time_text
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 _TOP = 5
 """Types in the ring; the rest is Other."""

@@ -15,7 +15,7 @@ from drynpu._extras import require
 from drynpu.views.pages import Page
 from drynpu.views.report._report import page_html
 from drynpu.views.runs import Rank, Run
-from drynpu.writers._files import new_file
+from drynpu.writers.files import new_file
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
 """Commands of browsers that draw without a screen, the first that is found is taken."""

@@ -14,7 +14,7 @@ from drynpu.views.content import EMPTY, Block, Note
 from drynpu.views.pages import PAGES, Page
 from drynpu.views.report._html import MOST_ROWS, blocks_html, text_html
 from drynpu.views.runs import Rank, Run, Selection, View
-from drynpu.writers._files import new_file
+from drynpu.writers.files import new_file
 
 _STYLE = Path(__file__).parents[1] / "assets" / "style.css"
 _ASSETS = Path(__file__).parent / "assets"

@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 from drynpu.analysis import Summary, op_statistic, step_ranges, summarise
 from drynpu.products import load_profile
 from drynpu.tables import Profile
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 _MOST_KEPT = 24
 """Results that a rank keeps: pages with their tables, indices of the timeline."""

@@ -10,7 +10,7 @@ from attrs import frozen
 from drynpu.analysis.timeline import Launches, Spot, TimelineIndex, launches_of
 from drynpu.tables import NO_CONTEXT, Profile
 from drynpu.views.theme import size_text, time_text
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 _LONG = ("tasks", "host_ops", "queue", "api")
 _KERNEL_KEY = ("device_id", "stream_id", "task_id", "start_ns")

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from drynpu._lazy import lazy_room
 
 if TYPE_CHECKING:
-    from drynpu.writers.db._schema import ANALYSIS_TABLES, SCHEMA_VERSION, TABLES, TORCH_TABLES, Table, db_table
+    from drynpu.writers.db._schema import (
+        ANALYSIS_TABLES,
+        SCHEMA_VERSION,
+        TABLES,
+        TORCH_TABLES,
+        Table,
+        db_table,
+        tables_by_name,
+        without_keys,
+    )
     from drynpu.writers.db._writer import DatabaseWriter, new_database
 else:
     __getattr__ = lazy_room(__name__)
@@ -21,4 +30,6 @@ __all__ = [
     "Table",
     "db_table",
     "new_database",
+    "tables_by_name",
+    "without_keys",
 ]

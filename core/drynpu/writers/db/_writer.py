@@ -10,11 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from drynpu._errors import OutputError
-from drynpu.writers._files import new_path
 from drynpu.writers._in_turn import in_turn
-from drynpu.writers._text_table import CHUNK_ROWS, TextTable, parts_of
-from drynpu.writers._text_table import Table as Rows
 from drynpu.writers.db._schema import Table
+from drynpu.writers.files import new_path
+from drynpu.writers.text_table import CHUNK_ROWS, TextTable, parts_of
+from drynpu.writers.text_table import Table as Rows
 
 NO_TEXT = 4_294_967_295
 """Stands for an empty text of the framework, which STRING_IDS does not have (torch_npu_profiler.md 4.16)."""

@@ -12,8 +12,8 @@ import pytest
 
 from drynpu.deliverables.bandwidth.files import csv_files, db_rows, layers
 from drynpu.deliverables.bandwidth.tables import SCHEMAS
-from drynpu.writers._json import COMPACT, write_trace
-from drynpu.writers._numbers import Writer
+from drynpu.writers.number_text import Writer
+from drynpu.writers.trace_json import COMPACT, write_trace
 
 US = 1000
 MEMORY = [

@@ -12,8 +12,8 @@ from tests.core.analysis.conftest import make_profile, table
 from drynpu.deliverables.core_samples.files import csv_files, db_rows, layers
 from drynpu.deliverables.core_samples.tables import CORE_METRICS, CORE_SAMPLES
 from drynpu.tables import Profile
-from drynpu.writers._json import COMPACT, Events
-from drynpu.writers._numbers import Writer
+from drynpu.writers.number_text import Writer
+from drynpu.writers.trace_json import COMPACT, Events
 
 MS = 1_000_000
 

@@ -12,8 +12,8 @@ import pytest
 
 from drynpu.deliverables.frequency.files import db_rows, layers
 from drynpu.deliverables.frequency.tables import SCHEMAS
-from drynpu.writers._json import COMPACT, write_trace
-from drynpu.writers._numbers import Writer
+from drynpu.writers.number_text import Writer
+from drynpu.writers.trace_json import COMPACT, write_trace
 
 
 def profile(rows: list[tuple[int, int, int]], begin: int = 100, end: int = 900, *, shown: bool = True) -> Any:

@@ -12,7 +12,7 @@ from drynpu.deliverables.host import facts
 from drynpu.deliverables.host.files import _recommended, csv_files
 from drynpu.deliverables.host.tables import SCHEMAS
 from drynpu.layouts.host import AVERAGE
-from drynpu.writers._numbers import Writer
+from drynpu.writers.number_text import Writer
 
 
 def profile(**tables: list[dict[str, Any]]) -> Any:

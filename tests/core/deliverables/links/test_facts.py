@@ -22,7 +22,7 @@ from drynpu.deliverables.load_context import LoadContext
 from drynpu.device.samplers.traffic import Flow
 from drynpu.platforms import find_platform
 from drynpu.raw import TextKind
-from drynpu.writers._numbers import Writer
+from drynpu.writers.number_text import Writer
 
 PORT_HEADER = (
     "time_stamp(s):time_stamp(ns) bandwidth rxPacket/s rxByte/s rxPackets rxBytes rxErrors rxDropped "

@@ -12,8 +12,8 @@ import polars as pl
 from drynpu.deliverables.links import facts
 from drynpu.deliverables.links.files import csv_files, layers
 from drynpu.deliverables.links.tables import SCHEMAS
-from drynpu.writers._json import COMPACT, write_trace
-from drynpu.writers._numbers import Writer
+from drynpu.writers.number_text import Writer
+from drynpu.writers.trace_json import COMPACT, write_trace
 
 US = 1000
 

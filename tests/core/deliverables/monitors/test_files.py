@@ -11,8 +11,8 @@ import polars as pl
 
 from drynpu.deliverables.monitors.files import layers
 from drynpu.deliverables.monitors.tables import SCHEMAS
-from drynpu.writers._json import COMPACT, write_trace
-from drynpu.writers._numbers import Writer
+from drynpu.writers.number_text import Writer
+from drynpu.writers.trace_json import COMPACT, write_trace
 
 US = 1000
 

@@ -11,8 +11,8 @@ import polars as pl
 
 from drynpu.deliverables.npu_memory.files import csv_files, layers, torch_csv_files
 from drynpu.deliverables.npu_memory.tables import NPU_MEM, NPU_MODULE_MEM
-from drynpu.writers._json import COMPACT, write_trace
-from drynpu.writers._numbers import Writer
+from drynpu.writers.number_text import Writer
+from drynpu.writers.trace_json import COMPACT, write_trace
 
 NS = 1_736_408_883_704_643_212
 

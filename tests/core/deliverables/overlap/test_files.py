@@ -12,8 +12,8 @@ import pytest
 from drynpu.analysis import OVERLAP
 from drynpu.deliverables.overlap import files
 from drynpu.tables._stored import stored
-from drynpu.writers._json import COMPACT, write_trace
-from drynpu.writers._numbers import Writer
+from drynpu.writers.number_text import Writer
+from drynpu.writers.trace_json import COMPACT, write_trace
 
 
 @pytest.mark.parametrize(("writer", "tail"), [(Writer.NATIVE, ',"args":{}}]'), (Writer.PYTHON, '"ph":"X"}]')])

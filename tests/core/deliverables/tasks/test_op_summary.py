@@ -10,9 +10,9 @@ import pytest
 from drynpu.deliverables.tasks._op_summary import STARTS, kernel_details, op_summary
 from drynpu.platforms import find_platform
 from drynpu.tables import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL
-from drynpu.writers._files import write_csv
-from drynpu.writers._numbers import Writer
-from drynpu.writers._text_table import TextTable
+from drynpu.writers.files import write_csv
+from drynpu.writers.number_text import Writer
+from drynpu.writers.text_table import TextTable
 
 BASE_NS = 1736408883704643212
 HEADER = (

@@ -11,8 +11,8 @@ import pytest
 from drynpu.deliverables.overlap.facts import OVERLAP_LAYER
 from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
 from drynpu.tables import API, COMMUNICATION_OPS, NO_CONTEXT, NO_MODEL, TASKS
-from drynpu.writers._json import COMPACT, SPACED, write_trace
-from drynpu.writers._layers import CANN, kept_at_level0, layer_pid
+from drynpu.writers.layers import CANN, kept_at_level0, layer_pid
+from drynpu.writers.trace_json import COMPACT, SPACED, write_trace
 
 PID, DEVICE, US = 4321, 1, 1000
 HARDWARE_PID = (PID << 10) | (14 << 5) | DEVICE

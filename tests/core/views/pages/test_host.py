@@ -15,7 +15,7 @@ from drynpu.deliverables.host.files import csv_files
 from drynpu.views.content import EMPTY, Chart, Facts, Note, Table, find_block, flat
 from drynpu.views.pages import find_page
 from drynpu.views.runs import Rank, View
-from drynpu.writers._numbers import Writer
+from drynpu.writers.number_text import Writer
 
 PAGE = find_page("host")
 SECOND = 1_000_000_000

@@ -13,7 +13,7 @@ from drynpu.views.content import WARNING, Block, Chart, Column, Hint, Note, Tabl
 from drynpu.views.figures import bars, lines
 from drynpu.views.runs import View
 from drynpu.views.theme import share_text
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

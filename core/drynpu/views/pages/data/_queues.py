@@ -11,7 +11,7 @@ from drynpu.views.content import WARNING, Block, Chart, Column, Fact, Facts, Not
 from drynpu.views.figures import lines, stacked_bars, thin
 from drynpu.views.runs import View
 from drynpu.views.theme import count_text, share_text, time_text
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.number_text import UNKNOWN
 
 _TITLES = {HOST_QUEUE: "Queue on the host", DEVICE_QUEUE: "Queue on the device"}
 _ADVICE = {

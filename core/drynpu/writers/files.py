@@ -18,7 +18,7 @@ from drynpu._errors import OutputError
 from drynpu._staging import Staging, staged_path, staging_prefix, sweep_staged
 from drynpu.writers._csv_cells import NEEDS_QUOTES, joined_cells, quoted_cell
 from drynpu.writers._in_turn import in_turn
-from drynpu.writers._text_table import CHUNK_ROWS, Table, TextTable, parts_of
+from drynpu.writers.text_table import CHUNK_ROWS, Table, TextTable, parts_of
 
 CSV_ROW_LIMIT = 1_000_000
 """Rows of one csv file of the toolkit; more rows go to ``_slice_<n>`` files (cann_msprof.md 2.3)."""

@@ -21,9 +21,9 @@ from attrs import frozen
 from polars.selectors import categorical
 
 from drynpu._errors import OutputError
-from drynpu.writers._files import new_file
 from drynpu.writers._in_turn import in_turn
-from drynpu.writers._text_table import Rows
+from drynpu.writers.files import new_file
+from drynpu.writers.text_table import Rows
 
 _CHUNK_ROWS = 32_768
 _FEW = 2048

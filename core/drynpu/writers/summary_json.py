@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from drynpu.writers._files import REPEATED
-from drynpu.writers._json import SPACED, Events, Value, write_trace
-from drynpu.writers._numbers import UNKNOWN
+from drynpu.writers.files import REPEATED
+from drynpu.writers.number_text import UNKNOWN
+from drynpu.writers.trace_json import SPACED, Events, Value, write_trace
 
 _DEVICE = "Device_id"
 _NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.writers._json import Present, Value, constant
-from drynpu.writers._numbers import decimal_text, us_text
+from drynpu.writers.number_text import decimal_text, us_text
+from drynpu.writers.trace_json import Present, Value, constant
 
 
 def flow(phase: str, pid: Value, tid: pl.Expr) -> dict[str, Value]:

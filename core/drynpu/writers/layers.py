@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import polars as pl
 from attrs import frozen
 
-from drynpu.writers._json import JsonStyle
+from drynpu.writers.trace_json import JsonStyle
 
 APPLICATION_INDEX = 6
 """Of the layer with the user's marks, which has the name of the process."""

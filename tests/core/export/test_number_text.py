@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.platforms import find_platform
-from drynpu.writers._numbers import (
+from drynpu.writers.number_text import (
     Writer,
     decimal_text,
     duration_text,
