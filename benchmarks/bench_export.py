@@ -36,7 +36,7 @@ from drynpu.tables import (
     QUEUE,
     TASKS,
 )
-from drynpu.tables._stored import Stored, with_codes
+from drynpu.tables.stored import Stored, with_codes
 from drynpu.writers.files import write_csv
 from drynpu.writers.number_text import Writer
 from drynpu.writers.trace_json import SPACED, write_trace

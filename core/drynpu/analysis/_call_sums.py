@@ -8,7 +8,7 @@ import polars as pl
 from attrs import define
 
 from drynpu.tables import call_name
-from drynpu.tables._stored import Stored, gathered, with_codes
+from drynpu.tables.stored import Stored, gathered, with_codes
 
 _LOW_BITS = 20
 _WIDE_NS = 1 << 42

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from drynpu.analysis._kept import once_per_profile
 from drynpu.arrays import I64
 from drynpu.tables import NO_CONTEXT, Profile, intervals
-from drynpu.tables._stored import Filled, Gathered, Stored
+from drynpu.tables.stored import Filled, Gathered, Stored
 
 KERNEL_OP = pl.Schema(
     {

@@ -10,7 +10,7 @@ from drynpu.analysis._links import link_operators, sum_up
 from drynpu.analysis._steps import STEP_NAME
 from drynpu.arrays import I64
 from drynpu.tables import Profile
-from drynpu.tables._stored import Stored
+from drynpu.tables.stored import Stored
 
 OPERATOR_DETAILS = pl.Schema(
     {

@@ -17,7 +17,7 @@ from drynpu.analysis._overlap_parts import (
 )
 from drynpu.arrays import I64
 from drynpu.tables import Profile, intervals
-from drynpu.tables._stored import Gathered, Stored, stored
+from drynpu.tables.stored import Gathered, Stored, stored
 
 COMPUTING, COMMUNICATION = "Computing", "Communication"
 EXPOSED, FREE = "Communication(Not Overlapped)", "Free"

@@ -8,8 +8,8 @@ import polars as pl
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.layouts.soc_pmu import SocPmuType
-from drynpu.tables._columns import ordinals
-from drynpu.tables._sides import DeviceSide
+from drynpu.tables.columns import ordinals
+from drynpu.tables.sides import DeviceSide
 
 _CORE_TYPES = ("AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV", "")
 """Types of kernels on cores; at level0 the type is not known."""

@@ -12,10 +12,10 @@ from drynpu._errors import OutputError, RawFormatError
 from drynpu.arrays import I64, Records
 from drynpu.platforms import Platform, find_platform
 from drynpu.raw import ClockAnchors, ProfReader
-from drynpu.tables._columns import empty, frame
-from drynpu.tables._host import Dictionaries
-from drynpu.tables._profile import ToolkitTables
-from drynpu.tables._sides import DeviceSide
+from drynpu.tables import ToolkitTables
+from drynpu.tables.columns import empty, frame
+from drynpu.tables.host import Dictionaries
+from drynpu.tables.sides import DeviceSide
 
 
 @frozen(eq=False, kw_only=True)

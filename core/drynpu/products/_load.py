@@ -18,8 +18,8 @@ from drynpu.products._profiler_info import info_file, read_rank
 from drynpu.products.registry import product_of, registered_products
 from drynpu.products.results import load_results
 from drynpu.products.toolkit._load import Toolkit, load_toolkit, no_toolkit
-from drynpu.tables._profile import Profile
-from drynpu.tables._stored import stored
+from drynpu.tables import Profile
+from drynpu.tables.stored import stored
 
 _RESULT = re.compile(r"_\d{17}_ascend_(pt|ms)$")
 """End of the name of a result directory, where profiler_info*.json is written when all other raw data is there."""

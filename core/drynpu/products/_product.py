@@ -16,9 +16,8 @@ from drynpu.deliverables.record_context import RecordContext
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.options import ExportType
 from drynpu.raw import ClockAnchors
-from drynpu.tables import Profile
-from drynpu.tables._columns import empty
-from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
+from drynpu.tables import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE, Profile
+from drynpu.tables.columns import empty
 from drynpu.writers.folders import TOOLKIT_OUTPUT
 from drynpu.writers.trace_json import Events
 

@@ -7,7 +7,7 @@ Nothing here knows how a file is printed.
 from __future__ import annotations
 
 from drynpu.tables import intervals
-from drynpu.tables._profile import Profile
+from drynpu.tables._profile import Profile, ToolkitTables
 from drynpu.tables._schemas import (
     ALLOCATIONS,
     API,
@@ -40,6 +40,7 @@ __all__ = [
     "STEP_PREFIX",
     "TASKS",
     "Profile",
+    "ToolkitTables",
     "call_name",
     "intervals",
 ]

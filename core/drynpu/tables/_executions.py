@@ -11,9 +11,9 @@ from attrs import field, frozen
 from drynpu.arrays import I64, Bools, Records
 from drynpu.platforms import Platform
 from drynpu.raw import batches_from_flips
-from drynpu.tables._device import DeviceTasks
-from drynpu.tables._launches import Launches
 from drynpu.tables._schemas import NO_MODEL
+from drynpu.tables.device import DeviceTasks
+from drynpu.tables.launches import Launches
 
 
 @frozen(eq=False)

@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from drynpu.platforms import Platform, find_platform
 from drynpu.tables._schemas import KERNELS
-from drynpu.tables._stored import Stored, filed
+from drynpu.tables.stored import Stored, filed
 
 
 @frozen(eq=False, kw_only=True)

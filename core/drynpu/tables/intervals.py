@@ -12,7 +12,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from drynpu.arrays import I64, Bools
-from drynpu.tables._stored import distinct_numbers
+from drynpu.tables.stored import distinct_numbers
 
 _LOWEST = np.iinfo(np.int64).min
 MOST_KEYS = 2**62

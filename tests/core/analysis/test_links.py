@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from drynpu.analysis import KERNEL_OP, OPERATOR_DETAILS, link_operators, operator_details
 from drynpu.analysis._links import CallsByConnection, first_rows
-from drynpu.tables import _stored
-from drynpu.tables._stored import stored
+from drynpu.tables.stored import stored
 
 from .conftest import host_op, make_profile
 
@@ -84,7 +83,7 @@ def test_work_belongs_to_the_call_of_its_number_however_calls_are_numbered(
     expected = [
         (number, place, 3) for number in work["connection_id"] for place, own in enumerate(numbers) if number == own
     ]
-    monkeypatch.setattr(_stored, "PART_ROWS", 2)
+    monkeypatch.setattr("drynpu.tables.stored.PART_ROWS", 2)
     assert CallsByConnection.from_api(stored(calls)).of_work(work).rows() == expected
     assert CallsByConnection.from_api(stored(calls.clear())).of_work(work).is_empty()
 

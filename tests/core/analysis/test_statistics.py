@@ -104,7 +104,7 @@ def test_calls_are_summed_in_parts_of_any_size(calls: list[tuple[str, str, str, 
         {"level": level, "name": name, "item": item, "start_ns": 7, "end_ns": 7 + ns} for level, name, item, ns in calls
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("drynpu.tables._stored.PART_ROWS", part_rows)
+        patch.setattr("drynpu.tables.stored.PART_ROWS", part_rows)
         result = {(row["level"], row["name"]): row for row in api_statistic(make_profile(api=rows)).to_dicts()}
     groups: dict[tuple[str, str], list[int]] = {}
     for level, name, item, ns in calls:

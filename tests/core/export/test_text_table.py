@@ -64,17 +64,17 @@ def test_many_small_chunks_are_the_file_written_at_once(
 ) -> None:
     table = summary(collectives() if mixed else COMMUNICATION_OPS.to_frame(), writer)
     details = kernel_details(table, lambda starts: (starts % 3).cast(pl.String), level="level1")
-    files = []
+    written = []
     for rows in (1, 2, 7, table.height, 1000):
         monkeypatch.setattr(files, "_CSV_CHUNK_ROWS", rows)
         paths = [
             write_csv(tmp_path / f"{rows}.csv", table.drop(STARTS), line_end="\n"),
             write_csv(tmp_path / f"{rows}_details.csv", details, line_end="\r\n"),
         ]
-        files.append([path.read_bytes() for path in paths])
+        written.append([path.read_bytes() for path in paths])
     assert table.height == COUNT - COUNT // 5 + (6 if mixed else 0)
-    assert files[0][0].count(b"\n") == table.height + 1
-    assert all(one == files[0] for one in files)
+    assert written[0][0].count(b"\n") == table.height + 1
+    assert all(one == written[0] for one in written)
 
 
 def test_parts_are_those_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

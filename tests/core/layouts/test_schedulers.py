@@ -23,9 +23,9 @@ from drynpu.layouts.schedulers import SqeType
 from drynpu.platforms import find_platform
 from drynpu.raw import RecordKind
 from drynpu.raw._record_bytes import record_bytes
-from drynpu.tables._device import pair_tasks
-from drynpu.tables._launches import launch_records
-from drynpu.tables._task_events import task_events
+from drynpu.tables.device import pair_tasks
+from drynpu.tables.launches import launch_records
+from drynpu.tables.task_events import task_events
 
 HWTS_FMT, V6_FMT = "<BBHHHQ12I", "<4HQHH3I"
 """Their ``L`` has four bytes, as everywhere in that file."""

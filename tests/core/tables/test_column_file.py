@@ -13,11 +13,11 @@ import pytest
 from polars.testing import assert_frame_equal, assert_series_equal
 
 from drynpu.products import export_msprof, export_torch, load_profile
-from drynpu.tables import _column_file, _stored
+from drynpu.tables import _column_file
 from drynpu.tables._column_file import ColumnFile, KeptColumns, RowFile, Spool
-from drynpu.tables._columns import order_by
-from drynpu.tables._stored import stored
+from drynpu.tables.columns import order_by
 from drynpu.tables.intervals import OpenIntervals
+from drynpu.tables.stored import stored
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "bench_million.py"
 FRAME = pl.DataFrame(
@@ -137,7 +137,7 @@ def test_a_long_recording_gives_the_files_of_a_short_one(tmp_path: Path, monkeyp
     session["repeat"](tmp_path / "session", 3)
     expected = deliverables(tmp_path / "session", tmp_path / "short")
     monkeypatch.setattr(_column_file, "FILED_ROWS", 100)
-    monkeypatch.setattr(_stored, "PART_ROWS", 700)
+    monkeypatch.setattr("drynpu.tables.stored.PART_ROWS", 700)
     monkeypatch.setattr("drynpu.raw._reader.PART_BYTES", 30_000)
     monkeypatch.setattr("drynpu.products.torch._framework_tables.PART_BYTES", 50_000)
     profile = load_profile(tmp_path / "session")

@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from drynpu.tables import _columns
-from drynpu.tables._columns import frame, gather_text, in_parts, order_by, ordinals
+from drynpu.tables.columns import frame, gather_text, in_parts, order_by, ordinals
 
 
 def test_ordinals_count_earlier_rows_of_the_key() -> None:
@@ -39,7 +38,7 @@ def test_rows_of_one_time_are_ordered_by_what_comes_next_and_else_keep_their_ord
 
 
 def test_a_column_is_made_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_columns, "PART_ROWS", 3)
+    monkeypatch.setattr("drynpu.tables.columns.PART_ROWS", 3)
     stretches: list[slice] = []
 
     def make(rows: slice) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from drynpu.raw import HostLevel
-from drynpu.tables._communication import _operator_around
+from drynpu.tables.communication import _operator_around
 
 
 def test_a_record_belongs_to_the_node_call_around_it_and_without_one_to_the_communication_call() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from drynpu.analysis._launches import _launch_at
-from drynpu.tables._device import _batches, pair_tasks, task_key
-from drynpu.tables._task_events import TaskEvents
+from drynpu.tables.device import _batches, pair_tasks, task_key
+from drynpu.tables.task_events import TaskEvents
 
 
 def test_batches_are_counted_for_each_stream_alone() -> None:

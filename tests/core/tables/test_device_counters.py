@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from drynpu.deliverables.registry import RECORD_KINDS
-from drynpu.tables._device import (
+from drynpu.tables.device import (
     DeviceTasks,
     _batches,
     _Owners,

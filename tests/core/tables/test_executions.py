@@ -15,11 +15,11 @@ from drynpu.layouts.schedulers import TS_TRACK_FLIP
 from drynpu.platforms import find_platform
 from drynpu.products import export_msprof, export_msprof_db, load_profile
 from drynpu.tables import NO_MODEL
-from drynpu.tables._device import pair_tasks
 from drynpu.tables._executions import find_executions
-from drynpu.tables._launches import Launches, launch_key
-from drynpu.tables._stored import Stored
-from drynpu.tables._task_events import TaskEvents
+from drynpu.tables.device import pair_tasks
+from drynpu.tables.launches import Launches, launch_key
+from drynpu.tables.stored import Stored
+from drynpu.tables.task_events import TaskEvents
 
 from .conftest import LAUNCHER, T0, Recording
 

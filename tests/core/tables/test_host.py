@@ -9,7 +9,7 @@ import numpy as np
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.raw import EVENT_FLAG, HostLevel
 from drynpu.tables import NO_MODEL
-from drynpu.tables._host import Codes, Dictionaries, build_calls
+from drynpu.tables.host import Codes, Dictionaries, build_calls
 
 MODEL, NODE, RUNTIME = HostLevel.MODEL.value, HostLevel.NODE.value, HostLevel.RUNTIME.value
 WORDS = Dictionaries(hashes={70: "MatMul", 71: "Add"}, types={(NODE, 5): "launch", (MODEL, 9): "ModelExecute"})

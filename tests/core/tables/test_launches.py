@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from drynpu.layouts.graph import CAPTURE_STREAM_INFO
 from drynpu.tables import NO_MODEL
-from drynpu.tables._launches import Launches, _captured_model, launch_key
-from drynpu.tables._stored import stored
+from drynpu.tables.launches import Launches, _captured_model, launch_key
+from drynpu.tables.stored import stored
 
 IDS = st.tuples(st.sampled_from([0, 1, 5]), st.sampled_from([0, 2, 40_000]), st.sampled_from([0, 1, 65_535, 2**32 - 1]))
 

@@ -9,8 +9,8 @@ import polars as pl
 
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.layouts import tasks as task_facts
-from drynpu.tables._host import Dictionaries
-from drynpu.tables._operators import distinct_rows, node_info
+from drynpu.tables.host import Dictionaries
+from drynpu.tables.operators import distinct_rows, node_info
 
 LAYOUT = np.dtype([("one", "<u8"), ("two", "<u8"), ("three", "<u4")])
 

@@ -7,7 +7,7 @@ from attrs import evolve
 from drynpu._errors import OptionError
 from drynpu.kernels import metric_column_names
 from drynpu.platforms import find_platform
-from drynpu.tables._pmu import CoreFacts, Measured, counter_columns, decodable, parse_events
+from drynpu.tables.pmu import CoreFacts, Measured, counter_columns, decodable, parse_events
 
 MEMORY = (0x15, 0x16, 0x31, 0x32, 0xF, 0x10, 0x12, 0x13)
 

@@ -19,8 +19,8 @@ from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Destination
 from drynpu.simulate import Recording as SessionRecording
 from drynpu.tables import API, HOST_OPS, KERNELS, QUEUE, TASKS
-from drynpu.tables._launches import Launches
-from drynpu.tables._stored import Gathered, Stored, Texts, coded, narrow, stored
+from drynpu.tables.launches import Launches
+from drynpu.tables.stored import Gathered, Stored, Texts, coded, narrow, stored
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "bench_million.py"
 MOST_BYTES = 600

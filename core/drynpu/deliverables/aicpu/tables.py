@@ -12,8 +12,8 @@ from drynpu.deliverables.aicpu.facts import QUEUE_NODES, UNKNOWN_SIZE
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.raw import decode_stream_task
 from drynpu.tables import intervals
-from drynpu.tables._columns import frame, texts
-from drynpu.tables._sides import DeviceSide
+from drynpu.tables.columns import frame, texts
+from drynpu.tables.sides import DeviceSide
 
 AICPU_KERNELS = pl.Schema(
     {

@@ -17,8 +17,8 @@ from drynpu.deliverables.load_context import LoadContext
 from drynpu.layouts.soc_pmu import SocPmuType
 from drynpu.platforms import CacheEvents
 from drynpu.raw import decode_stream_task
-from drynpu.tables._columns import frame, i64
-from drynpu.tables._sides import DeviceSide
+from drynpu.tables.columns import frame, i64
+from drynpu.tables.sides import DeviceSide
 
 MEMORY_BANDWIDTH = pl.Schema(
     {

@@ -10,9 +10,9 @@ import polars as pl
 from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.tables import intervals
-from drynpu.tables._columns import gather_text, texts
-from drynpu.tables._communication import HCCL_DTYPES, group_texts
-from drynpu.tables._launches import launch_records
+from drynpu.tables.columns import gather_text, texts
+from drynpu.tables.communication import HCCL_DTYPES, group_texts
+from drynpu.tables.launches import launch_records
 
 COMMUNICATION_TASKS = pl.Schema(
     {

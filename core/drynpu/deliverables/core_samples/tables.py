@@ -12,9 +12,9 @@ from drynpu._errors import OptionError
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.kernels import CoreCounters, core_metrics
-from drynpu.tables._columns import frame, i64
-from drynpu.tables._pmu import parse_events
-from drynpu.tables._sides import DeviceSide
+from drynpu.tables.columns import frame, i64
+from drynpu.tables.pmu import parse_events
+from drynpu.tables.sides import DeviceSide
 
 CORE_SAMPLES = pl.Schema(
     {

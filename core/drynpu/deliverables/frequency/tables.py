@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from drynpu.deliverables.load_context import LoadContext
-from drynpu.tables._columns import frame
-from drynpu.tables._sides import DeviceSide
+from drynpu.tables.columns import frame
+from drynpu.tables.sides import DeviceSide
 
 FREQUENCIES = pl.Schema({"device_id": pl.Int64, "time_ns": pl.Int64, "mhz": pl.Int64})
 """Changes of the frequency by device and time."""

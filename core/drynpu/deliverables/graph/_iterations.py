@@ -13,7 +13,7 @@ import polars as pl
 
 from drynpu.arrays import I64, Bools
 from drynpu.layouts.graph import GET_NEXT_TAG, REDUCE_TAG, STEP_END_TAG, STEP_START_TAG
-from drynpu.tables._columns import empty, frame
+from drynpu.tables.columns import empty, frame
 
 ITERATIONS = pl.Schema(
     {

@@ -10,9 +10,8 @@ import polars as pl
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.graph._iterations import GET_NEXTS, ITERATIONS, REDUCES, iterations_of
 from drynpu.deliverables.load_context import LoadContext
-from drynpu.tables import intervals
-from drynpu.tables._columns import empty, frame, gather_text
-from drynpu.tables._schemas import NO_MODEL
+from drynpu.tables import NO_MODEL, intervals
+from drynpu.tables.columns import empty, frame, gather_text
 
 FUSION_OPS = pl.Schema(
     {

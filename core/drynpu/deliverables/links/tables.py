@@ -11,8 +11,8 @@ from drynpu.arrays import Records
 from drynpu.deliverables._units import MB
 from drynpu.deliverables.links import facts
 from drynpu.deliverables.load_context import LoadContext
-from drynpu.tables._columns import frame
-from drynpu.tables._sides import DeviceSide
+from drynpu.tables.columns import frame
+from drynpu.tables.sides import DeviceSide
 
 _WAY = ("packet_rate", "byte_rate", "packets", "bytes", "errors", "dropped")
 

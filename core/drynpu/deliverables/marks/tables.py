@@ -10,8 +10,8 @@ import polars as pl
 from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.layouts.marks import MarkKind, MarkPart
-from drynpu.tables._columns import empty, frame, gather_text, texts
-from drynpu.tables._sides import DeviceSide
+from drynpu.tables.columns import empty, frame, gather_text, texts
+from drynpu.tables.sides import DeviceSide
 
 MARKS = pl.Schema(
     {

@@ -11,8 +11,8 @@ from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.monitors import facts
 from drynpu.deliverables.monitors.facts import ChipLinkType
 from drynpu.raw import unpack_stars_header
-from drynpu.tables._columns import frame, i64
-from drynpu.tables._sides import DeviceSide
+from drynpu.tables.columns import frame, i64
+from drynpu.tables.sides import DeviceSide
 
 ACC_PMU_SAMPLES = pl.Schema(
     {

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from drynpu.deliverables.load_context import LoadContext
-from drynpu.tables._columns import frame, gather_text
+from drynpu.tables.columns import frame, gather_text
 
 CANN_ALLOCATIONS = pl.Schema(
     {

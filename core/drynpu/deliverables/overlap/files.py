@@ -12,7 +12,7 @@ from drynpu.deliverables._counter_layers import Block, layer_head
 from drynpu.deliverables._db_columns import Rows
 from drynpu.deliverables.overlap.facts import OVERLAP_LAYER
 from drynpu.tables import Profile
-from drynpu.tables._stored import Stored
+from drynpu.tables.stored import Stored
 from drynpu.writers.events import duration_event
 from drynpu.writers.layers import Thread, layer_pids
 from drynpu.writers.number_text import Writer

@@ -12,8 +12,8 @@ from drynpu.deliverables._task_counters import event_codes, operator_names, soc_
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.layouts.soc_pmu import EVENTS_PER_UNIT, SMMU_HITS, SMMU_MISSES, SMMU_REQUESTS, SocPmuType
 from drynpu.raw import decode_stream_task
-from drynpu.tables._columns import frame, i64
-from drynpu.tables._sides import DeviceSide
+from drynpu.tables.columns import frame, i64
+from drynpu.tables.sides import DeviceSide
 
 SOC_PMU_TASKS = pl.Schema(
     {

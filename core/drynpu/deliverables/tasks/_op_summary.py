@@ -8,7 +8,7 @@ import polars as pl
 
 from drynpu.platforms import Platform
 from drynpu.tables import KERNELS
-from drynpu.tables._stored import Stored, with_codes
+from drynpu.tables.stored import Stored, with_codes
 from drynpu.writers.number_text import (
     UNKNOWN,
     Writer,

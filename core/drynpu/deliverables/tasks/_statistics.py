@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.tables._stored import Stored, stored
+from drynpu.tables.stored import Stored, stored
 from drynpu.writers.number_text import Writer, duration_text, statistic_text, us_text, whole_text
 from drynpu.writers.text_table import TextTable
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from drynpu.arrays import I64
 from drynpu.tables import Profile
-from drynpu.tables._stored import Stored, narrow, stored
+from drynpu.tables.stored import Stored, narrow, stored
 
 TASK_ID = "globalTaskId"
 TASK_KEY = ("device_id", "stream_id", "task_id", "batch_id", "context_id")

@@ -19,7 +19,7 @@ from drynpu.deliverables.communication._layer import communication_blocks
 from drynpu.deliverables.communication.tables import SCHEMAS
 from drynpu.layouts.tasks import ACL_PREFIXES, AclTag
 from drynpu.tables import call_name
-from drynpu.tables._stored import Stored, stored
+from drynpu.tables.stored import Stored, stored
 from drynpu.writers import layers
 from drynpu.writers.events import duration_event, flow, launched_by
 from drynpu.writers.number_text import Writer, float_text

@@ -12,8 +12,8 @@ from drynpu.deliverables.marks.db import mark_connection
 from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids, numbered_tasks, task_numbers
 from drynpu.layouts.tasks import SCHEDULING_SUFFIX
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
-from drynpu.tables._stored import Stored
 from drynpu.tables.intervals import innermost
+from drynpu.tables.stored import Stored
 from drynpu.writers.number_text import UNKNOWN
 from drynpu.writers.text_table import Rows as TextRows
 from drynpu.writers.text_table import TextTable

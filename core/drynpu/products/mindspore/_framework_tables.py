@@ -29,8 +29,8 @@ from drynpu.products._product import FrameworkTables, ToUnix, no_framework
 from drynpu.products.mindspore._minddata_tables import load_minddata
 from drynpu.products.mindspore._schemas import SCHEMAS
 from drynpu.raw import ClockAnchors, TlvRecords
-from drynpu.tables._columns import empty, frame, i64
-from drynpu.tables._schemas import ALLOCATIONS, HOST_OPS, QUEUE
+from drynpu.tables import ALLOCATIONS, HOST_OPS, QUEUE
+from drynpu.tables.columns import empty, frame, i64
 
 # Name of the events that put an operator to another thread; they begin a flow.
 FLOW = "flow"

@@ -22,22 +22,17 @@ from drynpu.layouts.counters import AICORE, AICORE_TS, FFTS_PROFILE, FFTS_PROFIL
 from drynpu.layouts.schedulers import TS_TRACK_FLIP
 from drynpu.platforms import Platform, find_platform
 from drynpu.raw import ClockAnchors, HostLevel, ProfReader
-from drynpu.tables._columns import empty
-from drynpu.tables._device import pair_tasks, task_counters, task_counters_hwts, task_counters_v6
-from drynpu.tables._host import Calls, Dictionaries, build_calls
-from drynpu.tables._launches import Launches, launches
-from drynpu.tables._operators import node_info
-from drynpu.tables._pmu import CoreFacts, decodable, parse_events
-from drynpu.tables._schemas import (
-    API,
-    COMMUNICATION_OPS,
-    KERNELS,
-    TASKS,
-)
-from drynpu.tables._sides import DeviceSide, DeviceWork, HostSide
-from drynpu.tables._stored import Stored
-from drynpu.tables._task_events import task_events
-from drynpu.tables._tasks import build_tasks, device_work
+from drynpu.tables import API, COMMUNICATION_OPS, KERNELS, TASKS
+from drynpu.tables.columns import empty
+from drynpu.tables.device import pair_tasks, task_counters, task_counters_hwts, task_counters_v6
+from drynpu.tables.host import Calls, Dictionaries, build_calls
+from drynpu.tables.launches import Launches, launches
+from drynpu.tables.operators import node_info
+from drynpu.tables.pmu import CoreFacts, decodable, parse_events
+from drynpu.tables.sides import DeviceSide, DeviceWork, HostSide
+from drynpu.tables.stored import Stored
+from drynpu.tables.task_events import task_events
+from drynpu.tables.tasks import build_tasks, device_work
 
 _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
 """Names that only sample.json uses (cann_msprof.md 1.8)."""

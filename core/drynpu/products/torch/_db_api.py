@@ -15,7 +15,7 @@ from drynpu.deliverables.marks.db import mark_connection
 from drynpu.layouts.framework_torch import MARK_OPERATOR
 from drynpu.products.torch._host_trace import LINE_SEPARATOR, QueueNames, paired_operators
 from drynpu.tables import Profile
-from drynpu.tables._stored import Stored, gathered, narrow
+from drynpu.tables.stored import Stored, gathered, narrow
 from drynpu.writers.text_table import Rows as TextRows
 from drynpu.writers.text_table import Table, TextTable
 

@@ -46,7 +46,7 @@ from drynpu.products.torch._tables import (
     step_trace_table,
 )
 from drynpu.tables import Profile
-from drynpu.tables._stored import Stored
+from drynpu.tables.stored import Stored
 from drynpu.writers.files import new_file, replaced_directory, write_csv
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 from drynpu.writers.layers import ASCEND_HARDWARE, COMMUNICATION, layer_pids

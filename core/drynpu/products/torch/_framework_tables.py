@@ -17,10 +17,10 @@ from drynpu.products._framework_files import read_tlv_file
 from drynpu.products._product import FrameworkTables, ToUnix, no_framework
 from drynpu.raw import ClockAnchors, FlatRecords, TlvFile, TlvRecords, read_flat
 from drynpu.raw._slices import PART_BYTES
-from drynpu.tables._columns import frame, i64, order_by, texts
-from drynpu.tables._host import Codes
-from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
-from drynpu.tables._stored import Filled, Stored, Texts
+from drynpu.tables import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
+from drynpu.tables.columns import frame, i64, order_by, texts
+from drynpu.tables.host import Codes
+from drynpu.tables.stored import Filled, Stored, Texts
 
 
 def load_torch(directory: Path, to_unix: ToUnix) -> FrameworkTables:

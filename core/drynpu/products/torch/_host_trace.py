@@ -12,7 +12,7 @@ from attrs import field, frozen
 from drynpu.analysis._links import first_rows
 from drynpu.analysis._python_frames import python_frames
 from drynpu.arrays import I64
-from drynpu.tables._stored import Filled, Stored, gathered, stored, with_codes
+from drynpu.tables.stored import Filled, Stored, gathered, stored, with_codes
 from drynpu.writers.number_text import decimal_text, us_text
 from drynpu.writers.text_table import Rows
 from drynpu.writers.trace_json import Events, JsonStyle, Present, Value, constant

@@ -11,7 +11,7 @@ import pytest
 
 from drynpu.analysis import OVERLAP
 from drynpu.deliverables.overlap import files
-from drynpu.tables._stored import stored
+from drynpu.tables.stored import stored
 from drynpu.writers.number_text import Writer
 from drynpu.writers.trace_json import COMPACT, write_trace
 

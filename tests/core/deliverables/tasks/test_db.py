@@ -7,7 +7,7 @@ import pytest
 
 from drynpu.deliverables.tasks.db import _copies, _in_contexts, _KernelRows, _schedules, _shape, _TaskRows
 from drynpu.tables import KERNELS, NO_CONTEXT, TASKS
-from drynpu.tables._stored import stored
+from drynpu.tables.stored import stored
 
 UNKNOWN = "N/A"
 

@@ -22,7 +22,7 @@ from drynpu.deliverables.tasks.db import _in_contexts, _TaskRows
 from drynpu.options import Level, Switches
 from drynpu.products import export_msprof_db, load_profile
 from drynpu.tables import TASKS
-from drynpu.tables._stored import stored
+from drynpu.tables.stored import stored
 
 Both = Callable[..., SimpleNamespace]
 

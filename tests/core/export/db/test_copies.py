@@ -9,7 +9,7 @@ import polars as pl
 
 from drynpu.deliverables.tasks.db import _as_called, _callers
 from drynpu.tables import Profile
-from drynpu.tables._stored import stored
+from drynpu.tables.stored import stored
 
 
 def test_copies_belong_to_the_call_around_the_runtime() -> None:

@@ -16,7 +16,7 @@ from drynpu.deliverables.counters.db import counter_name
 from drynpu.deliverables.registry import GROUPS
 from drynpu.deliverables.tasks._task_ids import find_task_ids
 from drynpu.products.toolkit._db import database_tables
-from drynpu.tables import NO_CONTEXT, _stored
+from drynpu.tables import NO_CONTEXT
 from drynpu.writers.db._writer import new_database
 
 TABLES = database_tables(GROUPS)
@@ -130,7 +130,7 @@ def test_ids_part_by_part_are_those_of_whole_tables(data: st.DataObject) -> None
         for found in (rows, tasks)
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_stored, "PART_ROWS", 4)
+        patch.setattr("drynpu.tables.stored.PART_ROWS", 4)
         found = find_task_ids(*frames).to_list()
     for answer, wanted, row in zip(found, expected, rows, strict=True):
         alone = [task for task in tasks if (task[0], task[2]) == (row[0], row[2])]

@@ -14,15 +14,15 @@ from drynpu.arrays import I64, Bools, Records
 from drynpu.layouts.schedulers import MIXED_CONTEXT, SqeType
 from drynpu.raw import HostLevel
 from drynpu.tables._column_file import Spool
-from drynpu.tables._columns import in_parts
-from drynpu.tables._communication import COLLECTIVE_COLUMNS, communication_ops
-from drynpu.tables._device import Counters, DeviceTasks
 from drynpu.tables._executions import find_executions
-from drynpu.tables._launches import Launches, launch_key
-from drynpu.tables._pmu import Measured, counter_columns
 from drynpu.tables._schemas import KERNELS, NO_CONTEXT, NO_MODEL, TASKS
-from drynpu.tables._sides import DeviceSide, DeviceWork, HostSide
-from drynpu.tables._stored import Gathered, Stored
+from drynpu.tables.columns import in_parts
+from drynpu.tables.communication import COLLECTIVE_COLUMNS, communication_ops
+from drynpu.tables.device import Counters, DeviceTasks
+from drynpu.tables.launches import Launches, launch_key
+from drynpu.tables.pmu import Measured, counter_columns
+from drynpu.tables.sides import DeviceSide, DeviceWork, HostSide
+from drynpu.tables.stored import Gathered, Stored
 
 _COMPUTE_SQE = [
     t.value for t in (SqeType.AI_CORE, SqeType.AI_CPU, SqeType.AICPU_H, SqeType.AICPU_D, SqeType.AIV, SqeType.DSA)

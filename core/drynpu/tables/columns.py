@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from drynpu.arrays import I64, Array
-from drynpu.tables._stored import PART_ROWS, coded
+from drynpu.tables.stored import PART_ROWS, coded
 
 
 def i64(values: npt.ArrayLike) -> I64:

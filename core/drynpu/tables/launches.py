@@ -12,11 +12,11 @@ from attrs import field, frozen
 from drynpu.arrays import I64, Array, Records
 from drynpu.layouts.tasks import FLIP_TASK, MAINTENANCE, RUNTIME_TASK_TYPES
 from drynpu.raw import ClockAnchors, HostLevel, join_task_id
-from drynpu.tables._columns import in_parts, ordinals
-from drynpu.tables._host import Calls, Codes, Dictionaries
 from drynpu.tables._schemas import NO_MODEL
-from drynpu.tables._stored import Filled, Stored, Texts
-from drynpu.tables._task_events import UNKNOWN_STREAM
+from drynpu.tables.columns import in_parts, ordinals
+from drynpu.tables.host import Calls, Codes, Dictionaries
+from drynpu.tables.stored import Filled, Stored, Texts
+from drynpu.tables.task_events import UNKNOWN_STREAM
 
 _STREAM_SHIFT, _DEVICE_SHIFT = 32, 48
 _LAUNCHES = pl.Schema(

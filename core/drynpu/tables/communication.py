@@ -7,10 +7,10 @@ import polars as pl
 
 from drynpu.arrays import I64, Records
 from drynpu.raw import HostLevel
-from drynpu.tables._columns import empty, texts
-from drynpu.tables._host import Dictionaries
 from drynpu.tables._schemas import COMMUNICATION_OPS
-from drynpu.tables._sides import HostSide
+from drynpu.tables.columns import empty, texts
+from drynpu.tables.host import Dictionaries
+from drynpu.tables.sides import HostSide
 
 HCCL_DTYPES = (
     "INT8", "INT16", "INT32", "FP16", "FP32", "INT64", "UINT64", "UINT8", "UINT16", "UINT32", "FP64", "BFP16", "INT128",

@@ -12,9 +12,9 @@ from attrs import field, frozen
 from drynpu.arrays import I64, Array, Bools, Records
 from drynpu.raw import EVENT_FLAG, HostLevel
 from drynpu.tables import intervals
-from drynpu.tables._columns import order_by
 from drynpu.tables._schemas import API, NO_MODEL
-from drynpu.tables._stored import Filled, Stored, Texts, coded, distinct_numbers
+from drynpu.tables.columns import order_by
+from drynpu.tables.stored import Filled, Stored, Texts, coded, distinct_numbers
 
 LEVELS: Mapping[int, str] = MappingProxyType(
     {

@@ -13,10 +13,10 @@ from drynpu.layouts.counters import PmuFunction
 from drynpu.layouts.schedulers import SqeType
 from drynpu.raw import decode_stream_task, unpack_stars_header
 from drynpu.tables._column_file import RowFile
-from drynpu.tables._columns import ordinals
-from drynpu.tables._stored import Filled
-from drynpu.tables._task_events import TaskEvents
+from drynpu.tables.columns import ordinals
 from drynpu.tables.intervals import MOST_KEYS
+from drynpu.tables.stored import Filled
+from drynpu.tables.task_events import TaskEvents
 
 _TASK_BITS = 32
 AIC, AIV = 0, 1

@@ -11,9 +11,9 @@ import polars as pl
 from drynpu.arrays import I64, U64, Records
 from drynpu.kernels import DTYPES, FORMATS
 from drynpu.layouts.tasks import MIX_RATIO_SHIFT, GeTaskType
-from drynpu.tables._columns import ordinals
-from drynpu.tables._host import Codes, Dictionaries
-from drynpu.tables._stored import Filled, Stored, Texts
+from drynpu.tables.columns import ordinals
+from drynpu.tables.host import Codes, Dictionaries
+from drynpu.tables.stored import Filled, Stored, Texts
 
 TASK_TYPES: Mapping[int, str] = MappingProxyType(
     {

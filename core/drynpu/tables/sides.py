@@ -7,11 +7,11 @@ from attrs import frozen
 
 from drynpu.arrays import I64, Records
 from drynpu.raw import ClockAnchors, HostLevel
-from drynpu.tables._device import Counters
-from drynpu.tables._host import Calls, Dictionaries
-from drynpu.tables._launches import Launches
-from drynpu.tables._pmu import CoreFacts
-from drynpu.tables._stored import Stored
+from drynpu.tables.device import Counters
+from drynpu.tables.host import Calls, Dictionaries
+from drynpu.tables.launches import Launches
+from drynpu.tables.pmu import CoreFacts
+from drynpu.tables.stored import Stored
 
 
 @frozen(eq=False, kw_only=True)
