@@ -38,7 +38,7 @@ from drynpu.products.toolkit import _msprof
 from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.products.toolkit._reports import Reports
 from drynpu.raw import ClockAnchors, ProfReader, read_tlv, write_tlv
-from drynpu.raw._slices import find_slices
+from drynpu.raw.slices import find_slices
 from drynpu.recorder import Setup, _recording, write_recording
 from drynpu.simulate import Destination, Recording
 from drynpu.tables import Profile

@@ -10,7 +10,7 @@ from pathlib import Path
 from attrs import define, field
 
 from drynpu._errors import OutputError
-from drynpu.raw._files import DONE
+from drynpu.raw.files import DONE
 
 _MEGABYTE = 1024 * 1024
 _LEAST_FREE = 20 * _MEGABYTE

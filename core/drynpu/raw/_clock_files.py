@@ -8,7 +8,7 @@ from pathlib import Path
 
 from drynpu._errors import OutputError, RawFormatError
 from drynpu.raw._clock import NS_PER_S
-from drynpu.raw._controls import PURPOSES, find_control, read_counters, read_json
+from drynpu.raw.controls import PURPOSES, find_control, read_counters, read_json
 
 
 def require(directory: Path, name: str, notes: list[str]) -> Path:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from drynpu._errors import RawFormatError
-from drynpu.raw._files import read_bytes
 from drynpu.raw._hash import encode_text
-from drynpu.raw._slices import find_slices
+from drynpu.raw.files import read_bytes
+from drynpu.raw.slices import find_slices
 
 _LARGEST_ID = 0xFFFF_FFFF_FFFF_FFFF
 _HASHES = "unaging.additional.hash_dic"

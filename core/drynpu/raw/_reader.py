@@ -16,15 +16,15 @@ from drynpu._errors import OutputError, RawFormatError
 from drynpu.arrays import Array, Records
 from drynpu.raw._clock import NS_PER_S, ClockAnchors
 from drynpu.raw._clock_files import collection_end, collection_start, counter_base, reading, require
-from drynpu.raw._controls import read_json
 from drynpu.raw._dictionaries import read_hashes, read_types
 from drynpu.raw._info import DeviceInfo, HostInfo
 from drynpu.raw._record_kind import RecordKind
 from drynpu.raw._record_kinds import NO_KINDS, RecordKinds
-from drynpu.raw._sane import Bounds, bounds_of, only_sane
-from drynpu.raw._slices import PART_BYTES, join_parts, note_cut, record_parts
 from drynpu.raw._text_files import processes, read_rows
 from drynpu.raw._text_kind import TextKind
+from drynpu.raw.controls import read_json
+from drynpu.raw.sane import Bounds, bounds_of, only_sane
+from drynpu.raw.slices import PART_BYTES, join_parts, note_cut, record_parts
 
 _DEVICE = re.compile(r"device_(0|[1-9][0-9]{0,4})", re.ASCII)
 """Device ids have 16 bits in records; `device_007` is no name of device 7."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import polars as pl
 
-from drynpu.raw._files import read_bytes
 from drynpu.raw._hash import encode_text
-from drynpu.raw._slices import find_slices, note_unfinished, unbroken
 from drynpu.raw._text_kind import TextKind, check_rows
+from drynpu.raw.files import read_bytes
+from drynpu.raw.slices import find_slices, note_unfinished, unbroken
 
 
 def text_slices(entry: TextKind, rows: pl.DataFrame, limit: int) -> Iterator[list[bytes]]:

@@ -18,8 +18,8 @@ from attrs import frozen
 
 from drynpu._errors import RawFormatError
 from drynpu.arrays import I64, U8, Array, Records
-from drynpu.raw._files import read_blocks, read_bytes, write_atomically
 from drynpu.raw._hash import encode_text
+from drynpu.raw.files import read_blocks, read_bytes, write_atomically
 
 _HEADER = struct.Struct("<HI")
 _LONGEST = 0xFFFF_FFFF

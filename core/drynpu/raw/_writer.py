@@ -15,9 +15,7 @@ from drynpu._errors import OutputError, RawFormatError
 from drynpu.arrays import Records
 from drynpu.raw._ageing import SliceStore
 from drynpu.raw._clock import ClockAnchors
-from drynpu.raw._controls import check_rates, control_files
 from drynpu.raw._dictionaries import dictionary_slices
-from drynpu.raw._files import make_directory, write_with_done
 from drynpu.raw._info import DeviceInfo, HostInfo
 from drynpu.raw._names import prof_directory_name
 from drynpu.raw._record_bytes import record_bytes
@@ -25,6 +23,8 @@ from drynpu.raw._record_kind import RecordKind
 from drynpu.raw._record_kinds import RecordKinds
 from drynpu.raw._text_files import text_slices
 from drynpu.raw._text_kind import TextKind
+from drynpu.raw.controls import check_rates, control_files
+from drynpu.raw.files import make_directory, write_with_done
 
 SLICE_BYTES = 20 * 1024 * 1024
 """Size at which a slice is full (cann_msprof.md 7)."""

@@ -9,7 +9,7 @@ import pytest
 
 from drynpu.layouts.graph import TS_TRACK_STEP
 from drynpu.layouts.schedulers import TS_TRACK_STATE
-from drynpu.raw._slices import find_slices, read_records
+from drynpu.raw.slices import find_slices, read_records
 
 
 @pytest.mark.parametrize(

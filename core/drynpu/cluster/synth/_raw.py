@@ -30,9 +30,9 @@ from drynpu.layouts import framework_torch as facts
 from drynpu.platforms import find_platform
 from drynpu.products._product import FRAMEWORK_FOLDER
 from drynpu.raw import ClockAnchors, ProfReader, RecordKinds, TlvFile, read_flat, write_flat
-from drynpu.raw._controls import moment
-from drynpu.raw._files import DONE, make_directory, write_atomically, write_with_done
-from drynpu.raw._slices import PART_BYTES, find_slices
+from drynpu.raw.controls import moment
+from drynpu.raw.files import DONE, make_directory, write_atomically, write_with_done
+from drynpu.raw.slices import PART_BYTES, find_slices
 
 _DICTIONARIES = ("hash_dic", "type_info_dic")
 _TLV = {

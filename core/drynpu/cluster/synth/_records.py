@@ -13,8 +13,8 @@ from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._warp import Warp
 from drynpu.layouts.communication import HCCL_INFO, HCCL_OP_INFO
 from drynpu.raw import ClockAnchors, RecordKind, RecordKinds
-from drynpu.raw._sane import HOST_TIMES, TICKS
-from drynpu.raw._slices import find_slices
+from drynpu.raw.sane import HOST_TIMES, TICKS
+from drynpu.raw.slices import find_slices
 
 _POINTS = "points"
 """Field of the frequencies of cores: an array of ticks with values."""

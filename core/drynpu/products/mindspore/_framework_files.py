@@ -28,8 +28,7 @@ from drynpu.layouts.framework_mindspore import (
 )
 from drynpu.products._framework_files import recorded_steps
 from drynpu.products.mindspore._framework_tables import FLOW
-from drynpu.raw import write_tlv
-from drynpu.raw._document import write_document
+from drynpu.raw import write_document, write_tlv
 from drynpu.simulate._host_activity import FrameworkEvents, renumbered
 from drynpu.simulate._memory import Simulation
 from drynpu.writers.files import make_directory

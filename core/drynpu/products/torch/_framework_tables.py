@@ -16,7 +16,7 @@ from drynpu.layouts.framework_torch import OpRangeField
 from drynpu.products._framework_files import read_tlv_file
 from drynpu.products._product import FrameworkTables, ToUnix, no_framework
 from drynpu.raw import ClockAnchors, FlatRecords, TlvFile, TlvRecords, read_flat
-from drynpu.raw._slices import PART_BYTES
+from drynpu.raw.slices import PART_BYTES
 from drynpu.tables import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
 from drynpu.tables.columns import frame, i64, order_by, texts
 from drynpu.tables.host import Codes

@@ -12,8 +12,8 @@ import orjson
 
 from drynpu._errors import RawFormatError
 from drynpu.raw._clock import ClockAnchors
-from drynpu.raw._files import read_bytes
 from drynpu.raw._info import HOST_DEVICES, DeviceInfo, HostInfo, info_json
+from drynpu.raw.files import read_bytes
 
 PURPOSES = {
     "info.json": "chip, process and clock rates",

@@ -14,8 +14,8 @@ from attrs import frozen
 
 from drynpu._errors import OutputError
 from drynpu.arrays import U8, Records
-from drynpu.raw._files import DONE
 from drynpu.raw._record_kind import RecordKind
+from drynpu.raw.files import DONE
 
 _PREFIXES = ("unaging", "aging")
 _OLDER = r"(?:\.(?:dev|host)\.profiler_default_tag\.\d+)?"
