@@ -9,7 +9,7 @@ from drynpu.arrays import I64, U16, Bools
 from drynpu.deliverables.tasks._task_forms import task_ids
 from drynpu.device import HostCosts
 from drynpu.raw import LAST_TASK_ID
-from drynpu.simulate._memory import Simulation
+from drynpu.simulate import Simulation
 
 
 @frozen(eq=False, kw_only=True)

@@ -19,7 +19,7 @@ from drynpu.device.collectives import CollectiveRequest, LinkType
 from drynpu.device.samplers.links import LinkBytes, link_bytes
 from drynpu.device.samplers.traffic import Flow, join_flows, sample_times
 from drynpu.kernels import Copy, TaskType
-from drynpu.simulate._memory import Simulation
+from drynpu.simulate import Simulation
 
 
 @frozen(eq=False)

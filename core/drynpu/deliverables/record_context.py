@@ -13,8 +13,7 @@ from drynpu.deliverables._host_rows import HostRows
 from drynpu.options import ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors
-from drynpu.simulate._memory import Simulation
-from drynpu.simulate._recording import Destination, Recording
+from drynpu.simulate import Destination, Recording, Simulation
 
 
 @frozen(eq=False, kw_only=True)

@@ -19,11 +19,8 @@ from drynpu.platforms import Chip
 from drynpu.products._framework_data import write_framework_data
 from drynpu.products.toolkit._prof import write_prof
 from drynpu.raw import ClockAnchors
-from drynpu.simulate import Planner
-from drynpu.simulate._host_activity import HostSamples
-from drynpu.simulate._recording import MINDSPORE, Destination, Recording
-from drynpu.simulate._simulate import simulate
-from drynpu.simulate._time_map import TimeMap
+from drynpu.simulate import MINDSPORE, Destination, Planner, Recording, TimeMap, simulate
+from drynpu.simulate.host_activity import HostSamples
 
 _MEASURED_TIMES = {
     Clock.PROJECTED: "host times between operators",

@@ -9,7 +9,6 @@ from drynpu._lazy import lazy_room
 if TYPE_CHECKING:
     from drynpu.layouts.marks import MarkKind
     from drynpu.simulate._event_times import event_times
-    from drynpu.simulate._host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
     from drynpu.simulate._inputs import (
         DEFAULT_STREAM,
         Collective,
@@ -25,15 +24,21 @@ if TYPE_CHECKING:
     )
     from drynpu.simulate._lower import LoweredLaunches, Planner, lower
     from drynpu.simulate._memory import Simulation
-    from drynpu.simulate._recording import Destination, Recording
+    from drynpu.simulate._recording import MINDSPORE, PYTORCH, Destination, Recording
+    from drynpu.simulate._schedule import CollectiveTimes
     from drynpu.simulate._simulate import simulate
+    from drynpu.simulate._time_map import TimeMap
+    from drynpu.simulate.host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
 else:
     __getattr__ = lazy_room(__name__)
 
 __all__ = [
     "DEFAULT_STREAM",
+    "MINDSPORE",
+    "PYTORCH",
     "AclCalls",
     "Collective",
+    "CollectiveTimes",
     "DatasetEvent",
     "Destination",
     "FrameworkEvents",
@@ -52,6 +57,7 @@ __all__ = [
     "Rendezvous",
     "Simulation",
     "StaticMemory",
+    "TimeMap",
     "event_times",
     "lower",
     "simulate",

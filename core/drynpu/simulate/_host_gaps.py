@@ -19,10 +19,10 @@ import numpy as np
 from drynpu.arrays import I64, Bools
 from drynpu.device import Dispatches, HostCosts
 from drynpu.simulate._graph_nodes import ANNOTATION, continues_graph
-from drynpu.simulate._launch_calls import allocates
 from drynpu.simulate._lower import LoweredLaunches
 from drynpu.simulate._meet import PlannedWork
 from drynpu.simulate._recording import Recording
+from drynpu.simulate.launch_calls import allocates
 
 _DELAYS_NS = (50_000_000, 10_000_000, 1_000_000)
 """

@@ -18,9 +18,9 @@ from drynpu.arrays import I64
 from drynpu.device import Dispatches, DispatchKind
 from drynpu.kernels import KernelPlan
 from drynpu.simulate._inputs import DEFAULT_STREAM, Collective, HostCall
-from drynpu.simulate._launch_calls import asks_workspace, compiles
 from drynpu.simulate._lower import LoweredLaunches
 from drynpu.simulate._pieces import cut_pieces
+from drynpu.simulate.launch_calls import asks_workspace, compiles
 
 GROUP_STREAM = np.iinfo(np.int64).min
 """Stands for the stream of a collective's group, which the next stage chooses."""

@@ -10,8 +10,8 @@ from attrs import field, frozen
 from drynpu.arrays import I64
 from drynpu.device import LaunchMode
 from drynpu.kernels import Accesses, Allocations, Operators
-from drynpu.simulate._host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
 from drynpu.simulate._inputs import Collective, DatasetEvent, GraphRun, HostCall, Mark, Rendezvous
+from drynpu.simulate.host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
 
 MINDSPORE = "mindspore"
 """The framework whose host data have layouts of their own."""

@@ -20,12 +20,12 @@ from drynpu.platforms import Chip
 from drynpu.simulate._graph_nodes import launched_by_device
 from drynpu.simulate._host_gaps import model_gaps
 from drynpu.simulate._inputs import Rendezvous
-from drynpu.simulate._loads import GraphLoads, LoadedNodes, find_nodes, place_loads
 from drynpu.simulate._lower import LoweredLaunches
 from drynpu.simulate._meet import CollectiveCalls, PlannedWork
 from drynpu.simulate._recording import Recording
 from drynpu.simulate._reuse import split_by_reuse
 from drynpu.simulate._time_map import TimeMap
+from drynpu.simulate.loads import GraphLoads, LoadedNodes, find_nodes, place_loads
 
 _QUEUE_GAP_NS = 110
 """

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from drynpu.device import HostCosts
 from drynpu.kernels import Placement
 from drynpu.options import Clock
-from drynpu.simulate._host_activity import PythonFrames
 from drynpu.simulate._host_gaps import _begins
+from drynpu.simulate.host_activity import PythonFrames
 
 DATA = Path(os.environ.get("GENUINE_PROFILES", Path(__file__).parents[4] / "shared" / "data"))
 COSTS = HostCosts()

@@ -11,7 +11,7 @@ import pytest
 from drynpu.device import DispatchKind
 from drynpu.kernels import Copy, KernelPlan, KernelSpec, TaskType
 from drynpu.simulate._event_times import event_times
-from drynpu.simulate._launch_calls import allocates, asks_workspace, compiles, launch_api, queue_name
+from drynpu.simulate.launch_calls import allocates, asks_workspace, compiles, launch_api, queue_name
 
 
 def kernel(kind: str, flops: int = 0, copy: Copy | None = None) -> KernelSpec:

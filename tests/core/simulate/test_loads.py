@@ -10,7 +10,7 @@ from attrs import evolve
 
 from drynpu.device import HostCosts
 from drynpu.simulate import GraphRun, Iteration
-from drynpu.simulate._loads import GraphNodes, LoadedNodes, find_nodes, place_loads
+from drynpu.simulate.loads import GraphNodes, LoadedNodes, find_nodes, place_loads
 
 from .test_graph_nodes import NODE, work
 

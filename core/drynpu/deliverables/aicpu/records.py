@@ -15,7 +15,7 @@ from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.device.samplers.aicpu import split_aicpu
 from drynpu.kernels import TaskType
 from drynpu.options import Level
-from drynpu.simulate._inputs import DatasetEvent
+from drynpu.simulate import DatasetEvent
 
 _GET_NEXT_DEQUEUE_WAIT = next(tag for tag, name in facts.QUEUE_NODES.items() if name == "GetNext_dequeue_wait")
 _ANSWER_TICKS = 1

@@ -13,7 +13,7 @@ from drynpu.device import DispatchKind, LaunchMode
 from drynpu.layouts.calls import API_EVENT
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel, join_records
-from drynpu.simulate._launch_calls import asks_workspace, launch_api
+from drynpu.simulate.launch_calls import asks_workspace, launch_api
 
 # Names as device_and_cost_model.md 3.6 and genuine api_statistic files spell them.
 _LAUNCH = "KernelLaunchWithHandle"

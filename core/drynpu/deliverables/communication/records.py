@@ -27,7 +27,7 @@ from drynpu.layouts.schedulers import SqeType
 from drynpu.layouts.tasks import GeTaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel, RecordKind, join_records
-from drynpu.simulate._schedule import CollectiveTimes
+from drynpu.simulate import CollectiveTimes
 
 _NONE = 0xFFFF_FFFF
 _OPS_MODE = 1

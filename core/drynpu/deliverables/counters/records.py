@@ -16,7 +16,7 @@ from drynpu.options import Level, MetricGroup, Metrics, ProfilingRequest
 from drynpu.options.profiling_options import metrics_text, sample_parameters
 from drynpu.platforms import Chip
 from drynpu.raw import RecordKind, join_records, join_task_id, pack_stars_header
-from drynpu.simulate._memory import Simulation
+from drynpu.simulate import Simulation
 
 # ffts types and sub-task types that tell a reader which engine a record counts (cann_msprof.md 7.4).
 _AIC, _AIV, _MIX = 0, 1, FFTS_MIXED

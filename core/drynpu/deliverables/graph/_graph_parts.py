@@ -9,7 +9,7 @@ from drynpu.deliverables.record_context import RecordContext
 from drynpu.layouts import graph as facts
 from drynpu.layouts.operator_memory import STATIC_OP_MEM
 from drynpu.raw import RecordKind
-from drynpu.simulate._inputs import StaticMemory
+from drynpu.simulate import StaticMemory
 
 LIFE_TO_THE_END = 4294967294
 """Last node of memory that lives as long as the graph; shown as 4294967295 (Ascend/msprof static_op_mem_bean)."""

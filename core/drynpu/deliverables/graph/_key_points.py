@@ -12,7 +12,7 @@ from drynpu.device.samplers.iterations import KeyPoints, within
 from drynpu.layouts import graph as facts
 from drynpu.layouts.graph import GET_NEXT_TAG, REDUCE_TAG
 from drynpu.raw import join_records
-from drynpu.simulate._inputs import DEFAULT_STREAM
+from drynpu.simulate import DEFAULT_STREAM
 
 _MODEL_START, _MODEL_END, _FORWARD, _BACKWARD, _ITERATION_END = range(5)
 _ALL_REDUCE = "allReduce"

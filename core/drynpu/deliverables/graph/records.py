@@ -34,7 +34,7 @@ from drynpu.layouts.calls import API_EVENT
 from drynpu.layouts.graph import GET_NEXT
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import EVENT_FLAG, HostLevel, join_records
-from drynpu.simulate._inputs import DEFAULT_STREAM, GraphRun, Iteration
+from drynpu.simulate import DEFAULT_STREAM, GraphRun, Iteration
 
 _BACKWARD_SCOPE = 1
 """torch's RecordScope::BACKWARD_FUNCTION, as in ``Operators.scope``."""

@@ -11,7 +11,7 @@ from drynpu.deliverables.host import facts
 from drynpu.deliverables.host._text_lines import HOST_DISK
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.options import HostSystem, HostUsage, fixed_hz
-from drynpu.simulate._host_activity import HostSamples
+from drynpu.simulate.host_activity import HostSamples
 
 _SYSTEMS: Mapping[HostSystem, str] = {
     HostSystem.CPU: "host_cpu",

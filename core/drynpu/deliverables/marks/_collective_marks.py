@@ -8,7 +8,7 @@ from attrs import frozen
 from drynpu.arrays import I64
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.layouts.marks import MarkKind
-from drynpu.simulate._inputs import Mark
+from drynpu.simulate import Mark
 
 _DOMAIN = "communication"
 """Domain of such ranges (Ascend/pytorch csrc/profiler/mstx_mgr.h)."""

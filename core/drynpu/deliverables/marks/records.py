@@ -17,7 +17,7 @@ from drynpu.layouts import graph as graph_facts
 from drynpu.layouts import marks as facts
 from drynpu.layouts.marks import DEFAULT_DOMAIN, MarkKind, MarkPart
 from drynpu.raw import MODEL_ID_NONE
-from drynpu.simulate._inputs import Mark
+from drynpu.simulate import Mark
 
 _TEXT_BYTES = facts.MESSAGE_BYTES - 1
 _MARK_TAG, _RANGE_TAG = 11, 12

@@ -14,8 +14,7 @@ from drynpu.layouts import graph as graph_facts
 from drynpu.layouts.graph import STEP_END_TAG, STEP_START_TAG
 from drynpu.layouts.schedulers import SqeType
 from drynpu.raw import MODEL_ID_NONE, ClockAnchors
-from drynpu.simulate._inputs import DEFAULT_STREAM
-from drynpu.simulate._memory import Simulation
+from drynpu.simulate import DEFAULT_STREAM, Simulation
 
 _SQE_TYPES: Mapping[TaskType, SqeType] = {
     TaskType.AI_CORE: SqeType.AI_CORE,

@@ -29,8 +29,8 @@ from drynpu.layouts.framework_mindspore import (
 from drynpu.products._framework_files import recorded_steps
 from drynpu.products.mindspore._framework_tables import FLOW
 from drynpu.raw import write_document, write_tlv
-from drynpu.simulate._host_activity import FrameworkEvents, renumbered
-from drynpu.simulate._memory import Simulation
+from drynpu.simulate import Simulation
+from drynpu.simulate.host_activity import FrameworkEvents, renumbered
 from drynpu.writers.files import make_directory
 
 _RECORD = 1

@@ -15,7 +15,7 @@ from drynpu.deliverables.counters.records import sample_metrics
 from drynpu.options import ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors, CpuInfo, HostInfo, NetCard
-from drynpu.simulate._recording import MINDSPORE, Destination
+from drynpu.simulate import MINDSPORE, Destination
 
 _DRIVER_VERSION = 0x072211
 """The first driver whose task ids are unique; the records written here have such ids (cann_msprof.md 1.9)."""

@@ -24,8 +24,8 @@ from drynpu.options import Level
 from drynpu.products._framework_files import recorded_steps
 from drynpu.products.toolkit._controls import host_info, sample
 from drynpu.raw import DeviceInfo, ProfWriter
-from drynpu.simulate._loads import find_iterations
-from drynpu.simulate._recording import PYTORCH
+from drynpu.simulate import PYTORCH
+from drynpu.simulate.loads import find_iterations
 
 
 def write_prof(

@@ -13,8 +13,8 @@ from drynpu.layouts import framework_torch as torch_facts
 from drynpu.layouts.framework_torch import BLOCK_FREE, FREE, MALLOC, MARK_NAME, FrameworkRecord, OpRangeField
 from drynpu.layouts.operator_memory import NPU_DEVICE_TYPE
 from drynpu.raw import write_tlv
-from drynpu.simulate._inputs import DEFAULT_STREAM
-from drynpu.simulate._launch_calls import queue_name
+from drynpu.simulate import DEFAULT_STREAM
+from drynpu.simulate.launch_calls import queue_name
 from drynpu.writers.files import make_directory
 
 _QUEUE_NAMES = {
