@@ -23,16 +23,6 @@ if TYPE_CHECKING:
         cluster_ranks,
         cluster_steps,
     )
-    from drynpu.analysis._communication import (
-        COMMUNICATION_STATISTIC,
-        COMMUNICATION_TIME,
-        COMMUNICATION_TRANSFERS,
-        communication_statistic,
-        communication_steps,
-        communication_time,
-        communication_transfers,
-        launched_communication_steps,
-    )
     from drynpu.analysis._comparison import COMPARED, COMPARED_TYPES, Comparison, compare_profiles
     from drynpu.analysis._data_preparation import (
         DEVICE_QUEUE,
@@ -59,18 +49,6 @@ if TYPE_CHECKING:
     from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
     from drynpu.analysis._intervals import step_intervals_us, total_interval_us
     from drynpu.analysis._launched_steps import launched_step_trace
-    from drynpu.analysis._launches import (
-        EVENT_APIS,
-        MINDSPORE_LAUNCHES,
-        MINDSPORE_STEP_TRACE,
-        MINDSPORE_STEPS,
-        mindspore_launches,
-        mindspore_step_at,
-        mindspore_step_trace,
-        mindspore_steps,
-        select_mindspore_steps,
-    )
-    from drynpu.analysis._links import KERNEL_OP, Links, link_operators
     from drynpu.analysis._measured import (
         Errors,
         Kernels,
@@ -90,9 +68,8 @@ if TYPE_CHECKING:
     )
     from drynpu.analysis._modules import MODULE_CALLS, module_calls, modules_at
     from drynpu.analysis._named_tables import NamedTables
-    from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
     from drynpu.analysis._outliers import slow_links, slow_ranks
-    from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
+    from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, overlap_table, step_trace
     from drynpu.analysis._phases import STEP_PHASES, step_phases
     from drynpu.analysis._predictions import chip_like, predict_kernels, predict_transfers
     from drynpu.analysis._query import QUERY_COLUMNS, query_profile
@@ -103,6 +80,29 @@ if TYPE_CHECKING:
     from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
     from drynpu.analysis._threads import THREAD_LOAD, thread_load
     from drynpu.analysis._toolkit_memory import TOOLKIT_MEMORY, toolkit_memory
+    from drynpu.analysis.communication import (
+        COMMUNICATION_STATISTIC,
+        COMMUNICATION_TIME,
+        COMMUNICATION_TRANSFERS,
+        communication_statistic,
+        communication_steps,
+        communication_time,
+        communication_transfers,
+        launched_communication_steps,
+    )
+    from drynpu.analysis.launches import (
+        EVENT_APIS,
+        MINDSPORE_LAUNCHES,
+        MINDSPORE_STEP_TRACE,
+        MINDSPORE_STEPS,
+        mindspore_launches,
+        mindspore_step_at,
+        mindspore_step_trace,
+        mindspore_steps,
+        select_mindspore_steps,
+    )
+    from drynpu.analysis.links import KERNEL_OP, Links, link_operators
+    from drynpu.analysis.operators import OPERATOR_DETAILS, operator_details
 else:
     __getattr__ = lazy_room(__name__)
 
@@ -199,6 +199,7 @@ __all__ = [
     "operator_details",
     "operator_memory",
     "overlap",
+    "overlap_table",
     "pcie_summary",
     "pipeline_queues",
     "port_summary",

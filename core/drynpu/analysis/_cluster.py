@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from drynpu.analysis._communication import communication_time, communication_transfers
 from drynpu.analysis._summary import Summary
+from drynpu.analysis.communication import communication_time, communication_transfers
 from drynpu.tables import Profile
 
 CLUSTER_STEPS = pl.Schema(

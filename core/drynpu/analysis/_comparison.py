@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import polars as pl
 from attrs import frozen
 
-from drynpu.analysis._operators import operator_details
 from drynpu.analysis._summary import Summary
+from drynpu.analysis.operators import operator_details
 from drynpu.tables import Profile
 
 COMPARED = pl.Schema(

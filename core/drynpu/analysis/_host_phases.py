@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from drynpu.analysis._kept import once_per_profile
-from drynpu.analysis._links import link_operators
 from drynpu.analysis._steps import host_steps
+from drynpu.analysis.links import link_operators
 from drynpu.tables import Profile
 
 HOST_PHASES = pl.Schema(

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from drynpu.analysis._kept import stated_first
-from drynpu.analysis._links import Links, first_rows, link_operators, open_at
+from drynpu.analysis.links import Links, first_rows, link_operators, open_at
 from drynpu.arrays import I64, Bools
 from drynpu.layouts.framework_torch import BLOCK_FREE, FREE, MALLOC
 from drynpu.layouts.operator_memory import NPU_DEVICE_TYPE

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from drynpu.analysis._kept import once_per_profile
-from drynpu.analysis._python_frames import python_frames
+from drynpu.analysis.python_frames import python_frames
 from drynpu.arrays import I64
 from drynpu.tables import Profile, intervals
 

@@ -8,8 +8,8 @@ import polars as pl
 from drynpu.analysis._graph import iteration_trace
 from drynpu.analysis._host_phases import is_backward
 from drynpu.analysis._kept import once_per_profile
-from drynpu.analysis._links import link_operators
 from drynpu.analysis._steps import step_ranges
+from drynpu.analysis.links import link_operators
 from drynpu.tables import Profile
 
 STEP_PHASES = pl.Schema(

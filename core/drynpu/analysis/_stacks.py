@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.analysis._operators import operator_times
+from drynpu.analysis.operators import operator_times
 from drynpu.tables import Profile
 
 STACK_METRICS = {"self_cpu_time_total": "host_self_us", "self_npu_time_total": "device_self_us"}

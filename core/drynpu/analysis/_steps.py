@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from drynpu.analysis._kept import once_per_profile, stated_first
-from drynpu.analysis._links import Links, link_operators
+from drynpu.analysis.links import Links, link_operators
 from drynpu.tables import Profile
 
 STEP_NAME = r"^ProfilerStep#(\d+)$"

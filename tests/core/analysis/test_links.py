@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.analysis import KERNEL_OP, OPERATOR_DETAILS, link_operators, operator_details
-from drynpu.analysis._links import CallsByConnection, first_rows
+from drynpu.analysis.links import CallsByConnection, first_rows
 from drynpu.tables.stored import stored
 
 from .conftest import host_op, make_profile

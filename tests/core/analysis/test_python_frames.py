@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.analysis._python_frames import python_frames
+from drynpu.analysis.python_frames import python_frames
 from drynpu.tables import PYTHON_CALLS
 
 CALL, RETURN, C_CALL, C_RETURN = range(4)

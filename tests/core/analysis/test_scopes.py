@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 from attrs import evolve
 
-from drynpu.analysis._launches import MINDSPORE_LAUNCHES
 from drynpu.analysis._scopes import scope_bars
+from drynpu.analysis.launches import MINDSPORE_LAUNCHES
 
 from .conftest import make_profile, table
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.analysis import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
-from drynpu.analysis._communication import COMMUNICATION_STATISTIC, communication_statistic
+from drynpu.analysis.communication import COMMUNICATION_STATISTIC, communication_statistic
 
 from .conftest import make_profile
 

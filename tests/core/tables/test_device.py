@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from drynpu.analysis._launches import _launch_at
+from drynpu.analysis.launches import _launch_at
 from drynpu.tables.device import _batches, pair_tasks, task_key
 from drynpu.tables.task_events import TaskEvents
 

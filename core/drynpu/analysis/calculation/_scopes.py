@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.analysis._links import link_operators
 from drynpu.analysis.calculation._formulas import cube_operations
 from drynpu.analysis.calculation._work import KERNEL_KEY, SHAPE_COLUMNS, call_of
+from drynpu.analysis.links import link_operators
 from drynpu.tables import Profile
 
 SCOPE_FLOPS = pl.Schema({"parent": pl.String, "scope": pl.String, "level": pl.Int64, "flops": pl.Float64})

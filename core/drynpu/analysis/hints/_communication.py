@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.analysis._communication import communication_time, communication_transfers
+from drynpu.analysis.communication import communication_time, communication_transfers
 from drynpu.analysis.hints._finding import Finding, per_text
 from drynpu.tables import Profile
 

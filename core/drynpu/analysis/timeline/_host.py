@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.analysis._python_frames import python_frames
+from drynpu.analysis.python_frames import python_frames
 from drynpu.analysis.timeline._rows import tracks_of
 from drynpu.analysis.timeline._tracks import Track, TrackKind
 from drynpu.tables import Profile

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 from attrs import frozen
 
-from drynpu.analysis._launches import mindspore_launches
-from drynpu.analysis._links import link_operators
+from drynpu.analysis.launches import mindspore_launches
+from drynpu.analysis.links import link_operators
 from drynpu.analysis.timeline._tracks import Spot, TimelineIndex
 from drynpu.tables import Profile
 

@@ -13,7 +13,7 @@ import polars as pl
 from attrs import frozen
 
 from drynpu._errors import OutputError
-from drynpu.analysis._communication import COMMUNICATION_TRANSFERS, transfers_of
+from drynpu.analysis.communication import COMMUNICATION_TRANSFERS, transfers_of
 from drynpu.arrays import I64
 from drynpu.cluster import _facts as f
 from drynpu.cluster._find import METADATA, ClusterSource

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from attrs import evolve
 
-from drynpu.analysis._launches import LAUNCH_NAMES
+from drynpu.analysis.launches import LAUNCH_NAMES
 from drynpu.arrays import U16
 from drynpu.layouts import framework_mindspore as mindspore_facts
 from drynpu.layouts.framework_mindspore import (

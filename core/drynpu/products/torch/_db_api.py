@@ -9,8 +9,8 @@ import polars as pl
 from attrs import frozen
 
 from drynpu.analysis import link_operators
-from drynpu.analysis._links import CallsByConnection
-from drynpu.analysis._python_frames import python_frames
+from drynpu.analysis.links import CallsByConnection
+from drynpu.analysis.python_frames import python_frames
 from drynpu.deliverables.marks.db import mark_connection
 from drynpu.layouts.framework_torch import MARK_OPERATOR
 from drynpu.products.torch._host_trace import LINE_SEPARATOR, QueueNames, paired_operators

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from attrs import field, frozen
 
-from drynpu.analysis._links import first_rows
-from drynpu.analysis._python_frames import python_frames
+from drynpu.analysis.links import first_rows
+from drynpu.analysis.python_frames import python_frames
 from drynpu.arrays import I64
 from drynpu.tables.stored import Filled, Stored, gathered, stored, with_codes
 from drynpu.writers.number_text import decimal_text, us_text

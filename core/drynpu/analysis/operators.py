@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from drynpu.analysis._kept import stated_first
-from drynpu.analysis._links import link_operators, sum_up
 from drynpu.analysis._steps import STEP_NAME
+from drynpu.analysis.links import link_operators, sum_up
 from drynpu.arrays import I64
 from drynpu.tables import Profile
 from drynpu.tables.stored import Stored
