@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from drynpu.deliverables.tasks._op_summary import STARTS, op_summary
-from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
+from drynpu.deliverables.tasks.op_summary import STARTS, op_summary
+from drynpu.deliverables.tasks.timeline import Timeline, timeline_blocks
 from drynpu.platforms import find_platform
 from drynpu.products.torch._host_trace import HostTrace, host_blocks
 from drynpu.tables import (

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from drynpu.cluster import _facts as f
 from drynpu.cluster._rank import RankRead
-from drynpu.deliverables.communication._group_names import group_id
+from drynpu.deliverables.communication.group_names import group_id
 
 PIPELINE = "pp"
 """How names of groups between the stages of a pipeline begin."""

@@ -8,8 +8,8 @@ from typing import Any
 from attrs import field, frozen
 
 from drynpu.arrays import Records
-from drynpu.deliverables._dictionaries import TextIds, TypeIds
-from drynpu.deliverables._host_rows import HostRows
+from drynpu.deliverables.dictionaries import TextIds, TypeIds
+from drynpu.deliverables.host_rows import HostRows
 from drynpu.options import ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors

@@ -9,8 +9,8 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from drynpu import __version__
-from drynpu.deliverables._dictionaries import MarkNumbers, TextIds, TypeIds
-from drynpu.deliverables._host_rows import HostRows
+from drynpu.deliverables.dictionaries import MarkNumbers, TextIds, TypeIds
+from drynpu.deliverables.host_rows import HostRows
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device import BEST_FIT_POOL, CACHING_POOL
 from drynpu.kernels import MODEL_VERSION, Operators, usual_calibration

@@ -14,7 +14,7 @@ from drynpu.analysis import (
     OPERATOR_MEMORY,
     STEP_TRACE,
 )
-from drynpu.deliverables.tasks._statistics import (
+from drynpu.deliverables.tasks.statistics import (
     api_statistic_table,
     op_statistic_table,
     task_time_table,

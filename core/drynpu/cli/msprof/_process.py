@@ -14,7 +14,7 @@ from attrs import frozen
 from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import QUERY_COLUMNS, query_profile, select_iteration
 from drynpu.cli.msprof._flags import Request
-from drynpu.deliverables.communication._analyzer_db import export_communication_db
+from drynpu.deliverables.communication.analyzer_db import export_communication_db
 from drynpu.deliverables.registry import registered_groups
 from drynpu.products import (
     Reports,

@@ -10,7 +10,7 @@ import polars as pl
 
 from drynpu.cluster.recipes._recipe import Recipe, Tables
 from drynpu.cluster.recipes._statistics import described, samples
-from drynpu.deliverables.communication._group_names import name_hash
+from drynpu.deliverables.communication.group_names import name_hash
 
 TOP = 15
 """How many of the longest collectives are listed."""

@@ -8,7 +8,7 @@ import attrs
 from attrs import frozen
 
 from drynpu.cluster._groups import Group
-from drynpu.deliverables.communication._group_names import group_id
+from drynpu.deliverables.communication.group_names import group_id
 
 
 @frozen

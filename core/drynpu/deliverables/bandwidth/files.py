@@ -9,9 +9,9 @@ import polars as pl
 
 from drynpu.analysis import llc_averages, memory_averages
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
-from drynpu.deliverables._db_columns import Rows, bytes_per_s, place_and_time
 from drynpu.deliverables._task_rates import device_column, task_rates
 from drynpu.deliverables.bandwidth import facts
+from drynpu.deliverables.db_columns import Rows, bytes_per_s, place_and_time
 from drynpu.tables import Profile
 from drynpu.writers.number_text import Writer, float_text, rounded_text
 from drynpu.writers.trace_json import JsonStyle

@@ -9,9 +9,9 @@ from drynpu.deliverables._host_launches import number_tasks
 from drynpu.deliverables._requested import requested_deliverables, unmodelled
 from drynpu.deliverables._sample_times import sampled_us
 from drynpu.deliverables._traffic import BothDirections, cache_flows, edges_us, memory_flows
-from drynpu.deliverables._units import US_PER_S
 from drynpu.deliverables.bandwidth import facts
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
+from drynpu.deliverables.units import US_PER_S
 from drynpu.device.samplers.cache import encode_cache_events
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
 from drynpu.kernels import TaskType

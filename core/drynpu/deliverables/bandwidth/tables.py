@@ -11,9 +11,9 @@ import polars as pl
 from drynpu.arrays import I64, Records
 from drynpu.deliverables._sample_times import sampled_unix_ns
 from drynpu.deliverables._task_counters import event_codes, operator_names, soc_counters
-from drynpu.deliverables._units import MB
 from drynpu.deliverables.bandwidth import facts
 from drynpu.deliverables.load_context import LoadContext
+from drynpu.deliverables.units import MB
 from drynpu.layouts.soc_pmu import SocPmuType
 from drynpu.platforms import CacheEvents
 from drynpu.raw import decode_stream_task

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.deliverables._db_columns import Rows, text_or_unknown
-from drynpu.deliverables._db_enums import enum_number
+from drynpu.deliverables.db_columns import Rows, text_or_unknown
+from drynpu.deliverables.db_enums import enum_number
 from drynpu.deliverables.tasks._task_ids import TASK_ID, find_task_ids, numbered_tasks
 from drynpu.tables import Profile
 

@@ -16,7 +16,7 @@ from attrs import asdict, evolve, frozen
 
 from drynpu.arrays import I64, U16, U64, Array, Bools, Records
 from drynpu.deliverables._host_launches import loaded_times
-from drynpu.deliverables.communication._group_names import group_id
+from drynpu.deliverables.communication.group_names import group_id
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, task_records, with_flips
 from drynpu.device.collectives import TaskName

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
-from drynpu.deliverables._db_columns import Rows, place_and_time
-from drynpu.deliverables._units import GB
 from drynpu.deliverables.core_samples import facts
+from drynpu.deliverables.db_columns import Rows, place_and_time
+from drynpu.deliverables.units import GB
 from drynpu.tables import Profile
 from drynpu.writers.number_text import Writer, float_text
 from drynpu.writers.trace_json import JsonStyle

@@ -7,10 +7,10 @@ from attrs import frozen
 
 from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables._traffic import edges_us
-from drynpu.deliverables._units import US_PER_S
 from drynpu.deliverables.core_samples import facts
 from drynpu.deliverables.counters.records import count_launches, counter_notes, metric_name
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
+from drynpu.deliverables.units import US_PER_S
 from drynpu.device.samplers.cores import core_counts
 from drynpu.kernels import event_codes
 from drynpu.options import Level

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.deliverables._db_columns import Rows
-from drynpu.deliverables._units import GB
+from drynpu.deliverables.db_columns import Rows
 from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids
+from drynpu.deliverables.units import GB
 from drynpu.kernels import absent_columns
 from drynpu.tables import Profile
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
-from drynpu.deliverables._db_columns import Rows, place_and_time
+from drynpu.deliverables.db_columns import Rows, place_and_time
 from drynpu.deliverables.frequency.facts import FREQUENCY_LAYER
 from drynpu.tables import Profile
 from drynpu.writers.number_text import Writer, float_text

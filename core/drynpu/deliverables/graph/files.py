@@ -9,8 +9,8 @@ from attrs import evolve
 
 from drynpu.analysis import graph_names, infer_ids, iteration_trace, op_statistic
 from drynpu.deliverables.graph._step_trace import step_trace_blocks
-from drynpu.deliverables.tasks._op_summary import STARTS
-from drynpu.deliverables.tasks._statistics import op_statistic_table
+from drynpu.deliverables.tasks.op_summary import STARTS
+from drynpu.deliverables.tasks.statistics import op_statistic_table
 from drynpu.tables import Profile
 from drynpu.writers.files import REPEATED
 from drynpu.writers.number_text import UNKNOWN, Writer, duration_text, float_text, statistic_text, us_text

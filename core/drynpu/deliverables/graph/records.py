@@ -9,7 +9,6 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu.arrays import I64, Bools, Records
-from drynpu.deliverables._step_form import step_form
 from drynpu.deliverables.graph._captured import capture_records, replay_calls
 from drynpu.deliverables.graph._graph_parts import (
     compiled,
@@ -26,6 +25,7 @@ from drynpu.deliverables.graph._key_points import (
     reduces,
 )
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
+from drynpu.deliverables.step_form import step_form
 from drynpu.device import inherit
 from drynpu.device.samplers.iterations import KeyPoints, key_points, within
 from drynpu.kernels import TaskType

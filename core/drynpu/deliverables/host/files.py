@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
-from drynpu.deliverables._db_columns import Rows
-from drynpu.deliverables._units import KB
+from drynpu.deliverables.db_columns import Rows
 from drynpu.deliverables.host import facts
+from drynpu.deliverables.units import KB
 from drynpu.layouts.host import AVERAGE
 from drynpu.tables import Profile
 from drynpu.writers.layers import HOST_SLOT, Layer

@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 import polars as pl
 
-from drynpu.deliverables._units import KB
 from drynpu.deliverables.host import facts
 from drynpu.deliverables.host._proc_lines import CPU_TIMES
 from drynpu.deliverables.host._text_packets import SYSTEM_MEMORY
 from drynpu.deliverables.load_context import LoadContext
+from drynpu.deliverables.units import KB
 from drynpu.layouts.host import AVERAGE, PAGE_KB
 
 HOST_CPU_USAGE = pl.Schema(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.deliverables._db_columns import Rows, bytes_per_s, place_and_time
-from drynpu.deliverables._units import MB, US_PER_S
+from drynpu.deliverables.db_columns import Rows, bytes_per_s, place_and_time
 from drynpu.deliverables.links import facts
+from drynpu.deliverables.units import MB, US_PER_S
 from drynpu.tables import Profile
 
 _WAY = {

@@ -9,8 +9,8 @@ import polars as pl
 from drynpu.analysis import hccs_summary, pcie_summary, port_summary
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
 from drynpu.deliverables._task_rates import device_column
-from drynpu.deliverables._units import MB, US_PER_S
 from drynpu.deliverables.links import facts
+from drynpu.deliverables.units import MB, US_PER_S
 from drynpu.tables import Profile
 from drynpu.writers.layers import Layer
 from drynpu.writers.number_text import Writer, float_text, rounded_text, us_text

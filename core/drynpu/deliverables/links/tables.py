@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from drynpu.arrays import Records
-from drynpu.deliverables._units import MB
 from drynpu.deliverables.links import facts
 from drynpu.deliverables.load_context import LoadContext
+from drynpu.deliverables.units import MB
 from drynpu.tables.columns import frame
 from drynpu.tables.sides import DeviceSide
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.deliverables._db_columns import Rows, global_tid
-from drynpu.deliverables._db_enums import enum_number
+from drynpu.deliverables.db_columns import Rows, global_tid
+from drynpu.deliverables.db_enums import enum_number
 from drynpu.tables import Profile
 
 _NOT_RECORDED = 4_294_967_295

@@ -8,10 +8,10 @@ import numpy as np
 from attrs import frozen
 
 from drynpu.arrays import I64, Bools, Records
-from drynpu.deliverables._step_form import step_form
 from drynpu.deliverables.marks._collective_marks import CollectiveMarks, collective_marks
 from drynpu.deliverables.marks._marks_device import device_ticks
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
+from drynpu.deliverables.step_form import step_form
 from drynpu.kernels import occurrences
 from drynpu.layouts import graph as graph_facts
 from drynpu.layouts import marks as facts

@@ -8,7 +8,7 @@ import polars as pl
 from attrs import evolve
 
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
-from drynpu.deliverables._db_columns import Rows, place_and_time
+from drynpu.deliverables.db_columns import Rows, place_and_time
 from drynpu.deliverables.monitors import facts
 from drynpu.tables import Profile
 from drynpu.writers.layers import Thread, metadata_events

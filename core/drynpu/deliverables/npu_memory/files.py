@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
-from drynpu.deliverables._db_columns import Rows, place_and_time
-from drynpu.deliverables._units import KB, MB
+from drynpu.deliverables.db_columns import Rows, place_and_time
 from drynpu.deliverables.npu_memory.facts import NPU_MEM_LAYER
+from drynpu.deliverables.units import KB, MB
 from drynpu.layouts.npu_memory import APP, DEVICE, MODULE_NAMES
 from drynpu.tables import Profile
 from drynpu.writers.number_text import Writer, float_text, shortest_text, us_text

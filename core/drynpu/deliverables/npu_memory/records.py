@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from drynpu.deliverables._sample_times import US_NS, sampled_unix_ns, sampled_us
-from drynpu.deliverables._units import US_PER_S
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
+from drynpu.deliverables.units import US_PER_S
 from drynpu.layouts import npu_memory as facts
 from drynpu.options import Level
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.analysis import toolkit_memory
-from drynpu.deliverables._db_columns import Rows, global_tid
 from drynpu.deliverables._host_device import host_device
-from drynpu.deliverables._units import KB
+from drynpu.deliverables.db_columns import Rows, global_tid
+from drynpu.deliverables.units import KB
 from drynpu.layouts.operator_memory import ALLOCATE, COMPONENT, RELEASE
 from drynpu.tables import Profile
 from drynpu.writers.number_text import Writer, rounded_text, us_text

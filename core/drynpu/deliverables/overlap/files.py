@@ -8,7 +8,7 @@ import polars as pl
 
 from drynpu.analysis import OVERLAP_KINDS, overlap_table
 from drynpu.deliverables._counter_layers import Block, layer_head
-from drynpu.deliverables._db_columns import Rows
+from drynpu.deliverables.db_columns import Rows
 from drynpu.deliverables.overlap.facts import OVERLAP_LAYER
 from drynpu.tables import Profile
 from drynpu.tables.stored import Stored

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from attrs import frozen
 
-from drynpu.deliverables._db_columns import Rows, text_or_unknown
-from drynpu.deliverables._db_enums import ENUMS, OTHER
+from drynpu.deliverables.db_columns import Rows, text_or_unknown
+from drynpu.deliverables.db_enums import ENUMS, OTHER
 from drynpu.deliverables.marks.db import mark_connection
 from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids, numbered_tasks, task_numbers
 from drynpu.layouts.tasks import SCHEDULING_SUFFIX

@@ -14,7 +14,7 @@ import orjson
 from attrs import frozen
 
 from drynpu.analysis import mindspore_launches, mindspore_step_trace, mindspore_steps, overlap
-from drynpu.deliverables.communication._analyzer_db import export_communication_db
+from drynpu.deliverables.communication.analyzer_db import export_communication_db
 from drynpu.deliverables.communication.files import mindspore_json_files
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import GROUPS

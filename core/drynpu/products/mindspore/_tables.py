@@ -7,7 +7,7 @@ from decimal import Decimal
 import polars as pl
 
 from drynpu.analysis import mindspore_step_at
-from drynpu.deliverables.tasks._op_summary import STARTS
+from drynpu.deliverables.tasks.op_summary import STARTS
 from drynpu.tables import Profile
 from drynpu.writers.number_text import us_text
 from drynpu.writers.text_table import TextTable

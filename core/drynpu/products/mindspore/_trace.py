@@ -9,10 +9,10 @@ import polars as pl
 from attrs import evolve
 
 from drynpu.analysis import mindspore_launches, scope_bars
-from drynpu.deliverables.communication._layer import operation_threads
+from drynpu.deliverables.communication.layer import operation_threads
 from drynpu.deliverables.record_group import RecordGroup, iter_layers
 from drynpu.deliverables.registry import LAYER_ORDER, in_order
-from drynpu.deliverables.tasks._timeline import Block, timeline_blocks
+from drynpu.deliverables.tasks.timeline import Block, timeline_blocks
 from drynpu.products.toolkit._msprof import timeline_of
 from drynpu.tables import Profile
 from drynpu.writers import layers

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.analysis import MEMORY_RECORD, OVERLAP, OVERLAP_KINDS, STEP_TRACE
-from drynpu.deliverables._units import MB
 from drynpu.deliverables.bandwidth.tables import ALL_UNITS, LLC_SAMPLES, MEMORY_BANDWIDTH
 from drynpu.deliverables.frequency.tables import FREQUENCIES
 from drynpu.deliverables.monitors.tables import ACC_PMU_SAMPLES, QOS_SAMPLES, SOC_LEVELS
 from drynpu.deliverables.npu_memory.tables import NPU_MEM, NPU_MODULE_MEM
 from drynpu.deliverables.operator_memory.tables import CANN_ALLOCATIONS
+from drynpu.deliverables.units import MB
 from drynpu.layouts.operator_memory import RELEASE
 from drynpu.platforms import known_platforms
 from drynpu.products.results._database import Database

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from drynpu._errors import OutputError
-from drynpu.deliverables._db_columns import Rows
-from drynpu.deliverables._db_enums import ENUMS, enum_rows
+from drynpu.deliverables.db_columns import Rows
+from drynpu.deliverables.db_enums import ENUMS, enum_rows
 from drynpu.deliverables.record_group import RecordGroup, iter_db_rows
 from drynpu.deliverables.registry import DB_ORDER, GROUPS, in_order
 from drynpu.tables import Profile

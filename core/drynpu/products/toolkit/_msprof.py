@@ -16,13 +16,13 @@ from drynpu.analysis import api_statistic, op_statistic
 from drynpu.deliverables.graph.files import per_graph_op_statistic, with_graph_columns
 from drynpu.deliverables.record_group import RecordGroup, csv_tables, iter_layers, iter_trace_files
 from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
-from drynpu.deliverables.tasks._op_summary import STARTS, op_summary
-from drynpu.deliverables.tasks._statistics import (
+from drynpu.deliverables.tasks.op_summary import STARTS, op_summary
+from drynpu.deliverables.tasks.statistics import (
     api_statistic_table,
     op_statistic_table,
     task_time_table,
 )
-from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
+from drynpu.deliverables.tasks.timeline import Timeline, timeline_blocks
 from drynpu.products.toolkit._reports import Reports
 from drynpu.tables import Profile
 from drynpu.writers.files import free_stamp, make_directory, new_file, write_csv_slices

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from drynpu.arrays import Bools, Records
-from drynpu.deliverables._step_form import step_form
-from drynpu.deliverables.calls._api_calls import api_events
+from drynpu.deliverables.calls.api_calls import api_events
 from drynpu.deliverables.counters.records import counter_notes, counter_records
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import record_kinds, registered_groups
-from drynpu.deliverables.tasks._device_records import device_records, step_records
-from drynpu.deliverables.tasks._host_records import host_records
+from drynpu.deliverables.step_form import step_form
+from drynpu.deliverables.tasks.device_records import device_records, step_records
+from drynpu.deliverables.tasks.host_records import host_records
 from drynpu.layouts.tasks import NODE_BASIC_INFO
 from drynpu.options import Level
 from drynpu.products._framework_files import recorded_steps

@@ -8,7 +8,7 @@ from typing import Any, cast
 import polars as pl
 
 from drynpu.analysis import launched_step_trace
-from drynpu.deliverables.communication._analyzer_db import Row, bandwidth_rows, link_rows, time_rows
+from drynpu.deliverables.communication.analyzer_db import Row, bandwidth_rows, link_rows, time_rows
 from drynpu.tables import Profile
 from drynpu.writers.db import ANALYSIS_TABLES
 

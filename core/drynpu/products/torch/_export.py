@@ -23,16 +23,16 @@ from drynpu.analysis import (
     steps_at,
 )
 from drynpu.analysis.operators import detailed_operators, in_us
-from drynpu.deliverables.communication._layer import operation_threads
+from drynpu.deliverables.communication.layer import operation_threads
 from drynpu.deliverables.record_group import RecordGroup, iter_layers, torch_csv_tables, torch_documents
 from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
-from drynpu.deliverables.tasks._op_summary import kernel_details
-from drynpu.deliverables.tasks._statistics import (
+from drynpu.deliverables.tasks.op_summary import kernel_details
+from drynpu.deliverables.tasks.statistics import (
     api_statistic_table,
     op_statistic_table,
     task_time_table,
 )
-from drynpu.deliverables.tasks._timeline import Block, timeline_blocks
+from drynpu.deliverables.tasks.timeline import Block, timeline_blocks
 from drynpu.options import ExportType
 from drynpu.options.experimental_config import noted_variables
 from drynpu.products._product import NO_TASKS, forms_from_words

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from drynpu._errors import OptionError
-from drynpu.deliverables.communication._group_names import group_id
+from drynpu.deliverables.communication.group_names import group_id
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.device import DispatchKind
 from drynpu.options import Level

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from drynpu.deliverables._dictionaries import TypeIds
+from drynpu.deliverables.dictionaries import TypeIds
 from drynpu.raw import HostLevel
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from drynpu.deliverables.tasks._op_summary import STARTS, kernel_details, op_summary
+from drynpu.deliverables.tasks.op_summary import STARTS, kernel_details, op_summary
 from drynpu.platforms import find_platform
 from drynpu.tables import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL
 from drynpu.writers.files import write_csv

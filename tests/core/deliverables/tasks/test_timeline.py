@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from drynpu.deliverables.overlap.facts import OVERLAP_LAYER
-from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
+from drynpu.deliverables.tasks.timeline import Timeline, timeline_blocks
 from drynpu.tables import API, COMMUNICATION_OPS, NO_CONTEXT, NO_MODEL, TASKS
 from drynpu.writers.layers import CANN, kept_at_level0, layer_pid
 from drynpu.writers.trace_json import COMPACT, SPACED, write_trace

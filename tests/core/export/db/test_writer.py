@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.deliverables._db_enums import ENUMS, enum_number
 from drynpu.deliverables.counters.db import counter_name
+from drynpu.deliverables.db_enums import ENUMS, enum_number
 from drynpu.deliverables.registry import GROUPS
 from drynpu.deliverables.tasks._task_ids import find_task_ids
 from drynpu.products.toolkit._db import database_tables

@@ -9,8 +9,8 @@ import numpy as np
 from attrs import field, frozen
 
 from drynpu.arrays import I64, U64, Bools
-from drynpu.deliverables._dictionaries import MarkNumbers, TextIds, TypeIds
 from drynpu.deliverables._host_launches import HostLaunches, TaskIds, host_launches, number_tasks
+from drynpu.deliverables.dictionaries import MarkNumbers, TextIds, TypeIds
 from drynpu.kernels import KernelSpec, Operators, TaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.simulate import AclCalls, Simulation

@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 from drynpu.analysis import EVENT_APIS
 from drynpu.arrays import I64, Bools
-from drynpu.deliverables.communication._layer import communication_blocks
+from drynpu.deliverables.communication.layer import communication_blocks
 from drynpu.deliverables.communication.tables import SCHEMAS
 from drynpu.layouts.tasks import ACL_PREFIXES, AclTag
 from drynpu.tables import call_name

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu.arrays import I64, Records
-from drynpu.deliverables._host_rows import HostRows
+from drynpu.deliverables.host_rows import HostRows
 from drynpu.device import DispatchKind, LaunchMode
 from drynpu.layouts.calls import API_EVENT
 from drynpu.options import Level as ProfileLevel

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.deliverables._units import MB
+from drynpu.deliverables.units import MB
 from drynpu.writers.number_text import UNKNOWN
 from drynpu.writers.text_table import Table
 
