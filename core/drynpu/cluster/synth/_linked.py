@@ -37,7 +37,7 @@ from drynpu.device.collectives import (
 from drynpu.layouts.communication import START_TIME
 from drynpu.options import Settings
 from drynpu.platforms import Chip, SlowLink, load_topology
-from drynpu.recorder._chosen import load_chosen_chip
+from drynpu.recorder import load_chosen_chip
 
 _TIMES = {
     "elapse_ns": f.ELAPSE,

@@ -28,7 +28,7 @@ from drynpu.cluster.synth._warp import Warp
 from drynpu.deliverables.registry import record_kinds, registered_groups
 from drynpu.layouts import framework_torch as facts
 from drynpu.platforms import find_platform
-from drynpu.products._product import FRAMEWORK_FOLDER
+from drynpu.products import FRAMEWORK_FOLDER
 from drynpu.raw import ClockAnchors, ProfReader, RecordKinds, TlvFile, read_flat, write_flat
 from drynpu.raw.controls import moment
 from drynpu.raw.files import DONE, make_directory, write_atomically, write_with_done

@@ -15,7 +15,7 @@ from drynpu.cluster._find import Form
 from drynpu.cluster._groups import Group
 from drynpu.cluster._rank import RankRead, stacked
 from drynpu.device.collectives import KINDS, CollectiveRequest, Topology, choose
-from drynpu.device.collectives._request import POINT_TO_POINT
+from drynpu.device.collectives import POINT_TO_POINT
 from drynpu.layouts.communication import START_TIME
 from drynpu.platforms import Chip
 

@@ -17,7 +17,7 @@ from attrs import evolve, field, frozen
 
 from drynpu._errors import CommandError
 from drynpu._spelling import did_you_mean
-from drynpu.options.msprof_cli._read import MAX_PATH
+from drynpu.options.msprof_cli import MAX_PATH
 from drynpu.writers.trace_json import Events
 
 Block = Events | Sequence[str]

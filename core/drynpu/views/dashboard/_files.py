@@ -11,7 +11,7 @@ from dash import html
 from flask import Flask, Response, abort, send_file
 
 from drynpu._errors import DrynpuError
-from drynpu.products.results._files import find_results
+from drynpu.products.results import find_results
 from drynpu.views.dashboard._address import Address
 from drynpu.views.runs import Library, Rank
 from drynpu.views.theme import size_text
