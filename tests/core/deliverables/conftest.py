@@ -1,9 +1,10 @@
-"""A hand-made recording that moves bytes every way there is."""
+"""Records as bytes; and a hand-made recording that moves bytes every way there is."""
 
 from __future__ import annotations
 
 import csv
 import json
+import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +23,12 @@ from drynpu.raw import ClockAnchors, ProfReader
 from drynpu.recorder import Outcome, Setup, write_recording
 from drynpu.simulate import Collective, Destination, Recording
 from drynpu.tables import Profile
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from record_bytes import fits, host_head, number, pack, plausible
+
+__all__ = ["fits", "host_head", "number", "pack", "plausible"]
 
 BEGIN_NS = 1_736_408_883_000_000_000
 LENGTH_NS = 60_000_000
