@@ -123,10 +123,37 @@ def test_parts_of_record_groups_keep_their_walls() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def private_room_imports(path: Path, room: str) -> Iterator[str]:
+    """Yield what a file of a room imports of another room's private modules and names, with its line."""
+    for module, line in imported(path):
+        target = room_imported(module)
+        if target and target != room and any(part.startswith("_") for part in module.split(".")[2:]):
+            yield f"{line}: {module}"
+
+
+def test_rooms_import_only_public_names_of_each_other() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{found}"
+        for path in sources(CORE)
+        for found in private_room_imports(path, room_of(path))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_private_imports_are_found(tmp_path: Path) -> None:
+    """Of modules, of names, in functions; not of the file's own room nor of what all rooms share."""
+    file = tmp_path / "late.py"
+    file.write_text(
+        "from drynpu._errors import PluginError\nfrom drynpu.raw._tlv import read\nfrom drynpu.raw import _tlv\n"
+        "from drynpu.raw.tlv import _read\nfrom drynpu.tables._x import y\ndef f():\n    import drynpu.raw._tlv\n"
+    )
+    assert [found.partition(":")[0] for found in private_room_imports(file, "tables")] == ["2", "3", "4", "7"]
+
+
 def test_facts_that_others_need_stand_in_layouts() -> None:
     """The ``facts`` of a record group are its own affair."""
     wrong = []
-    for path in [*sources(CORE), *sources(ADAPTERS)]:
+    for path in [path for base in (CORE, ADAPTERS, ROOT / "plugins") for path in sources(base)]:
         for module, line in imported(path):
             parts = [*module.split("."), ""]
             own = path.is_relative_to(CORE / "deliverables" / parts[2]) if len(parts) > 3 else True

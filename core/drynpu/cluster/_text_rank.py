@@ -12,7 +12,7 @@ import polars as pl
 
 from drynpu.cluster import _facts as f
 from drynpu.cluster._find import RankSource
-from drynpu.layouts.communication import START_TIME
+from drynpu.layouts.communication_files import START_TIME
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 
 OPERATIONS = pl.Schema(

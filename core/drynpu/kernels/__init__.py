@@ -58,6 +58,7 @@ from drynpu.kernels._specs import (
     tensor_like,
 )
 from drynpu.kernels._table import CostTable
+from drynpu.kernels._traffic import LINE_BYTES
 from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import (
     DTYPES,
@@ -77,6 +78,7 @@ __all__ = [
     "CALIBRATION_VARIABLE",
     "DTYPES",
     "FORMATS",
+    "LINE_BYTES",
     "MODEL_VERSION",
     "NO_DATA",
     "UNMAPPED_SUFFIX",

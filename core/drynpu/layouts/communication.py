@@ -47,10 +47,4 @@ HCCL_INFO = additional_info(
 )
 """One task of a communication operator (cann_msprof.md 7.3); numbers that do not apply are all ones."""
 
-ANALYSES = ("communication", "communication_matrix")
-"""The analyses of communication that ``msprof --analyze`` makes (cann_msprof.md 6.2)."""
-
-START_TIME = "Start Timestamp(us)"
-"""When an operator began, in communication.json and its kin."""
-
 KINDS: tuple[RecordKind, ...] = (HCCL_OP_INFO, HCCL_INFO)

@@ -32,7 +32,9 @@ from drynpu.options._request import (
     Sampling,
     Switches,
     Window,
+    is_on,
     leaf_values,
+    value_at,
     with_values,
 )
 from drynpu.options._schedule import Action, Schedule, lint_schedule
@@ -107,6 +109,7 @@ __all__ = [
     "from_keywords",
     "from_mapping",
     "from_yaml",
+    "is_on",
     "known_deliverables",
     "leaf_values",
     "lint_schedule",
@@ -118,5 +121,6 @@ __all__ = [
     "parse_request",
     "profiling_options",
     "to_mapping",
+    "value_at",
     "with_values",
 ]

@@ -16,8 +16,7 @@ from drynpu.device import BEST_FIT_POOL, CACHING_POOL
 from drynpu.kernels import MODEL_VERSION, Operators, usual_calibration
 from drynpu.options import Clock, Level, ProfilingRequest
 from drynpu.platforms import Chip
-from drynpu.products import write_framework_data
-from drynpu.products import write_prof
+from drynpu.products import write_framework_data, write_prof
 from drynpu.raw import ClockAnchors
 from drynpu.simulate import MINDSPORE, Destination, Planner, Recording, TimeMap, simulate
 from drynpu.simulate.host_activity import HostSamples

@@ -10,7 +10,7 @@ import click
 from attrs import frozen
 
 from drynpu import CommandError
-from drynpu.layouts.communication import ANALYSES
+from drynpu.layouts.communication_files import ANALYSES
 from drynpu.options.msprof_cli import FLAGS
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from drynpu.options import ProfilingRequest
-from drynpu.options import is_on, value_at
+from drynpu.options import ProfilingRequest, is_on, value_at
 
 LIMITS: Mapping[str, tuple[str, str]] = {
     "runtime-api": (

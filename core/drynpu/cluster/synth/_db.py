@@ -19,8 +19,8 @@ from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._linked import LinkedRank
 from drynpu.cluster.synth._plan import DB_TITLES, RankPlan, changed_step, changed_times, step_key
 from drynpu.cluster.synth._warp import Span, Warp, build_warp, on_grid
-from drynpu.layouts.communication import START_TIME
-from drynpu.products.torch import communication_rows
+from drynpu.layouts.communication_files import START_TIME
+from drynpu.products.torch.db_analysis import communication_rows
 from drynpu.raw import ClockAnchors
 from drynpu.writers.files import new_path
 from drynpu.writers.folders import FRAMEWORK_OUTPUT

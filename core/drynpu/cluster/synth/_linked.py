@@ -34,7 +34,7 @@ from drynpu.device.collectives import (
     choose,
     plan_collective,
 )
-from drynpu.layouts.communication import START_TIME
+from drynpu.layouts.communication_files import START_TIME
 from drynpu.options import Settings
 from drynpu.platforms import Chip, SlowLink, load_topology
 from drynpu.recorder import load_chosen_chip

@@ -14,9 +14,8 @@ from drynpu.cluster import _facts as f
 from drynpu.cluster._find import Form
 from drynpu.cluster._groups import Group
 from drynpu.cluster._rank import RankRead, stacked
-from drynpu.device.collectives import KINDS, CollectiveRequest, Topology, choose
-from drynpu.device.collectives import POINT_TO_POINT
-from drynpu.layouts.communication import START_TIME
+from drynpu.device.collectives import KINDS, POINT_TO_POINT, CollectiveRequest, Topology, choose
+from drynpu.layouts.communication_files import START_TIME
 from drynpu.platforms import Chip
 
 _KIND = re.compile(r"(?:hcom_|hccl)?([a-z]+)")

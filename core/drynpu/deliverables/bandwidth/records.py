@@ -14,8 +14,7 @@ from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.units import US_PER_S
 from drynpu.device.samplers.cache import encode_cache_events
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
-from drynpu.kernels import TaskType
-from drynpu.kernels import LINE_BYTES
+from drynpu.kernels import LINE_BYTES, TaskType
 from drynpu.options import NOT_SIMULATED, Level, LlcMode
 from drynpu.platforms import CacheEvents
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from drynpu.layouts.communication import START_TIME
+from drynpu.layouts.communication_files import START_TIME
 
 _TIME, _BANDWIDTH = "Communication Time Info", "Communication Bandwidth Info"
 _SIZE, _TRANSIT, _RATE, _SIZES = "Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)", "Size Distribution"

@@ -10,7 +10,7 @@ from typing import Any
 
 from drynpu._errors import OutputError
 from drynpu.deliverables.communication.files import json_files
-from drynpu.layouts.communication import START_TIME
+from drynpu.layouts.communication_files import START_TIME
 from drynpu.tables import Profile
 from drynpu.writers.db import Table
 from drynpu.writers.files import make_directory, new_path

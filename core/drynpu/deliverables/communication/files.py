@@ -17,7 +17,7 @@ from drynpu.analysis import (
     launched_communication_steps,
 )
 from drynpu.deliverables.communication._mindspore import by_mindspore_steps
-from drynpu.layouts.communication import START_TIME
+from drynpu.layouts.communication_files import START_TIME
 from drynpu.tables import Profile
 from drynpu.writers.number_text import Writer, statistic_text
 

@@ -16,13 +16,14 @@ from drynpu.device.collectives._plan import (
     TaskName,
     plan_collective,
 )
-from drynpu.device.collectives._request import KINDS, CollectiveRequest
+from drynpu.device.collectives._request import KINDS, POINT_TO_POINT, CollectiveRequest
 from drynpu.device.collectives._transfers import TransferEstimate, collective_us, link_of, transfer_estimate
 
 __all__ = [
     "KINDS",
     "LOCAL_NOTIFY",
     "NO_NOTIFY",
+    "POINT_TO_POINT",
     "Algorithm",
     "CollectivePlan",
     "CollectiveRequest",

@@ -10,10 +10,12 @@ from __future__ import annotations
 from drynpu.options.msprof_cli._flags import FLAGS, Flag
 from drynpu.options.msprof_cli._launch import Launch, LaunchMode, MsprofParsed
 from drynpu.options.msprof_cli._parse import parse
+from drynpu.options.msprof_cli._read import MAX_PATH
 from drynpu.options.msprof_cli._spell import to_flags
 
 __all__ = [
     "FLAGS",
+    "MAX_PATH",
     "Flag",
     "Launch",
     "LaunchMode",

@@ -18,7 +18,7 @@ from drynpu.deliverables.communication.analyzer_db import export_communication_d
 from drynpu.deliverables.communication.files import mindspore_json_files
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import GROUPS
-from drynpu.layouts.communication import ANALYSES
+from drynpu.layouts.communication_files import ANALYSES
 from drynpu.options import ExportType
 from drynpu.products._product import NO_TASKS, forms_from_words
 from drynpu.products.mindspore._memory import mindspore_memory_record, mindspore_operator_memory

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from drynpu.layouts.communication import START_TIME
+from drynpu.layouts.communication_files import START_TIME
 from drynpu.products.results._spellings import spellings, typed
 from drynpu.tables import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL, TASKS
 

@@ -9,7 +9,6 @@ from drynpu.deliverables.communication.files import torch_db_documents
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.products._product import NO_TASKS
 from drynpu.products.toolkit._db import database_tables, has_toolkit_data, toolkit_rows
-from drynpu.products.torch._db_analysis import communication_rows, step_trace_rows
 from drynpu.products.torch._db_api import api_rows
 from drynpu.products.torch._db_run import (
     collection_rows,
@@ -20,6 +19,7 @@ from drynpu.products.torch._db_run import (
     step_rows,
     toolkit_memory_rows,
 )
+from drynpu.products.torch.db_analysis import communication_rows, step_trace_rows
 from drynpu.tables import Profile
 from drynpu.writers.db import ANALYSIS_TABLES, TORCH_TABLES, new_database, tables_by_name, without_keys
 
