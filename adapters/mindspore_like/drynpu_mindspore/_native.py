@@ -11,6 +11,8 @@ from typing import Any
 
 # What precedes the functions in a table of virtual functions (Itanium C++ ABI 2.5.2), and more than any table has.
 _TABLE_HEAD, _TABLE_LONGEST = 2, 64
+CORE, HARDWARE = "lib/libmindspore_core.so", "lib/libmindspore_hardware_abstract.so"
+"""Libraries of MindSpore, as seen from its package."""
 WORD_BYTES = struct.calcsize("P")
 # Length, capacity and number of sharers stand before the characters of a text.
 _TEXT_HEAD_BYTES = 3 * WORD_BYTES

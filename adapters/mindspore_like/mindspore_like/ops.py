@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from drynpu.arrays import Array as _Array
+from drynpu.kernels.ops.gelu import TANH_CUBE as _TANH_CUBE
 from mindspore_like import _operators as _ops
 from mindspore_like._convolution import convolve as _convolve
 from mindspore_like._tensor import Tensor as _Tensor
@@ -20,7 +21,7 @@ from mindspore_like._tensor import operand as _operand
 
 _Unary = Callable[[Any], _Tensor]
 _Binary = Callable[[Any, Any], _Tensor]
-_GELU_ROOT, _GELU_CUBE = float(np.sqrt(2 / np.pi)), 0.044715
+_GELU_ROOT = float(np.sqrt(2 / np.pi))
 
 
 def _tensor(value: Any) -> _Tensor:
@@ -54,7 +55,7 @@ def _sigmoid(x: _Array) -> Any:
 
 def _gelu(x: _Array) -> Any:
     """Return the approximation by tanh, which MindSpore's ``GeLU`` computes."""
-    inner = np.tanh(_GELU_ROOT * (x + _GELU_CUBE * x * x * x))
+    inner = np.tanh(_GELU_ROOT * (x + _TANH_CUBE * x * x * x))
     return (0.5 * x * (1 + inner)).astype(x.dtype)
 
 

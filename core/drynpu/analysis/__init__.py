@@ -15,14 +15,8 @@ if TYPE_CHECKING:
     from drynpu.analysis._absent_files import AbsentFile
     from drynpu.analysis._bandwidth import llc_averages, memory_averages
     from drynpu.analysis._called_kernels import LaunchComparison, compare_launches
-    from drynpu.analysis._cluster import (
-        CLUSTER_LINKS,
-        CLUSTER_RANKS,
-        CLUSTER_STEPS,
-        cluster_links,
-        cluster_ranks,
-        cluster_steps,
-    )
+    from drynpu.analysis._cluster import cluster_links, cluster_ranks, cluster_steps
+    from drynpu.analysis._cluster_schemas import CLUSTER_LINKS, CLUSTER_RANKS, CLUSTER_STEPS
     from drynpu.analysis._comparison import COMPARED, COMPARED_TYPES, Comparison, compare_profiles
     from drynpu.analysis._data_preparation import (
         DEVICE_QUEUE,

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from drynpu._errors import DrynpuError
 from drynpu.options import NOT_SIMULATED, Activity, ProfilingRequest, files_of_option, option_names
-from drynpu.options.experimental_config import Flags, parse
+from drynpu.options.experimental_config import PROFILE_FLAGS, Flags, parse
 from drynpu.tables import Profile
 
 
@@ -26,7 +26,6 @@ class AbsentFile:
 
 
 _ACTIVITIES = {"ProfilerActivity.CPU": Activity.HOST, "ProfilerActivity.NPU": Activity.DEVICE}
-_FLAGS = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 _NO_KERNEL = "no kernel was launched while it was recorded"
 _NO_ALLOCATION = "no tensor was allocated on the npu while it was recorded"
 _NO_COLLECTIVE = "no collective ran while it was recorded"
@@ -98,7 +97,7 @@ def _request(profile: Profile) -> ProfilingRequest | None:
         return parse(
             {str(name).removeprefix("_"): value for name, value in config.items()},
             activities=[_ACTIVITIES[name] for name in activities or () if name in _ACTIVITIES],
-            flags=Flags(**{name: common.get(name) is True for name in _FLAGS}),
+            flags=Flags(**{name: common.get(name) is True for name in PROFILE_FLAGS}),
         ).request
     except (DrynpuError, TypeError, ValueError):  # of another release
         return None

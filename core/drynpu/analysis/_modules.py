@@ -8,13 +8,13 @@ import polars as pl
 from drynpu.analysis._kept import once_per_profile
 from drynpu.analysis.python_frames import python_frames
 from drynpu.arrays import I64
+from drynpu.layouts.framework_torch import MODULE_PREFIX
 from drynpu.tables import Profile, intervals
 
 MODULE_CALLS = pl.Schema({"name": pl.String, "start_ns": pl.Int64, "end_ns": pl.Int64})
 """One row per call of a module (``Conv2d_0``), by start."""
 
 _MODULE_EVENT = r"######|^nn\.Module: "
-_SHOWN_PREFIX = "nn.Module: "
 
 
 @once_per_profile
@@ -26,9 +26,9 @@ def module_calls(profile: Profile) -> pl.DataFrame:
     # Returns have no name of their own, so that the frames of modules are found among the frames of all functions.
     return (
         python_frames(calls)
-        .filter(pl.col("name").str.starts_with(_SHOWN_PREFIX))
+        .filter(pl.col("name").str.starts_with(MODULE_PREFIX))
         .sort("start_ns")
-        .select(pl.col("name").str.strip_prefix(_SHOWN_PREFIX), "start_ns", "end_ns")
+        .select(pl.col("name").str.strip_prefix(MODULE_PREFIX), "start_ns", "end_ns")
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from drynpu.layouts.framework_torch import MODULE_MARK
+
 # Tags of the tracer: returns from Python and from C functions (torch_npu_profiler.md 3.7).
 _RETURN_TAGS = (1, 3)
-_MODULE_MARK = "######"
 _KEY = ["tid", "level"]
 
 
@@ -69,7 +70,7 @@ def _levels(calls: pl.DataFrame) -> pl.DataFrame:
 
 def _named(frames: pl.DataFrame) -> pl.DataFrame:
     """Number the objects of a thread: one keeps the number of its first call, whatever class a later one names."""
-    class_name, object_id = (pl.col("name").str.split(_MODULE_MARK).list.get(part, null_on_oob=True) for part in (0, 1))
+    class_name, object_id = (pl.col("name").str.split(MODULE_MARK).list.get(part, null_on_oob=True) for part in (0, 1))
     named = frames.with_columns(class_name.alias("class_name"), object_id.alias("object_id"))
     first = (
         named.filter(pl.col("object_id").is_not_null())

@@ -14,6 +14,9 @@ import orjson
 if TYPE_CHECKING:
     from rich.console import Console
 
+QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
+"""Settings with which frameworks print nothing of their own when they start."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 

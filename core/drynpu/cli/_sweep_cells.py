@@ -16,6 +16,7 @@ from attrs import evolve, field, frozen
 
 from drynpu import CommandError
 from drynpu.analysis import Summary, summarise
+from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.products import load_profile
 
 _RANK = re.compile(r"^(\[\d+\] )?(\[rank\d+\]:\s?)?")
@@ -165,7 +166,7 @@ def _read_cell(folder: Path, cell: Cell) -> Cell:
 
 def _data_group(path: Path) -> int | None:
     """Return the size of the group that the script calls data-parallel; ``None`` if there is none."""
-    metadata = path / "profiler_metadata.json"
+    metadata = path / METADATA_FILE
     groups = orjson.loads(metadata.read_bytes()).get("parallel_group_info", {}) if metadata.is_file() else {}
     found = [len(group["global_ranks"]) for group in groups.values() if group.get("group_name") in _DATA_GROUPS]
     return max(found, default=None)

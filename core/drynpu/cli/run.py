@@ -16,7 +16,7 @@ import click
 
 from _drynpu_finder import served_folders
 from drynpu import TOOLKIT_VARIABLES, CommandError, toolkit_folder
-from drynpu.cli._shared import as_json
+from drynpu.cli._shared import QUIET_FRAMEWORKS, as_json
 from drynpu.cli._world import WorldOptions, read_world, run_world, world_options
 from drynpu.options import Clock, Settings
 from drynpu.platforms import load_chip, load_topology
@@ -28,7 +28,6 @@ _INTERRUPTED = 130
 _PROFILE_STEPS = "2:3"
 _PROFILE_OUTPUT = Path("profile_out")
 # What the frameworks print at import would drown the script's own output.
-_QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -113,7 +112,7 @@ def run(
         **_order(profile, profile_steps, profile_output),
     }
     os.environ.update({name: value for name, value in given.items() if value is not None})
-    for name, value in _QUIET_FRAMEWORKS.items():
+    for name, value in QUIET_FRAMEWORKS.items():
         os.environ.setdefault(name, value)
     for name in TOOLKIT_VARIABLES:
         os.environ.setdefault(name, str(toolkit_folder()))

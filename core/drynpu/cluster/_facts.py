@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
-TIME_INFO, BANDWIDTH_INFO = "Communication Time Info", "Communication Bandwidth Info"
-ELAPSE, TRANSIT, WAIT, SYNCHRONIZATION, IDLE = (
-    "Elapse Time(ms)",
-    "Transit Time(ms)",
-    "Wait Time(ms)",
-    "Synchronization Time(ms)",
-    "Idle Time(ms)",
+from drynpu.layouts.communication_files import (
+    BANDWIDTH_INFO,
+    COLLECTIVE,
+    ELAPSE,
+    IDLE,
+    OPERATOR_NAME,
+    P2P,
+    RATE,
+    SIZE,
+    SIZES,
+    SYNCHRONIZATION,
+    SYNCHRONIZATION_RATIO,
+    TIME_INFO,
+    TOTAL,
+    TRANSIT,
+    TRANSPORT,
+    WAIT,
+    WAIT_RATIO,
 )
-WAIT_RATIO, SYNCHRONIZATION_RATIO = "Wait Time Ratio", "Synchronization Time Ratio"
-SIZE, RATE, SIZES = "Transit Size(MB)", "Bandwidth(GB/s)", "Size Distribution"
-TRANSPORT, OPERATOR_NAME = "Transport Type", "Op Name"
 
-TOTAL = "Total Op Info"
-"""Name of the sum of all operators of a group."""
-COLLECTIVE, P2P = "collective", "p2p"
+__all__ = [
+    "BANDWIDTH_INFO",
+    "COLLECTIVE",
+    "ELAPSE",
+    "IDLE",
+    "NO_TIME",
+    "OPERATOR_NAME",
+    "P2P",
+    "RATE",
+    "SIZE",
+    "SIZES",
+    "SYNCHRONIZATION",
+    "SYNCHRONIZATION_RATIO",
+    "TIME_INFO",
+    "TOTAL",
+    "TRANSIT",
+    "TRANSPORT",
+    "WAIT",
+    "WAIT_RATIO",
+    "ratio",
+]
 
 NO_TIME = 1e-15
 """A divisor below this gives the ratio 0, as in the vendor's analysis."""

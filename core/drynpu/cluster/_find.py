@@ -15,7 +15,6 @@ from drynpu.writers.folders import FRAMEWORK_OUTPUT
 
 """Folder of the results in a directory of PyTorch's or MindSpore's profiler."""
 ANALYSIS_DB = "analysis.db"
-METADATA = "profiler_metadata.json"
 
 MOST_LEVELS = 5
 """How deep below the folder of a run its ranks are looked for."""

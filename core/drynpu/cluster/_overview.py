@@ -7,22 +7,9 @@ from collections.abc import Sequence
 import polars as pl
 from attrs import frozen
 
-from drynpu.analysis import slow_links, slow_ranks
+from drynpu.analysis import CLUSTER_STEPS, slow_links, slow_ranks
 from drynpu.cluster import _facts as f
 from drynpu.cluster._groups import Group
-
-STEPS = pl.Schema(
-    {
-        "rank": pl.String,
-        "step": pl.String,
-        "computing_us": pl.Float64,
-        "communication_not_overlapped_us": pl.Float64,
-        "overlapped_us": pl.Float64,
-        "free_us": pl.Float64,
-        "total_us": pl.Float64,
-    }
-)
-"""One row per rank and step."""
 
 RANKS = pl.Schema(
     {
@@ -122,16 +109,16 @@ def db_overview(
 
 
 def _steps(steps: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
-    """Return table `STEPS`, by rank; what a file does not have is null."""
+    """Return table `CLUSTER_STEPS`, by rank; what a file does not have is null."""
     if steps.is_empty():
-        return pl.DataFrame(schema=STEPS)
+        return pl.DataFrame(schema=CLUSTER_STEPS)
     columns = {name: pl.col(title) if title in steps.columns else pl.lit(None) for name, title in names.items()}
     parts = ("computing_us", "communication_not_overlapped_us", "free_us")
     return (
         steps.sort("rank", maintain_order=True)
         .select(pl.col("rank").cast(pl.String), "step", **columns)
         .with_columns(pl.sum_horizontal(parts).alias("total_us"))
-        .select(pl.col(name).cast(kind) for name, kind in STEPS.items())
+        .select(pl.col(name).cast(kind) for name, kind in CLUSTER_STEPS.items())
     )
 
 

@@ -13,8 +13,9 @@ from attrs import field, frozen
 from drynpu._collections import without_collections
 from drynpu._errors import OutputError
 from drynpu.cluster._db_rank import read_db_rank
-from drynpu.cluster._find import METADATA, Form, RankSource
+from drynpu.cluster._find import Form, RankSource
 from drynpu.cluster._text_rank import read_text_rank
+from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.writers.files import make_directory, new_path
 
 
@@ -131,6 +132,6 @@ def _missing(tables: Mapping[str, pl.DataFrame]) -> Sequence[str]:
 
 
 def _metadata(path: Path) -> Mapping[str, object]:
-    file = path / METADATA
+    file = path / METADATA_FILE
     found = orjson.loads(file.read_bytes()) if file.is_file() else {}
     return found if isinstance(found, dict) else {}

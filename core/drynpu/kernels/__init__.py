@@ -58,9 +58,11 @@ from drynpu.kernels._specs import (
     tensor_like,
 )
 from drynpu.kernels._table import CostTable
+from drynpu.kernels._table_rows import table_rows
 from drynpu.kernels._traffic import LINE_BYTES
 from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import (
+    CORE_TASKS,
     DTYPES,
     FORMATS,
     Copy,
@@ -76,6 +78,7 @@ from drynpu.kernels._types import (
 
 __all__ = [
     "CALIBRATION_VARIABLE",
+    "CORE_TASKS",
     "DTYPES",
     "FORMATS",
     "LINE_BYTES",
@@ -152,6 +155,7 @@ __all__ = [
     "plan_of",
     "predicted_us",
     "presumed_cold",
+    "table_rows",
     "task_type_of",
     "task_type_on",
     "tensor_like",

@@ -14,7 +14,7 @@ from typing import Final
 from drynpu.kernels._families import family_of
 from drynpu.kernels._types import DTYPES, KernelSpec, TensorDesc
 
-_INDEX: Final = frozenset({"INT32", "INT64", "UINT32", "UINT64"})
+INDEX_DTYPES: Final = frozenset({"INT32", "INT64", "UINT32", "UINT64"})
 _INDEX_FIRST: Final = frozenset({"ScatterNd"})
 """Kernels whose first input is the index; the data stand first everywhere else."""
 _ROW_NS: Final = 290.0
@@ -83,7 +83,7 @@ def _indexed_rows(spec: KernelSpec) -> float:
     """Return how many rows are found by an index: each index names one, or one of its coordinates."""
     # The data may be whole numbers like their index.
     behind_data = spec.inputs if spec.op_type in _INDEX_FIRST else spec.inputs[1:]
-    tensors = [t for t in behind_data if t.dtype in _INDEX and t.elements]
+    tensors = [t for t in behind_data if t.dtype in INDEX_DTYPES and t.elements]
     indices = max((t.elements for t in tensors), default=0)
     moved = max((t.elements for t in spec.outputs), default=0) or indices
     return float(min(indices, moved)) if indices else float(moved) / 256

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
+from drynpu.kernels._access import INDEX_DTYPES
 from drynpu.kernels._types import DTYPES, TensorDesc
 
 Tensors = Sequence[TensorDesc]
@@ -19,14 +20,13 @@ Tensors = Sequence[TensorDesc]
 _STATISTICS_WIDTH = 8
 _PAGE_SIZES = frozenset({16, 32, 64, 128, 256, 512})
 _COMPRESSED_MASK = 2048
-_HEAD = 128
+HEAD_WIDTH = 128
 """Width of a head where no shape tells it."""
 _WIDEST_HEAD = 256
 _ROTARY_WIDTH = 64
 """Width of the part of queries and keys that latent attention rotates and passes as tensors of its own."""
 _TABLE_IN_USE = 0.5
 """Share of the pages that a block table can name which sequences reach: no shape tells it, any is as likely."""
-_WHOLE = frozenset({"INT32", "INT64", "UINT32", "UINT64"})
 
 
 @frozen
@@ -72,7 +72,7 @@ def attention_pairs(inputs: Tensors, outputs: Tensors) -> Pairs:
     Lengths of sequences stand in no shape: packed sequences count as equally long, and of the pages that a block table
     can name the sequences reach half, at most the cache.
     """
-    large = [t for t in inputs if len(t.shape) >= 2 and t.elements and t.dtype not in _WHOLE]
+    large = [t for t in inputs if len(t.shape) >= 2 and t.elements and t.dtype not in INDEX_DTYPES]
     rotary = _rotary_parts(large)
     large = [t for t in large if all(t is not part for part in rotary)]
     if len(large) < 2:
@@ -99,7 +99,7 @@ def _rotary_parts(tensors: Tensors) -> list[TensorDesc]:
         for part in tensors
         if part.shape[-1] == _ROTARY_WIDTH
         and len(part.shape) > 2
-        and any(t.shape[:-1] == part.shape[:-1] and t.shape[-1] > _HEAD for t in tensors)
+        and any(t.shape[:-1] == part.shape[:-1] and t.shape[-1] > HEAD_WIDTH for t in tensors)
     ]
 
 
@@ -129,8 +129,8 @@ def _queries(query: TensorDesc, key: TensorDesc, table: TensorDesc | None, tenso
         return _Queries(shape[1], max(shape[0] // sequences, 1), sequences, shape[2])
     if len(shape) == 3:
         dim = _sequence_dim(shape, key.shape, table)
-        return _Queries(max(shape[2] // _HEAD, 1), shape[1 - dim], shape[dim], min(shape[2], _HEAD), dim)
-    return _Queries(max(shape[-1] // _HEAD, 1), shape[0], 1, min(shape[-1], _HEAD))
+        return _Queries(max(shape[2] // HEAD_WIDTH, 1), shape[1 - dim], shape[dim], min(shape[2], HEAD_WIDTH), dim)
+    return _Queries(max(shape[-1] // HEAD_WIDTH, 1), shape[0], 1, min(shape[-1], HEAD_WIDTH))
 
 
 def _heads_dim(query: tuple[int, ...], key: tuple[int, ...]) -> int:
@@ -146,7 +146,9 @@ def _packed_sequences(tokens: int, table: TensorDesc | None, tensors: Tensors) -
     """Return how many sequences packed tokens belong to: the rows of a table, or the entries of a list of lengths."""
     if table is not None and table.shape[0] <= tokens:
         return table.shape[0]
-    lengths = (t.elements for t in tensors if t.dtype in _WHOLE and len(t.shape) == 1 and 0 < t.elements <= tokens)
+    lengths = (
+        t.elements for t in tensors if t.dtype in INDEX_DTYPES and len(t.shape) == 1 and 0 < t.elements <= tokens
+    )
     return next(lengths, 1)
 
 

@@ -15,6 +15,7 @@ from typing import Final
 from attrs import frozen
 
 from drynpu.kernels._elements import element_operations
+from drynpu.kernels._table_rows import table_rows
 
 _NAMES: Final = """
 rotary | rotary (?<!p)rope
@@ -48,7 +49,6 @@ elementwise | .
 """
 """Regular expressions on the type in lower case; a row is ``family | patterns``."""
 
-_ROW_START: Final = re.compile(r"\n(?=\S)")
 _DEFAULT_OPERATIONS: Final = {
     "norm": 9.0,
     "norm_grad": 24.0,
@@ -90,7 +90,7 @@ def is_of_family(op_type: str) -> bool:
 
 @functools.cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    rows = (row.split("|", 1) for row in _ROW_START.split(_NAMES.strip()))
+    rows = (row.split("|", 1) for row in table_rows(_NAMES))
     return tuple((name.strip(), re.compile("|".join(f"(?:{p})" for p in patterns.split()))) for name, patterns in rows)
 
 

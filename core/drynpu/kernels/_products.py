@@ -14,6 +14,7 @@ from typing import Final
 from attrs import frozen
 
 from drynpu.kernels import _pipes as pipes
+from drynpu.kernels._attention_shapes import HEAD_WIDTH
 from drynpu.kernels._families import family_of, is_prolog
 from drynpu.kernels._shapes_of_work import Edges, product_edges, prolog_edges
 from drynpu.kernels._tuning import Tuning
@@ -37,8 +38,6 @@ _TILES: Final = (
 _SPLITS: Final = (1, 2, 4, 8, 16)
 """Parts of the inner edge that different cores sum up."""
 _LEAST_INNER: Final = 256
-_HEAD: Final = 128
-"""Columns of an attention's result that belong to one head, where a dim holds several heads."""
 
 
 @frozen
@@ -78,7 +77,7 @@ def edges_of(spec: KernelSpec) -> Edges:
     out = max(spec.outputs, key=lambda t: t.elements)
     columns = out.shape[-1] if out.shape else 1
     if family_of(spec.op_type).name == "attention":
-        columns = min(columns, _HEAD)
+        columns = min(columns, HEAD_WIDTH)
     if out.format.startswith("NC1HWC0") and len(out.shape) == 5:
         columns = out.shape[1] * out.shape[4]
     elif out.format in {"NCHW", "NCDHW"} and len(out.shape) > 2:

@@ -145,6 +145,10 @@ class TaskType(enum.Enum):
     """A copy by the DMA engines: a device task, not a row of op_summary."""
 
 
+CORE_TASKS = (TaskType.AI_CORE, TaskType.AI_VECTOR_CORE, TaskType.MIX_AIC, TaskType.MIX_AIV)
+"""Kernels that run on cores, which have counters of their own."""
+
+
 class Copy(enum.Enum):
     """Direction of a memory copy: value = the ``copyKind`` of memcpy_info (cann_msprof.md 4.6)."""
 

@@ -96,5 +96,8 @@ PYTHON_TRACER_FUNC = layout(
 GC_RECORD = layout(24, ("pid", "<u8", 0), ("start", "<u8", 8), ("end", "<u8", 16))
 """One record of the flat file torch.gc_record."""
 
+MODULE_PREFIX, MODULE_MARK = "nn.Module: ", "######"
+"""A call of a module in a call stack: what its frame begins with, and what stands between its class and its object."""
+
 MARK_OPERATOR = "mstx_"
 """Begins the name of an operator that sets a mark; the vendor's tables have these last (torch_npu_profiler.md 4.16)."""

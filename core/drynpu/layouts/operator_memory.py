@@ -42,4 +42,7 @@ STATIC_OP_MEM = additional_info(
 )
 """Memory of an operator of a static graph; its life counts nodes, not time (cann_msprof.md 7.3)."""
 
+LIFE_TO_THE_END = 4294967294
+"""Last node of memory that lives as long as the graph; shown as 4294967295 (Ascend/msprof static_op_mem_bean)."""
+
 KINDS: tuple[RecordKind, ...] = (TASK_MEMORY_INFO, STATIC_OP_MEM)

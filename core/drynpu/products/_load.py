@@ -11,6 +11,7 @@ from attrs import evolve
 from drynpu._errors import OutputError, RawFormatError
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import registered_groups, schemas
+from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.products._find import ProfileDirectory, locate
 from drynpu.products._framework_files import read_json_file
 from drynpu.products._product import FrameworkTables, Product, no_framework
@@ -52,7 +53,7 @@ def load_profile(
     toolkit = _read_toolkit(found, groups)
     notes.extend(toolkit.notes)
     info = read_json_file(info_file(found.path), notes)
-    metadata = read_json_file(found.path / "profiler_metadata.json", notes)
+    metadata = read_json_file(found.path / METADATA_FILE, notes)
     if _RESULT.search(found.path.name) and not info_file(found.path).is_file():
         notes.append("profiler_info*.json is missing: the recording was not written to its end; data may be missing")
     product = product_of(found.path, info, products)

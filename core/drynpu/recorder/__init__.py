@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from drynpu.recorder._parts import OptionalParts
     from drynpu.recorder._rank_link import RankLink
     from drynpu.recorder._rank_server import REDUCTIONS
-    from drynpu.recorder._recorder import METADATA_FILE, Recorder, rank_number
+    from drynpu.recorder._recorder import Recorder, rank_number
     from drynpu.recorder._recording import Outcome, Setup, write_devices, write_recording, write_system
     from drynpu.recorder._recovery import Recovered, find_journals, recover
     from drynpu.recorder._rendezvous import RankCall, RankRendezvous, RankStore, announce
@@ -50,7 +50,6 @@ __all__ = [
     "CHECK_VARIABLE",
     "COLLECT_VARIABLE",
     "JOURNAL_PREFIX",
-    "METADATA_FILE",
     "PROFILE_VARIABLE",
     "REDUCTIONS",
     "RUN_VARIABLE",

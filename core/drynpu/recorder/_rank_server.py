@@ -15,7 +15,7 @@ import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from attrs import define, field
 _LENGTH: Final = struct.Struct("<I")
 _POLL_S: Final = 0.05
 """How often a server that serves looks whether it is to end."""
-REDUCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
+REDUCTIONS: Final[Mapping[str, np.ufunc]] = MappingProxyType(
     {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 )
 """Functions that make one array of the arrays of several ranks, by the name that HCCL gives them."""

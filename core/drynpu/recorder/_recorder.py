@@ -16,6 +16,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from drynpu import say, without_collections
+from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.options import ProfilingRequest, Settings, to_mapping
 from drynpu.platforms import Chip
 from drynpu.products import deliver_toolkit
@@ -27,9 +28,6 @@ from drynpu.recorder._recording import Outcome, Setup, write_devices
 from drynpu.recorder._run_journal import RunJournal
 from drynpu.recorder._sampler import HostSampler
 from drynpu.simulate import Destination, HostSamples, Planner, Recording
-
-METADATA_FILE = "profiler_metadata.json"
-"""Names the modelled parts of a recording, besides the script's own metadata."""
 
 _HOST_METRICS = "the metrics of the host"
 _PROF_NUMBERS: Iterator[int] = itertools.count()

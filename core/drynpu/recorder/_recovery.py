@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 
 from drynpu._errors import DrynpuError, OutputError, RawFormatError
 from drynpu.kernels import KernelPlan, Signature
+from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.options import Clock, ProfilingRequest, from_mapping
 from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins, from_plugins
@@ -22,7 +23,6 @@ from drynpu.recorder._end_info import with_end_info
 from drynpu.recorder._joining import join_recordings
 from drynpu.recorder._journal import FORMAT, HEAD_FILE, JOURNAL_PREFIX, process_start_s
 from drynpu.recorder._packing import unpack
-from drynpu.recorder._recorder import METADATA_FILE
 from drynpu.recorder._recording import Outcome, Setup, write_devices
 from drynpu.simulate import Destination, Recording
 from drynpu.tables import STEP_PREFIX

@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from drynpu.arrays import F64, I64, Bools
 from drynpu.device import Dispatches, HostCosts, Launches, LaunchMode, StreamTimes, closing_order, schedule_streams
-from drynpu.kernels import CostTable, TaskType, draw_quantiles, jitter, occurrences, task_type_on
+from drynpu.kernels import CORE_TASKS, CostTable, TaskType, draw_quantiles, jitter, occurrences, task_type_on
 from drynpu.options import Clock
 from drynpu.platforms import Chip
 from drynpu.simulate._graph_nodes import launched_by_device
@@ -33,8 +33,6 @@ Between two kernels of which the second waits on the stream already: the median 
 whole, where nine of ten gaps are under 0.18 us. The scheduler of the device takes what was launched one by one from the
 same queue; in the genuine runs 0.02 to 0.16 us lie between tasks that wait there.
 """
-_READ_TYPES = frozenset({TaskType.AI_CORE, TaskType.AI_VECTOR_CORE, TaskType.MIX_AIC, TaskType.MIX_AIV})
-"""Kernels of which L2 counts."""
 
 
 @frozen(eq=False, kw_only=True)
@@ -199,7 +197,7 @@ def _tail_ticks(lowered: LoweredLaunches, occurrence: I64, chip: Chip, seed: int
     """Return how long the stream rests behind each launch until its L2 counters are read."""
     if not chip.platform.l2_read_us:
         return np.zeros(len(occurrence), np.int64)
-    read = np.array([kernel.task_type in _READ_TYPES for kernel in lowered.kernels] or [False])[lowered.launch_kernel]
+    read = np.array([kernel.task_type in CORE_TASKS for kernel in lowered.kernels] or [False])[lowered.launch_kernel]
     rest_us = draw_quantiles(chip.platform.l2_read_us, lowered.launch_kernel, occurrence, seed, lowered.kernels)
     return np.where(read, np.ceil(rest_us * 1000 / chip.tick_ns), 0).astype(np.int64)
 

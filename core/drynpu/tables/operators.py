@@ -36,7 +36,7 @@ TASK_TYPES: Mapping[int, str] = MappingProxyType(
 _FORMAT_NAMES: Mapping[int, str] = MappingProxyType({number: name for name, number in FORMATS.items()})
 _DTYPE_NAMES: Mapping[int, str] = MappingProxyType({dtype.ge_id: dtype.name for dtype in DTYPES.values()})
 _PART_ROWS = 65_536
-_TEXT_COLUMNS = (
+SHAPE_COLUMNS = (
     "input_shapes",
     "input_dtypes",
     "input_formats",
@@ -53,7 +53,7 @@ _INFO = pl.Schema(
         **dict.fromkeys(("block_num", "mix_block_num"), pl.Int64),
         "hf32": pl.Boolean,
         "dynamic": pl.Boolean,
-        **dict.fromkeys(_TEXT_COLUMNS, pl.String),
+        **dict.fromkeys(SHAPE_COLUMNS, pl.String),
     }
 )
 
@@ -194,14 +194,14 @@ def _tensor_texts(parts: Iterable[Records], node_of: Nodes, wanted: I64) -> dict
         chains.extend((*chains[head], int(tail)) for head, tail in pairs.tolist())
     used, position = np.unique(chain, return_inverse=True)
     described = [_describe([samples[part] for part in chains[index]]) for index in used.tolist()]
-    lookup = pl.DataFrame(described, schema=dict.fromkeys(_TEXT_COLUMNS, pl.String), orient="row")
+    lookup = pl.DataFrame(described, schema=dict.fromkeys(SHAPE_COLUMNS, pl.String), orient="row")
     place = np.searchsorted(nodes, wanted)
     there = place < len(nodes)
     there[there] = nodes[place[there]] == wanted[there]
     codes = np.zeros(len(wanted), np.min_scalar_type(len(used)))
     codes[there] = position.reshape(-1)[place[there]]
     shared = pl.select(pl.when(pl.Series(there)).then(pl.Series(codes))).to_series()
-    return {name: Texts(shared, lookup[name]) for name in _TEXT_COLUMNS}
+    return {name: Texts(shared, lookup[name]) for name in SHAPE_COLUMNS}
 
 
 def _describe(records: Sequence[np.void]) -> tuple[str, ...]:

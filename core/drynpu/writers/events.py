@@ -7,6 +7,9 @@ import polars as pl
 from drynpu.writers.number_text import decimal_text, us_text
 from drynpu.writers.trace_json import Present, Value, constant
 
+PYTHON_FUNCTION = "python_function"
+"""Category of the calls of Python in timelines of PyTorch and MindSpore."""
+
 
 def flow(phase: str, pid: Value, tid: pl.Expr) -> dict[str, Value]:
     """Return one end of a HostToDevice arrow of rows with connection_id and start_ns."""

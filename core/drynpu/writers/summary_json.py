@@ -11,7 +11,7 @@ from drynpu.writers.files import REPEATED
 from drynpu.writers.number_text import UNKNOWN
 from drynpu.writers.trace_json import SPACED, Events, Value, write_trace
 
-_DEVICE = "Device_id"
+DEVICE_ID = "Device_id"
 _NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"
 
 
@@ -23,9 +23,9 @@ def by_device(tables: Mapping[str, pl.DataFrame]) -> Iterator[dict[str, pl.DataF
     are left out.
     """
     filled = {stem: table for stem, table in tables.items() if table.height}
-    names = dict.fromkeys(name for table in filled.values() for name in table[_DEVICE].unique(maintain_order=True))
+    names = dict.fromkeys(name for table in filled.values() for name in table[DEVICE_ID].unique(maintain_order=True))
     for name in names:
-        parts = {stem: table.filter(pl.col(_DEVICE) == name).drop(_DEVICE) for stem, table in filled.items()}
+        parts = {stem: table.filter(pl.col(DEVICE_ID) == name).drop(DEVICE_ID) for stem, table in filled.items()}
         yield {stem: part for stem, part in parts.items() if part.height}
 
 

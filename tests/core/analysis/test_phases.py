@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu.analysis import STEP_PHASES, slow_links, slow_ranks, step_phases
-from drynpu.analysis._cluster import CLUSTER_LINKS, CLUSTER_STEPS
+from drynpu.analysis._cluster_schemas import CLUSTER_LINKS, CLUSTER_STEPS
 from drynpu.tables import Profile
 
 from .conftest import host_op, make_profile, table

@@ -15,8 +15,9 @@ from attrs import evolve
 
 from drynpu import CaptureError, ChipError
 from drynpu.kernels import Call, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.options import Clock, HostSystem, Output, ProfilingRequest, Sampling, Settings
-from drynpu.recorder import METADATA_FILE, Recorder
+from drynpu.recorder import Recorder
 from drynpu.simulate import Recording
 
 TENSOR = TensorDesc((64, 32), "FLOAT16")

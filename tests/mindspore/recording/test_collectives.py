@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from drynpu.device.collectives import WORLD_GROUP
 from drynpu.kernels import Call, Operators, TensorDesc
 from drynpu_mindspore.recording._collectives import find_collectives
-from drynpu_mindspore.recording._ranks import WORLD_GROUP, JobRanks
+from drynpu_mindspore.recording._ranks import JobRanks
 from drynpu_mindspore.rules import signature
 
 X = TensorDesc((2, 3), "FLOAT")

@@ -7,12 +7,15 @@ from drynpu_mindspore.capture._captured import CapturedMindSpore, CapturedPart, 
 from drynpu_mindspore.capture._describe import input_texts, is_backward, node_signature, primitive_of
 from drynpu_mindspore.capture._graphs import GraphStore
 from drynpu_mindspore.capture._ir import GraphNode
+from drynpu_mindspore.capture._lives import JOIN, PICK
 from drynpu_mindspore.capture._memory import GraphMemory, MemoryModel, MemoryProgress
 from drynpu_mindspore.capture._pipeline import write_pipeline
 from drynpu_mindspore.capture._runs import find_runs
 from drynpu_mindspore.capture._wiring import KernelGraph, read_kernel_graphs
 
 __all__ = [
+    "JOIN",
+    "PICK",
     "Capture",
     "CaptureOptions",
     "CapturedMindSpore",

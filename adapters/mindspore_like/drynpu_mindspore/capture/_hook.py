@@ -25,6 +25,8 @@ from drynpu.arrays import I64
 from drynpu_mindspore._compiled import compiled_library
 from drynpu_mindspore._inside import Inside, UnknownInside, require
 from drynpu_mindspore._native import (
+    CORE,
+    HARDWARE,
     WORD_BYTES,
     address_of,
     change_table,
@@ -45,7 +47,6 @@ _FLAGS = (
     "-D_GLIBCXX_USE_CXX11_ABI=0",
 )
 """MindSpore's own texts and lists have the layout of GNU C++ before C++11."""
-_CORE, _HARDWARE = "lib/libmindspore_core.so", "lib/libmindspore_hardware_abstract.so"
 _PYBOOST = "lib/libmindspore_pyboost.so"
 _FACTORY = "_ZN9mindspore6kernel7pyboost29PyboostKernelExtraFuncFactory11GetInstanceEv"
 _TIMED = "PyboostCPUKernelExtraFunc24LaunchKernelWithProfiler"
@@ -58,14 +59,14 @@ _EXECUTOR_AT = 4 * WORD_BYTES
 _BEFORE, _BEHIND = "KernelExecutor19CreateEventForCache", "KernelExecutor13AddMindIRPass"
 """The functions of an executor around ``LaunchKernel`` and ``LaunchKernelHP``, which calls the former."""
 _FUNCTIONS = (
-    (_CORE, "_ZN9mindspore5CNode19fullname_with_scopeEv"),
-    (_HARDWARE, f"_ZNK{_TENSOR}14device_addressEv"),
-    (_HARDWARE, f"_ZNK{_TENSOR}7GetTypeEv"),
-    (_HARDWARE, f"_ZN{_TENSOR}11GetValuePtrEv"),
-    (_CORE, f"{_ADDRESS}7type_idEv"),
-    (_CORE, f"{_ADDRESS}14GetShapeVectorEv"),
-    (_CORE, f"{_ADDRESS}6GetPtrEv"),
-    (_CORE, f"{_ADDRESS}7GetSizeEv"),
+    (CORE, "_ZN9mindspore5CNode19fullname_with_scopeEv"),
+    (HARDWARE, f"_ZNK{_TENSOR}14device_addressEv"),
+    (HARDWARE, f"_ZNK{_TENSOR}7GetTypeEv"),
+    (HARDWARE, f"_ZN{_TENSOR}11GetValuePtrEv"),
+    (CORE, f"{_ADDRESS}7type_idEv"),
+    (CORE, f"{_ADDRESS}14GetShapeVectorEv"),
+    (CORE, f"{_ADDRESS}6GetPtrEv"),
+    (CORE, f"{_ADDRESS}7GetSizeEv"),
 )
 """File and linker's name, in the order of ``Functions`` in the source behind the two that launch."""
 _TYPE_TABLE, _OBJECT_TYPE = "_ZTVN9mindspore10TensorTypeE", "_ZNK9mindspore6Object11object_typeEv"
@@ -138,12 +139,10 @@ def load_hook(package: Path) -> LaunchHook | None:
 # N1, docs/tricks.md
 def _put_in_place(package: Path) -> LaunchHook | None:
     require(Inside.LAUNCHES)
-    libraries = {file: ctypes.CDLL(str(package / file)) for file in (_CORE, _HARDWARE, _PYBOOST)}
+    libraries = {file: ctypes.CDLL(str(package / file)) for file in (CORE, HARDWARE, _PYBOOST)}
     words = [address_of(libraries[file], name) for file, name in _FUNCTIONS]
-    names = [
-        find_symbol(each) for each in read_functions(address_of(libraries[_CORE], _TYPE_TABLE) + _TABLE_HEAD_BYTES)
-    ]
-    timer, executor = _find_timer(libraries[_PYBOOST]), _find_executor(libraries[_HARDWARE])
+    names = [find_symbol(each) for each in read_functions(address_of(libraries[CORE], _TYPE_TABLE) + _TABLE_HEAD_BYTES)]
+    timer, executor = _find_timer(libraries[_PYBOOST]), _find_executor(libraries[HARDWARE])
     timing, launching = _places(timer, (_TIMED,)), _places(executor, (_BEFORE, _BEHIND))
     # Between the two neighbours there have to be exactly the two that launch.
     if len(timing) != 1 or np.diff(launching).tolist() != [3] or names.count(_OBJECT_TYPE) != 1:

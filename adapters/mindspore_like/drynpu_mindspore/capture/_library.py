@@ -14,6 +14,7 @@ from typing import Any
 from attrs import frozen
 
 from drynpu_mindspore._native import ALWAYS, find_symbol, new_table, new_text, read_functions
+from drynpu_mindspore.target import ASCEND, CPU
 
 # N6, docs/tricks.md
 _FILE = "lib/libmindspore_profiler.so"
@@ -31,7 +32,6 @@ _SYMBOLS = {
     "register": f"{_PROFILER}8Profiler8RegisterERKSsRKSt10shared_ptrIS1_E",
 }
 _SHAPES_ASKED = f"{_PROFILER}8Profiler18EnableRecordShapesEv"
-_CPU, _ASCEND = "CPU", "Ascend"
 _CAPACITY = 1 << 20
 """Events that the library buffers until its own thread has written them."""
 # Values of ``PythonTracer::Command`` in MindSpore's sources.
@@ -64,7 +64,7 @@ class ProfilerLibrary:
             False where the profiler does not look as it does in MindSpore 2.7; nothing is changed then.
         """
         shared = (ctypes.c_void_p * 2)()
-        self._functions["profiler"](ctypes.addressof(shared), new_text(_CPU))
+        self._functions["profiler"](ctypes.addressof(shared), new_text(CPU))
         if shared[0] is None:
             return False
         table = ctypes.c_void_p.from_address(shared[0])
@@ -76,7 +76,7 @@ class ProfilerLibrary:
             return False
         functions[names.index(_SHAPES_ASKED)] = ALWAYS
         table.value = new_table(table.value or 0, functions)
-        self._functions["register"](new_text(_ASCEND), ctypes.addressof(shared))
+        self._functions["register"](new_text(ASCEND), ctypes.addressof(shared))
         return True
 
     def record_into(self, folder: Path) -> None:

@@ -19,7 +19,8 @@ from drynpu_mindspore.capture._wiring import KernelGraph
 from drynpu_mindspore.rules import NOTHING
 
 _WRITES = "side_effect_mem"
-_JOIN, _PICK = frozenset({"MakeTuple", "RealMakeTuple"}), frozenset({"TupleGetItem", "RealTupleGetItem"})
+JOIN, PICK = frozenset({"MakeTuple", "RealMakeTuple"}), frozenset({"TupleGetItem", "RealTupleGetItem"})
+"""Primitives that make a tuple of values, and take one out."""
 
 
 @frozen
@@ -135,9 +136,9 @@ class _Reader:
     def _result(self, index: int, node: GraphNode, sources: Sequence[Value]) -> Value:
         everything = tuple(buffer for value in sources for buffer in value)
         first = sources[0] if sources else ()
-        if node.primitive in _JOIN:
+        if node.primitive in JOIN:
             return everything
-        if node.primitive in _PICK:
+        if node.primitive in PICK:
             return _picked(first, node)
         if node.primitive in NOTHING:
             return first

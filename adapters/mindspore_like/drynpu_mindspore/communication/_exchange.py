@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 from attrs import define, field, frozen
 
+from drynpu.device.collectives import MESSAGES, WORLD_GROUP
 from drynpu.kernels import Call
 from drynpu.kernels.ops import ge_dtype
-from drynpu.recorder import RankLink
+from drynpu.recorder import REDUCTIONS, RankLink
 from drynpu_mindspore.communication._lines import Lines
 from drynpu_mindspore.compositions import BFLOAT16_BITS, narrow, widen
-from drynpu_mindspore.recording import WORLD_GROUP, WORLD_NAMES, JobRanks
+from drynpu_mindspore.recording import WORLD_NAMES, JobRanks
 from drynpu_mindspore.rules import signature
 
 _PATIENCE_VARIABLE, _PATIENCE_S = "HCCL_EXEC_TIMEOUT", 1836.0
 """How long a collective waits for the other ranks, and what HCCL takes where the variable does not say it."""
-_MESSAGES: Final = ("send", "receive")
-_REDUCTIONS: Final[Mapping[str, Any]] = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 @frozen(kw_only=True)
@@ -48,8 +47,8 @@ class Transfer:
     def routes(self, group: RankGroup) -> tuple[tuple[int, int, int], ...]:
         """Return sender, receiver and tag of each message, by numbers of the world; nothing for other operators."""
         sides = self.messages
-        if self.kind in _MESSAGES and self.peer is not None:
-            sides = ((self.kind == _MESSAGES[0], self.peer),)
+        if self.kind in MESSAGES and self.peer is not None:
+            sides = ((self.kind == MESSAGES[0], self.peer),)
         here = group.members[group.place]
         return tuple(
             (here, group.members[peer], self.tag) if is_sent else (group.members[peer], here, self.tag)
@@ -135,11 +134,11 @@ class RankGroup:
         TimeoutError
             A rank has not come, or has ended.
         """
-        if op not in _REDUCTIONS:
-            raise ValueError(f"{call}: op is {op!r}; {', '.join(_REDUCTIONS)} are computed")
+        if op not in REDUCTIONS:
+            raise ValueError(f"{call}: op is {op!r}; {', '.join(REDUCTIONS)} are computed")
         if array.dtype == BFLOAT16_BITS or array.dtype == np.float16:
             wide = [widen(each).astype(np.float32) for each in self.gather(array, f"{call} {op}")]
-            total = _REDUCTIONS[op].reduce(wide)
+            total = REDUCTIONS[op].reduce(wide)
             return (narrow(total) if array.dtype == BFLOAT16_BITS else total.astype(np.float16)).reshape(array.shape)
         if self._link is None:
             return array

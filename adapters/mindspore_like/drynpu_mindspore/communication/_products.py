@@ -16,7 +16,7 @@ import numpy as np
 from drynpu_mindspore.communication._exchange import RankGroup
 from drynpu_mindspore.compositions import BFLOAT16_BITS, narrow, widen
 
-_LEAST_INNER, _INNER_END = 256, 65535
+_LEAST_K, _K_END = 256, 65535
 _RANKS: Final = (2, 4, 8)
 
 
@@ -25,8 +25,8 @@ def _check(call: Any, size: Any, inner: int, turned: Any) -> None:
     name, group = call.name, call.group
     if turned:
         raise RuntimeError(f"{name}: trans_input is True; turn input before the call")
-    if not _LEAST_INNER <= inner < _INNER_END:
-        raise RuntimeError(f"{name}: k, the inner side, is {inner}; it has to be in [{_LEAST_INNER}, {_INNER_END})")
+    if not _LEAST_K <= inner < _K_END:
+        raise RuntimeError(f"{name}: k, the inner side, is {inner}; it has to be in [{_LEAST_K}, {_K_END})")
     if int(size) != group.size or group.size not in _RANKS:
         raise RuntimeError(
             f"{name}: world_size is {int(size)} and group {group.name!r} has {group.size} ranks; "

@@ -15,7 +15,7 @@ from mindspore import nn, ops
 from mindspore.ops.operations import _grad_ops
 from mindspore.ops.primitive import Primitive
 
-from drynpu_mindspore.recording import WORLD_GROUP
+from drynpu.device.collectives import WORLD_GROUP
 
 _FORMAT: Final = 0
 """NCHW in MindSpore's enumeration ``FormatEnum``: an argument of the two forward primitives."""

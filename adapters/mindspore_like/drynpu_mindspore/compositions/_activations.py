@@ -10,24 +10,26 @@ from typing import Any, Final
 import numpy as np
 from scipy import special
 
+from drynpu.kernels.ops.gelu import TANH_CUBE
+
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 # GELU by tanh: Hendrycks and Gimpel, "Gaussian Error Linear Units".
-_TANH_SLOPE, _TANH_CUBE = math.sqrt(2 / math.pi), 0.044715
+_TANH_SLOPE = math.sqrt(2 / math.pi)
 # SELU: Klambauer et al., "Self-Normalizing Neural Networks".
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 def _gelu(x: Any, approximate: Any = 0) -> Any:
     if approximate:
-        return 0.5 * x * (1 + np.tanh(_TANH_SLOPE * (x + _TANH_CUBE * x**3)))
+        return 0.5 * x * (1 + np.tanh(_TANH_SLOPE * (x + TANH_CUBE * x**3)))
     return 0.5 * x * (1 + special.erf(x * _SQRT_HALF))
 
 
 def _gelu_gradient(dy: Any, x: Any, approximate: Any = 0) -> Any:
     if approximate:
-        inner = np.tanh(_TANH_SLOPE * (x + _TANH_CUBE * x**3))
-        slope = _TANH_SLOPE * (1 + 3 * _TANH_CUBE * x**2)
+        inner = np.tanh(_TANH_SLOPE * (x + TANH_CUBE * x**3))
+        slope = _TANH_SLOPE * (1 + 3 * TANH_CUBE * x**2)
         return dy * (0.5 * (1 + inner) + 0.5 * x * (1 - inner**2) * slope)
     return dy * (0.5 * (1 + special.erf(x * _SQRT_HALF)) + x * _DENSITY * np.exp(-0.5 * x**2))
 

@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from drynpu import say_once
 from drynpu_mindspore._inside import Inside, require
+from drynpu_mindspore._native import CORE, HARDWARE
 from drynpu_mindspore._tried import Tried
 from drynpu_mindspore.compositions._activations import ACTIVATIONS
 from drynpu_mindspore.compositions._attention import ATTENTION
@@ -95,7 +96,6 @@ COMPOSITIONS: Final[Mapping[str, Composition]] = MappingProxyType(
 )
 """By primitive."""
 
-_CORE, _HARDWARE = "lib/libmindspore_core.so", "lib/libmindspore_hardware_abstract.so"
 _PYNATIVE = "lib/libmindspore_pynative.so"
 _KERNELS = "lib/plugin/libmindspore_ops_cpu.so"
 
@@ -138,7 +138,7 @@ def serve_compositions(
         Its table of kernels, or what a kernel is, looks otherwise.
     """
     require(Inside.COMPOSITIONS)
-    core, hardware, cpu = (ctypes.CDLL(str(package / file)) for file in (_CORE, _HARDWARE, _KERNELS))
+    core, hardware, cpu = (ctypes.CDLL(str(package / file)) for file in (CORE, HARDWARE, _KERNELS))
     pynative = ctypes.CDLL(str(package / _PYNATIVE))
     factory, tensors = find_factory(hardware), load_tensors(core, hardware)
     resize, wide_library = find_resize(hardware), load_wide(core, hardware, cpu)

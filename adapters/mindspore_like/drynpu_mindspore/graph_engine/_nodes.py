@@ -9,12 +9,11 @@ from attrs import define, field, frozen
 
 from drynpu.kernels import Signature
 from drynpu.kernels.ops import GraphOperator, Place
-from drynpu_mindspore.capture import GraphNode, KernelGraph, node_signature
+from drynpu_mindspore.capture import JOIN, PICK, GraphNode, KernelGraph, node_signature
 from drynpu_mindspore.rules import graph_signature
 
 _FIRST: Final = frozenset({"Load", "Depend", "Identity", "StopGradient", "MoveTo"})
 """They return their first input; what else they name only orders the nodes."""
-_JOIN, _PICK = frozenset({"MakeTuple", "RealMakeTuple"}), frozenset({"TupleGetItem", "RealTupleGetItem"})
 _ORDER: Final = frozenset({"UpdateState", "Return", "Partial"})
 _NOWHERE: Final[Place] = ("", -1)
 """Stands for an argument that is no tensor."""
@@ -89,9 +88,9 @@ def _passed(node: GraphNode, sources: list[tuple[Place, ...]]) -> tuple[Place, .
         return ()
     if node.primitive in _FIRST:
         return first
-    if node.primitive in _JOIN:
+    if node.primitive in JOIN:
         return tuple(place for found in sources for place in found)
-    if node.primitive in _PICK:
+    if node.primitive in PICK:
         position = node.arguments[1] if len(node.arguments) > 1 else None
         return (first[position],) if isinstance(position, int) and 0 <= position < len(first) else first
     return None

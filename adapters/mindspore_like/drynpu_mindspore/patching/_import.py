@@ -17,6 +17,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from drynpu import say
+from drynpu_mindspore._variables import API_VARIABLE, OPTIONS_VARIABLE
 from drynpu_mindspore.patching._forks import leave_cleanup_to_parent
 
 _PACKAGE = "mindspore"
@@ -59,7 +60,6 @@ def missing(name: str) -> ImportError:
 
 
 # Every script passes here, most without MindSpore: nothing that takes time is imported before it is.
-_API, _OPTIONS = "DRYNPU_MINDSPORE_API", "MS_PROFILER_OPTIONS"
 
 
 def serve_mindspore() -> None:
@@ -71,10 +71,10 @@ def serve_mindspore() -> None:
     OptionError
         ``DRYNPU_MINDSPORE_API`` is no release: said before MindSpore is loaded, which does not survive a failed import.
     """
-    if os.environ.get(_API):
+    if os.environ.get(API_VARIABLE):
         from drynpu_mindspore.profiler import generation_of
 
-        generation_of(os.environ[_API])
+        generation_of(os.environ[API_VARIABLE])
     if getattr(sys.modules.get(_PACKAGE), "__name__", STAND_IN) != STAND_IN:
         _install(sys.modules[_PACKAGE])
         return
@@ -145,13 +145,13 @@ class _Patching(Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._genuine
         module.__loader__ = self._genuine
-        options = os.environ.pop(_OPTIONS, None)
+        options = os.environ.pop(OPTIONS_VARIABLE, None)
         try:
             with leave_cleanup_to_parent():
                 self._genuine.exec_module(module)
         finally:
             if options is not None:
-                os.environ[_OPTIONS] = options
+                os.environ[OPTIONS_VARIABLE] = options
         _install(module)
 
 

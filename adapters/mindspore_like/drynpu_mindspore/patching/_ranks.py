@@ -17,10 +17,11 @@ from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
 from drynpu import modules_with
+from drynpu.device.collectives import HCCL, WORLD_GROUP
 from drynpu_mindspore.patching._device import SimulatedDevice
-from drynpu_mindspore.recording import WORLD_GROUP, JobRanks
+from drynpu_mindspore.recording import JobRanks
 
-HCCL, MCCL = "hccl", "mccl"
+MCCL = "mccl"
 _ROLE, _WORKER, _SCHEDULER = "MS_ROLE", "MS_WORKER", "MS_SCHED"
 _HOST, _PORT, _RANKS, _NODE = "MS_SCHED_HOST", "MS_SCHED_PORT", "MS_WORKER_NUM", "MS_NODE_ID"
 _LOCAL_HOST, _SHARED_PORT = "127.0.0.1", 8118

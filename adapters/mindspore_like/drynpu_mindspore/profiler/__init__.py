@@ -7,10 +7,10 @@ package like it, and a :class:`Backend`, which records.
 
 from __future__ import annotations
 
+from drynpu_mindspore._variables import API_VARIABLE, OPTIONS_VARIABLE
 from drynpu_mindspore.profiler._backend import Analysis, Backend, RunRequest
 from drynpu_mindspore.profiler._controller import RunHandle
-from drynpu_mindspore.profiler._environment import OPTIONS_VARIABLE
-from drynpu_mindspore.profiler._generation import API_VARIABLE, Generation, generation_of
+from drynpu_mindspore.profiler._generation import Generation, generation_of
 from drynpu_mindspore.profiler._host import Host, Log, UserLog
 from drynpu_mindspore.profiler._legacy import V22_DEFAULTS
 from drynpu_mindspore.profiler._parameters import Parameters

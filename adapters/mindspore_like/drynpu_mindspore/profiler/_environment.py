@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from drynpu_mindspore._variables import OPTIONS_VARIABLE
 from drynpu_mindspore.profiler._guarded import caught
 from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler._profile import Profile
@@ -21,8 +22,6 @@ from drynpu_mindspore.profiler._values import (
     ProfilerLevel,
     _ExperimentalConfig,
 )
-
-OPTIONS_VARIABLE = "MS_PROFILER_OPTIONS"
 
 _PROFILE_FIELDS = (
     "activities",

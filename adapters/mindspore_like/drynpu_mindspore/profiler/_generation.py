@@ -6,9 +6,7 @@ import enum
 from collections.abc import Mapping
 
 from drynpu import OptionError
-
-API_VARIABLE = "DRYNPU_MINDSPORE_API"
-"""Environment variable with the release whose profiler a script gets; without it MindSpore 2.7's."""
+from drynpu_mindspore._variables import API_VARIABLE
 
 _RELEASES: Mapping[str, tuple[str, ...]] = {
     "V22": ("1.6", "1.7", "1.8", "1.9", "1.10", "2.0", "2.1", "2.2", "2.3"),

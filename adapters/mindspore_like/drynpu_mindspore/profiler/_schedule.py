@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from drynpu.options.experimental_config import STEP_MESSAGE
 from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler._values import ProfilerAction
 
 NO_WARMUP = "Profiler won't be using warmup, this can skew profiler results"
-STEP_BELOW_ZERO = "Invalid parameter step, which must be not less than 0."
 DEFAULT_SCHEDULE_TEXT = "Schedule(wait=0, active=1, warmup=0, repeat=0, skip_first=0)"
 
 # In the order in which they are checked, with the value that replaces a bad one and the least allowed one.
@@ -76,7 +76,7 @@ class Schedule:
             For a negative step.
         """
         if step < 0:
-            raise ValueError(STEP_BELOW_ZERO)
+            raise ValueError(STEP_MESSAGE)
         if step < self.skip_first:
             return ProfilerAction.NONE
         length = self.wait + self.warmup + self.active

@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
+from drynpu.options.profiling_options import MODE_VARIABLE
 from drynpu_mindspore.profiler._backend import Analysis, Backend, RunRequest
 from drynpu_mindspore.profiler._directory_name import RunDirectoryName, checked_folder
 from drynpu_mindspore.profiler._generation import Generation
@@ -23,7 +24,6 @@ from drynpu_mindspore.profiler._values import DeviceTarget, _ExperimentalConfig
 
 _OLD_INDENT = 4
 """Spaces by which ``profiler_metadata.json`` is indented until 2.5; later it is one line."""
-_MODE_VARIABLE = "PROFILING_MODE"
 _MODE_SET = "The environment variable 'PROFILING_MODE' has been set.Please execute 'unset PROFILING_MODE'."
 
 
@@ -138,7 +138,7 @@ class Session:
         """Make a run directory, unless there is one."""
         if self.run is not None or self.parameters is None:
             return
-        self.refused = _MODE_VARIABLE in os.environ and self.host.device_target() == DeviceTarget.NPU.value
+        self.refused = MODE_VARIABLE in os.environ and self.host.device_target() == DeviceTarget.NPU.value
         if self.refused:
             self.user_log.error(_MODE_SET)
         self.run = self.backend.init(self._request(self.parameters))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from drynpu_mindspore.recording._backend import RecordingBackend
 from drynpu_mindspore.recording._checking import CheckedBackend, NotingLog, follow_steps, start_check
-from drynpu_mindspore.recording._ranks import WORLD_GROUP, WORLD_NAMES, JobRanks
+from drynpu_mindspore.recording._ranks import WORLD_NAMES, JobRanks
 
 __all__ = [
-    "WORLD_GROUP",
     "WORLD_NAMES",
     "CheckedBackend",
     "JobRanks",

@@ -10,10 +10,11 @@ import numpy as np
 from attrs import field, frozen
 
 from drynpu.arrays import I64
+from drynpu.device.collectives import WORLD_GROUP
 from drynpu.kernels import NO_DATA, Call, Operators, Signature, TensorDesc
 from drynpu.recorder import RankCall
 from drynpu.simulate import Collective
-from drynpu_mindspore.recording._ranks import WORLD_GROUP, WORLD_NAMES
+from drynpu_mindspore.recording._ranks import WORLD_NAMES
 from drynpu_mindspore.rules import LaunchCall
 
 KINDS: Final = {

@@ -15,16 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from drynpu import OutputError, __version__
+from drynpu.layouts.result_files import METADATA_FILE
+from drynpu.products import FRAMEWORK_FOLDER
 from drynpu.raw import write_document
 from drynpu_mindspore.profiler import RunRequest
 
-FRAMEWORK = "FRAMEWORK"
-_RAW = ("PROF_*", f"{FRAMEWORK}/*")
+_RAW = ("PROF_*", f"{FRAMEWORK_FOLDER}/*")
 
 
 def make_run_directory(run: RunRequest, now: datetime | None = None) -> Path:
     """
-    Make ``<worker>_<pid>_<UTC to the millisecond>_ascend_ms`` with FRAMEWORK in it, mode 0750, and return it.
+    Make ``<worker>_<pid>_<UTC to the millisecond>_ascend_ms`` with FRAMEWORK_FOLDER in it, mode 0750, and return it.
 
     Raises
     ------
@@ -36,7 +37,7 @@ def make_run_directory(run: RunRequest, now: datetime | None = None) -> Path:
     worker = run.worker_name or socket.gethostname()
     path = run.folder / f"{worker}_{os.getpid()}_{stamp}_ascend_ms"
     try:
-        (path / FRAMEWORK).mkdir(mode=0o750, parents=True, exist_ok=True)
+        (path / FRAMEWORK_FOLDER).mkdir(mode=0o750, parents=True, exist_ok=True)
         path.chmod(0o750)
     except OSError as error:
         raise OutputError(
@@ -77,7 +78,7 @@ def info(run: RunRequest) -> dict[str, Any]:
 def write_metadata(path: Path, metadata: Mapping[str, Any], indent: int | None) -> None:
     """Write ``profiler_metadata.json``, nothing without metadata. Raises `OutputError`."""
     if metadata:
-        write_document(path / "profiler_metadata.json", json.dumps(dict(metadata), indent=indent, ensure_ascii=False))
+        write_document(path / METADATA_FILE, json.dumps(dict(metadata), indent=indent, ensure_ascii=False))
 
 
 _NAME = "drynpu.mindspore"

@@ -14,11 +14,12 @@ from attrs import define, evolve, field
 
 from drynpu import say
 from drynpu.kernels import Call, Operators, concatenate, merge_equal
+from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.options import Activity, Settings
+from drynpu.products import FRAMEWORK_FOLDER
 from drynpu.products.mindspore import WHOLE_GRAPH
 from drynpu.raw import write_document
 from drynpu.recorder import (
-    METADATA_FILE,
     Outcome,
     Planner,
     RankCall,
@@ -27,7 +28,7 @@ from drynpu.recorder import (
     framework_plan,
     load_chosen_chip,
 )
-from drynpu.simulate import FrameworkEvents, FusionOp, GraphRun, Iteration, Mark, Recording
+from drynpu.simulate import MINDSPORE, FrameworkEvents, FusionOp, GraphRun, Iteration, Mark, Recording
 from drynpu.tables import STEP_PREFIX
 from drynpu_mindspore.capture import (
     CapturedMindSpore,
@@ -42,7 +43,6 @@ from drynpu_mindspore.graph_engine import SunkLaunches, WholeGraphs
 from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._collectives import find_collectives, part_calls
 from drynpu_mindspore.recording._directory import (
-    FRAMEWORK,
     clear_raw,
     info,
     info_name,
@@ -58,7 +58,6 @@ from drynpu_mindspore.recording._saved import SavedProgress
 from drynpu_mindspore.rules import unknown_without_tensors
 from drynpu_mindspore.target import ASCEND
 
-_FRAMEWORK = "mindspore"
 _UNKNOWN = "shapes or data types unknown of some launches of {}"
 _HOST_HZ = 1_000_000_000
 """Rate of the host's counter in the records of op_range: here it counts nanoseconds."""
@@ -109,7 +108,7 @@ class MindSporeRecording:
             run=run,
             path=make_run_directory(run),
             marks=ScriptMarks(frozenset(parameters.mstx_domain_include), frozenset(parameters.mstx_domain_exclude)),
-            recorder=Recorder(framework=_FRAMEWORK, request=profiling_request(run, chip), settings=settings, chip=chip),
+            recorder=Recorder(framework=MINDSPORE, request=profiling_request(run, chip), settings=settings, chip=chip),
             capture=capture,
             ranks=ranks,
             whole=WholeGraphs(split=chip.split),
@@ -223,7 +222,7 @@ class MindSporeRecording:
         dataset = next((captured.dataset for captured in reversed(self._captured) if captured.dataset), {})
         recorder.parts.gather(
             "the data pipeline (data_process)",
-            lambda: write_pipeline(self.path / FRAMEWORK, dataset, self.run.rank_id),
+            lambda: write_pipeline(self.path / FRAMEWORK_FOLDER, dataset, self.run.rank_id),
             None,
         )
         self._write_metadata()
@@ -285,7 +284,7 @@ class MindSporeRecording:
         return int(self.run.rank_id) if self.run.rank_id.isdecimal() else 0
 
     def _planner(self) -> Planner:
-        plan = framework_plan(_FRAMEWORK, [unknown_without_tensors])
+        plan = framework_plan(MINDSPORE, [unknown_without_tensors])
         return sunk_plans(plan, self._recorder.chip.platform) if self._graph_engine else launching_plans(plan)
 
     def _destination(self) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Final
 from attrs import define, field
 
 from drynpu import CommandError
+from drynpu.device.collectives import WORLD_GROUP
 from drynpu.recorder import RankCall, RankLink, RankRendezvous, announce
 
-WORLD_GROUP: Final = "hccl_world_group"
 WORLD_NAMES: Final = frozenset({"", WORLD_GROUP, "mccl_world_group", "nccl_world_group"})
 """What MindSpore's builds call the group of all ranks."""
 _PORTS: Final = 16

@@ -11,12 +11,12 @@ from attrs import frozen
 from drynpu import CommandError
 from drynpu_mindspore._compiled import compiled_library
 from drynpu_mindspore._inside import Inside, UnknownInside, require
-from drynpu_mindspore._native import address_of, change_table, function, read_word
+from drynpu_mindspore._native import CORE, address_of, change_table, function, read_word
 from drynpu_mindspore.splitting._imports import import_place, loaded_library
 
 # Without tail calls: the address that a call returns to tells which pass it comes from.
 _FLAGS = ("-O2", "-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-optimize-sibling-calls")
-_CORE, _FRONTEND, _ALL = "lib/libmindspore_core.so", "lib/libmindspore_frontend.so", "lib/**/libmindspore_*.so"
+_FRONTEND, _ALL = "lib/libmindspore_frontend.so", "lib/**/libmindspore_*.so"
 _MARK = "_ZNK9mindspore9MsContext14MarkReadStatusENS_10MsCtxParamE"
 _OPTION = "_ZNK9mindspore9MsContext9get_paramISsEERKT_NS_10MsCtxParamE"
 _CONTEXT = "_ZN9mindspore9MsContext13inst_context_E"
@@ -58,7 +58,7 @@ def _put_in_place(package: Path) -> TargetSwitch | None:
     from mindspore._c_expression import ms_ctx_param
 
     require(Inside.SPLITTING)
-    core, frontend = (ctypes.CDLL(str(package / file)) for file in (_CORE, _FRONTEND))
+    core, frontend = (ctypes.CDLL(str(package / file)) for file in (CORE, _FRONTEND))
     first, end, mark = (address_of(each, name) for each, name in ((frontend, _FIRST), (frontend, _END), (core, _MARK)))
     imported = import_place(frontend, _MARK)
     path = compiled_library("targets", _FLAGS)

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import tensorflow.compat.v2 as tf
 
+from drynpu.device.collectives import WORLD_GROUP
 from drynpu_tf.bridge.communication import communicate
 from drynpu_tf.bridge.ranks import (
     get_rank_size,
@@ -20,7 +21,7 @@ from drynpu_tf.bridge.ranks import (
     gradient_segments,
     members,
 )
-from drynpu_tf.ranks import WORLD_GROUP, Hcom
+from drynpu_tf.ranks import Hcom
 
 _REDUCTIONS = ("sum", "prod", "max", "min")
 

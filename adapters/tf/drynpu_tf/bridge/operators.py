@@ -13,10 +13,10 @@ from typing import Any
 import tensorflow.compat.v2 as tf
 
 from drynpu import say_once
+from drynpu.kernels.ops.gelu import FAST_FACTOR
 from drynpu_tf.bridge.masks import drop
 from drynpu_tf.bridge.vendor_operator import vendor_operator
 
-FAST_GELU_FACTOR = 1.702
 _QUEUE_LENGTH = 1024
 """Elements that a channel to the host holds; a script that never reads one waits when it is full."""
 
@@ -95,7 +95,7 @@ def fast_gelu(x: Any, name: str | None = None) -> tf.Tensor:
     """Return ``x * sigmoid(1.702 x)``."""
 
     def compute(x: Any) -> tf.Tensor:
-        return x * tf.sigmoid(tf.cast(FAST_GELU_FACTOR, x.dtype) * x)
+        return x * tf.sigmoid(tf.cast(FAST_FACTOR, x.dtype) * x)
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
     def layer(x: Any) -> Any:
@@ -108,7 +108,7 @@ def fast_gelu_grad(dy: Any, x: Any, name: str | None = None) -> tf.Tensor:
     """Return the gradient of ``x * sigmoid(1.702 x)`` from the result's gradient."""
 
     def compute(dy: Any, x: Any) -> tf.Tensor:
-        factor = tf.cast(FAST_GELU_FACTOR, x.dtype)
+        factor = tf.cast(FAST_FACTOR, x.dtype)
         gate = tf.sigmoid(factor * x)
         return dy * (gate + factor * x * gate * (1 - gate))
 

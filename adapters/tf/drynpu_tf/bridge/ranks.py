@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from attrs import define
 
+from drynpu.device.collectives import WORLD_GROUP
 from drynpu_tf.options import read_number
-from drynpu_tf.ranks import WORLD_GROUP, rank_count, rank_number, segments_by_index, segments_by_size
+from drynpu_tf.ranks import rank_count, rank_number, segments_by_index, segments_by_size
 
 _DEVICES_PER_SERVER = 8
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import tensorflow.compat.v2 as tf
 
-_OLD_PROFILING_OPTIONS = ("training_trace", "task_trace", "op_trace")
+from drynpu.options.profiling_options import LEGACY_WORDS
+
 _TUNING_MODES = ("1", "2", "3", "4")
 
 _VALUES: dict[str, Any] = {}
@@ -61,7 +62,7 @@ def format_string(value: object, name: str) -> str:
 
 def check_profiling_options(profiling_options: Sequence[str] = ()) -> str:
     """Return the profiling options of 2020 joined by colons; raise ``ValueError`` for none or for any other."""
-    if not profiling_options or any(option not in _OLD_PROFILING_OPTIONS for option in profiling_options):
+    if not profiling_options or any(option not in LEGACY_WORDS for option in profiling_options):
         raise ValueError("profiling options must be in `training_trace`, `task_trace` or `op_trace`")
     return ":".join(profiling_options)
 

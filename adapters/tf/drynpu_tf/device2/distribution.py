@@ -7,10 +7,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from drynpu.device.collectives import WORLD_GROUP
 from drynpu_tf.bridge.collectives import broadcast as hccl_broadcast
 from drynpu_tf.bridge.collectives import npu_allreduce
 from drynpu_tf.device2._device import DEVICES
-from drynpu_tf.ranks import WORLD_GROUP
 
 
 def all_reduce(

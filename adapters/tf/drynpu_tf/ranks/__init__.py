@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.ranks._environment import WORLD_GROUP, Job, rank_count, rank_number
+from drynpu_tf.ranks._environment import Job, rank_count, rank_number
 from drynpu_tf.ranks._hcom import MARK, NODE_TYPES, Hcom, hcom_of
 from drynpu_tf.ranks._names import NAMES, Names
 from drynpu_tf.ranks._process import RANKS, Ranks
@@ -14,7 +14,6 @@ __all__ = [
     "NAMES",
     "NODE_TYPES",
     "RANKS",
-    "WORLD_GROUP",
     "Hcom",
     "Job",
     "Names",

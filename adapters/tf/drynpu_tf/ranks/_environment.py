@@ -14,7 +14,6 @@ from typing import Final
 
 from attrs import frozen
 
-WORLD_GROUP: Final = "hccl_world_group"
 _LOCAL: Final = "127.0.0.1"
 _BASE_PORT: Final = 60_000
 """HCCL's first port on the host (HCCL_IF_BASE_PORT)."""

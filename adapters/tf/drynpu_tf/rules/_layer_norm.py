@@ -8,14 +8,13 @@ It is fused where nobody else takes anything in between: a gradient does, so gra
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
 
 from attrs import frozen
 
 from drynpu.kernels import TensorDesc, node_signature
 from drynpu.kernels.ops import GraphOperator, Place, takers_of
+from drynpu.kernels.ops.gelu import ADDITIONS
 
-_ADDITIONS: Final = ("Add", "AddV2")
 # What the engine's passes make of the pattern; for chips with cores apart the kernel that genuine tables show (4.1).
 _UNIFIED, _SPLIT = "LayerNorm", "LayerNormV3"
 
@@ -73,7 +72,7 @@ class _Graph:
 
     def find(self, last: GraphOperator) -> _Norm | None:
         """Return the layer norm that ends at *last*."""
-        for scaled, shifted in self._pairs(last, *_ADDITIONS):
+        for scaled, shifted in self._pairs(last, *ADDITIONS):
             shift = self._maker(shifted, "Sub")
             if shift is None:
                 continue
@@ -98,8 +97,8 @@ class _Graph:
             return None
         for root, gamma in self._pairs(product, "Mul"):
             inverse = self._maker(root, "Rsqrt")
-            total = self._maker(inverse.inputs[0], *_ADDITIONS) if inverse is not None else None
-            for spread, epsilon in self._pairs(total, *_ADDITIONS):
+            total = self._maker(inverse.inputs[0], *ADDITIONS) if inverse is not None else None
+            for spread, epsilon in self._pairs(total, *ADDITIONS):
                 variance = self._maker(spread, "Mean")
                 square = self._maker(variance.inputs[0], "SquaredDifference") if variance is not None else None
                 if square is None or set(square.inputs) != {x, mean.outputs[0]} or epsilon[0] not in self.known:

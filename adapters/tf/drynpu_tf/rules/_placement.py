@@ -139,7 +139,7 @@ _AT_COMPILE_TIME: Final = frozenset(
 )
 """Types of the AI CPU that the compiler works out where their inputs are constants."""
 READS_SHAPE: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
-_CHANGES_STATE: Final = ("Assign", "Resource", "Apply", "Sparse", "Scatter", "Hcom")
+CHANGES_STATE: Final = ("Assign", "Resource", "Apply", "Sparse", "Scatter", "Hcom")
 """What the names of operators begin with that write variables or communicate: they have to run in every step."""
 
 
@@ -187,7 +187,7 @@ def placement_rules() -> dict[str, Rule]:
 
 def _can_be_folded(op_type: str) -> bool:
     """Return whether the compiler computes an operator all of whose inputs are constants."""
-    if op_type.startswith(_CHANGES_STATE):
+    if op_type.startswith(CHANGES_STATE):
         return False
     if op_type in _AI_CPU_TYPES:
         return op_type in _AT_COMPILE_TIME

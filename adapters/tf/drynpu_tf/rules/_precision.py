@@ -21,7 +21,7 @@ from drynpu.kernels import Placement, TensorDesc
 from drynpu.kernels.ops import GraphOperator, Place
 from drynpu_tf.ranks import NODE_TYPES
 from drynpu_tf.rules._call import KERNEL_TYPES
-from drynpu_tf.rules._placement import is_host, launches_kernels, runs_on_ai_cpu
+from drynpu_tf.rules._placement import CHANGES_STATE, is_host, launches_kernels, runs_on_ai_cpu
 from drynpu_tf.rules._points import sorted_by_inputs
 
 _FLOAT, _HALF, _BRAIN = "FLOAT", "FLOAT16", "DT_BF16"
@@ -38,7 +38,6 @@ _REFUSED: Final = frozenset(
 """Operators whose definitions refuse reduction, beside the optimizers."""
 _FOLLOWING: Final = frozenset({"Transpose", "Split", "SplitV", "Unpack", "Tile", "DynamicStitch"})
 """Operators whose definitions say nothing."""
-_WRITES: Final = ("Assign", "Resource", "Apply", "Sparse", "Scatter", "Hcom")
 _PARTS: Final[Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
     **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), ((0,), (0,))),
     **dict.fromkeys(("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"), ((0, 1), (0,))),
@@ -90,7 +89,7 @@ class Precision:
     def reduces(self, operator: GraphOperator, *, upstream: bool) -> bool:
         """Return whether an operator is computed in 16 bits; *upstream* says whether what makes its inputs is."""
         op_type = operator.op_type
-        if op_type.startswith(_WRITES):
+        if op_type.startswith(CHANGES_STATE):
             return False
         if self.mode is PrecisionMode.ALL:
             return True

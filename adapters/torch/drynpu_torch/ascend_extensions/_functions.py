@@ -14,13 +14,14 @@ import torch
 from torch import Tensor
 
 from drynpu_torch.deferred_operators import register_operators
+from drynpu_torch.operators.rotary import ROTARY_MODES
 
 Groups: TypeAlias = Tensor | list[int] | None
 _SINGLE: Final = 3
 """``split_item``: one tensor for all groups comes in and one goes out."""
 _ROWS, _INNER = 0, 2
 """``group_type``: what the groups divide."""
-_PAIRS, _MIN_WIDTH = ("half", "interleave"), 1e-12
+_MIN_WIDTH = 1e-12
 
 
 def find_function(name: str) -> Callable[..., Any] | None:
@@ -177,7 +178,7 @@ def _ring_attention_update(
 
 
 def _rotary(x: Tensor, cos: Tensor, sin: Tensor, mode: int = 0) -> Tensor:
-    found: Tensor = torch.ops.npu.npu_rotary_mul(x, cos, sin, _PAIRS[mode])
+    found: Tensor = torch.ops.npu.npu_rotary_mul(x, cos, sin, ROTARY_MODES[mode])
     return found
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import drynpu
 from drynpu.arrays import I64, Bools
 from drynpu.device import nest
+from drynpu.layouts.framework_torch import MODULE_MARK, MODULE_PREFIX
 from drynpu.simulate import PythonFrames
 from drynpu_torch.capture._chunk import rows_named
 from drynpu_torch.capture._tracer import Tracer
@@ -32,7 +33,6 @@ _OUR_OBJECT = re.compile(r"<.*\bdrynpu(_torch)?\.")
 """Frames without a file: methods that attrs generates for drynpu's classes, built-in methods of its objects."""
 
 _LIBRARY = Path(sysconfig.get_path("stdlib"))
-_MODULE_PREFIX, _MODULE_MARK = "nn.Module: ", "######"
 
 
 def shown_stacks(stacks: Iterable[object]) -> tuple[str, ...]:
@@ -157,6 +157,6 @@ def _left_out(texts: list[str], name: I64, parent: I64) -> Bools:
 
 def _record_name(text: str, number: int) -> str:
     """Return the record's name of a frame; *number* stands for the object, because Kineto counts in each class."""
-    if not text.startswith(_MODULE_PREFIX):
+    if not text.startswith(MODULE_PREFIX):
         return text
-    return f"{text.removeprefix(_MODULE_PREFIX).rpartition('_')[0]}{_MODULE_MARK}{number}"
+    return f"{text.removeprefix(MODULE_PREFIX).rpartition('_')[0]}{MODULE_MARK}{number}"

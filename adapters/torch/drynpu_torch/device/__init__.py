@@ -11,7 +11,7 @@ Importing this package changes nothing; :func:`install` changes PyTorch, once pe
 
 from __future__ import annotations
 
-from drynpu_torch.device._errors import ErrCode, dist_error, graph_error, ops_error, prof_error, pta_error
+from drynpu_torch.device._errors import ACL_FAILED, ErrCode, dist_error, graph_error, ops_error, prof_error, pta_error
 from drynpu_torch.device._formats import (
     Format,
     change_data_ptr,
@@ -35,6 +35,7 @@ from drynpu_torch.device._tensor import COPY_TO_HOST
 
 __all__ = [
     "ACCESS",
+    "ACL_FAILED",
     "COPY_TO_HOST",
     "DEVICE_TYPE",
     "GRAPH_CAPTURE",

@@ -9,6 +9,9 @@ from typing import Final
 
 import torch
 
+ACL_FAILED: Final = "ERR00100"
+INVALID_VALUE: Final = "ERR00003"
+
 
 class ErrCode(enum.Enum):
     """The kinds of errors: a number and what it means."""

@@ -15,7 +15,7 @@ from attrs import define, field
 from drynpu.options import Settings
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import Plugins, from_plugins
-from drynpu_torch.device._errors import tagged
+from drynpu_torch.device._errors import ACL_FAILED, INVALID_VALUE, tagged
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._outlines import stand_in_note
 from drynpu_torch.device._script_marks import ScriptMarks
@@ -23,7 +23,6 @@ from drynpu_torch.device._trace import DeviceTrace
 from drynpu_torch.extension.choice import Choice
 
 DEVICE_TYPE = "npu"
-_ACL_FAILED, _INVALID_VALUE = "ERR00100", "ERR00003"
 _DEVICE_KIND = torch._C._autograd.DeviceType.PrivateUse1.value
 
 DeviceLike = torch.device | str | int | None
@@ -282,7 +281,7 @@ class DeviceState:
         if isinstance(device, torch.device):
             if device.type != DEVICE_TYPE:
                 raise ValueError(
-                    tagged(f"Expected a npu device, but got: {device}; give 'npu', 'npu:N' or a number", _INVALID_VALUE)
+                    tagged(f"Expected a npu device, but got: {device}; give 'npu', 'npu:N' or a number", INVALID_VALUE)
                 )
             device = self.current_device if device.index is None else device.index
         if not 0 <= device < self.device_count:
@@ -293,7 +292,7 @@ class DeviceState:
         """Return the message for a device that is not there."""
         call = "ExchangeDevice:drynpu NPU function error: c10_npu::SetDevice(device), error code is 107001"
         return (
-            f"{tagged(call, _ACL_FAILED)}\n[Error]: Invalid device ID.\n"
+            f"{tagged(call, ACL_FAILED)}\n[Error]: Invalid device ID.\n"
             "        Check whether the device ID is valid.\n"
             f"        EE1001: Set device failed, invalid device, set device={index}, {self.valid_range}"
         )

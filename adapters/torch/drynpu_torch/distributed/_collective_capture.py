@@ -15,12 +15,13 @@ import torch
 import torch.distributed as dist
 from attrs import define, field
 
+from drynpu.device.collectives import MESSAGES
 from drynpu_torch.device import DeviceListener, state
 from drynpu_torch.distributed._exchange import announce_recording
 from drynpu_torch.distributed._groups import Group, find_group
 from drynpu_torch.distributed._interception import interception
 from drynpu_torch.distributed._issued import Communication, Issued, one_batch
-from drynpu_torch.distributed._payloads import CALLS, POINT_TO_POINT, Payload
+from drynpu_torch.distributed._payloads import CALLS, Payload
 
 _CPU = torch.device("cpu")
 
@@ -128,7 +129,7 @@ class CollectiveCapture:
         begin_ns: int,
     ) -> None:
         payload = CALLS[name](values, len(group.ranks))
-        batch = getattr(self._local, "batch", None) if payload.kind in POINT_TO_POINT else None
+        batch = getattr(self._local, "batch", None) if payload.kind in MESSAGES else None
         caller = _caller()
         waits_later = caller in (_Caller.PYTHON, _Caller.REDUCER)
         event = (self._local.batch_event if batch is not None else next(state().event_ids)) if waits_later else None
@@ -174,7 +175,7 @@ class CollectiveCapture:
 
 def _messages(payload: Payload, group: Group) -> tuple[tuple[int, int, int], ...]:
     """Return (sender, receiver, tag) of a send or receive, with global ranks; nothing for other operators."""
-    if payload.kind not in POINT_TO_POINT or payload.peer is None:
+    if payload.kind not in MESSAGES or payload.peer is None:
         return ()
     ends = (group.rank, group.ranks[payload.peer])
     sender, receiver = ends if payload.kind == "send" else ends[::-1]

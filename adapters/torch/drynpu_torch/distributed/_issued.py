@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from attrs import evolve, field, frozen
 
+from drynpu.device.collectives import MESSAGES
 from drynpu.simulate import Collective
 from drynpu_torch.distributed._groups import Group
-from drynpu_torch.distributed._payloads import POINT_TO_POINT, Payload
+from drynpu_torch.distributed._payloads import Payload
 
 
 @frozen(kw_only=True)
@@ -82,10 +83,10 @@ def one_batch(parts: list[Issued]) -> Issued:
     It moves the bytes of the larger direction. Its peer is the rank that sends most to this rank, or that this rank
     sends most to if it receives nothing, because the model has one link per operator. The mark is about the first.
     """
-    sides = {kind: [part.payload for part in parts if part.payload.kind == kind] for kind in POINT_TO_POINT}
+    sides = {kind: [part.payload for part in parts if part.payload.kind == kind] for kind in MESSAGES}
     sums = {kind: sum(payload.size_bytes for payload in side) for kind, side in sides.items()}
     largest = max(sides["receive"] or sides["send"], key=lambda payload: payload.size_bytes)
-    larger_side = sides[max(POINT_TO_POINT, key=lambda kind: sums[kind])]
+    larger_side = sides[max(MESSAGES, key=lambda kind: sums[kind])]
     count, first = sum(payload.count for payload in larger_side), parts[0].payload
     moved = Payload("batchSendRecv", max(sums.values()), largest.dtype, count, largest.peer)
     return evolve(

@@ -19,7 +19,6 @@ _HCCL_DTYPES: Final = frozenset(
 """GE's names of the types that ProcessGroupHCCL passes to HCCL."""
 _OTHER_DTYPE: Final = "RESERVED"
 """HCCL's name for a type that it does not have."""
-POINT_TO_POINT: Final = ("send", "receive")
 
 
 _OPERATORS: Final = MappingProxyType(

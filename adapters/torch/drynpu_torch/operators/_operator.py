@@ -15,6 +15,7 @@ Compute: TypeAlias = Callable[..., Any]
 """Computes results; its parameters are those arguments of the schema that it needs, by name, or the whole call."""
 
 
+FLOATS: Final = "float32, float16"
 SIXTEEN_BITS: Final = "float16, bfloat16"
 """Types of operators that take no others, as :class:`NpuOperator` lists them."""
 

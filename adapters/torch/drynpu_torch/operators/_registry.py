@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import torch
 from torch.autograd.function import once_differentiable
 
+from drynpu.kernels import table_rows
 from drynpu_torch.device import state
 from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
@@ -18,12 +18,11 @@ from drynpu_torch.operators._operator import Compute, NpuOperator
 from drynpu_torch.operators._recording import is_recording, recorded, unrecorded
 
 NAMESPACE: Final = "npu"
-_ROW_START: Final = re.compile(r"\n(?=\S)")
 
 
 def schemas_by_name(text: str) -> dict[str, str]:
     """Return the schemas of a table by name with overload (``npu_apply_adam_w.out``); indented lines go on a row."""
-    rows = (" ".join(row.split()) for row in _ROW_START.split(text.strip()))
+    rows = (" ".join(row.split()) for row in table_rows(text))
     return {row.partition("(")[0]: row for row in rows}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from drynpu.kernels.ops.gelu import FAST_FACTOR
 from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import vector
@@ -37,7 +38,6 @@ npu_scaled_masked_softmax(Tensor x, Tensor mask, Scalar scale=1, bool fixed_triu
 npu_scaled_masked_softmax_backward(Tensor y_grad, Tensor y, Tensor mask, Scalar scale, bool fixed_triu_mask) -> Tensor
 """
 
-_FAST = 1.702
 """Factor of the fast GELU."""
 _MASKED = -10000.0
 """What a masked score becomes; a row without any other gives equal shares."""
@@ -111,13 +111,13 @@ def _geglu_grad(
 
 def _fast_gelu(self: Tensor) -> Tensor:
     x = wide(self)
-    return (x * (_FAST * x).sigmoid()).to(self.dtype)
+    return (x * (FAST_FACTOR * x).sigmoid()).to(self.dtype)
 
 
 def _fast_gelu_backward(grad: Tensor, self: Tensor) -> Tensor:
     x = wide(self)
-    gate = (_FAST * x).sigmoid()
-    return (wide(grad) * gate * (1 + _FAST * x * (1 - gate))).to(self.dtype)
+    gate = (FAST_FACTOR * x).sigmoid()
+    return (wide(grad) * gate * (1 + FAST_FACTOR * x * (1 - gate))).to(self.dtype)
 
 
 def _gelu(self: Tensor, approximate: str) -> Tensor:

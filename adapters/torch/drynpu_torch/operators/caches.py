@@ -14,6 +14,7 @@ from drynpu_torch.operators._launch import Launch, vector
 from drynpu_torch.operators._numbers import wide
 from drynpu_torch.operators._operator import Launches, NpuOperator
 from drynpu_torch.operators._values import integers
+from drynpu_torch.operators.paged import CACHES
 
 SCHEMAS = """
 npu_scatter_pa_kv_cache(Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor slot_mapping,
@@ -201,7 +202,7 @@ def _functional(kernel: str, api: str) -> Launches:
     return kernels
 
 
-_PAIR, _CACHES = ("key", "value"), ("key_cache", "value_cache")
+_PAIR = ("key", "value")
 _ND = "ScatterNdUpdate"
 _UPDATE_API = "aclnnInplaceScatterUpdate"
 
@@ -212,13 +213,13 @@ def _nothing() -> None:
 
 OPERATORS: Mapping[str, NpuOperator] = {
     "npu_scatter_pa_kv_cache": NpuOperator(
-        compute=_scatter_pa_kv_cache, shapes=_nothing, kernels=_writes("ScatterPaKvCache", _PAIR, _CACHES)
+        compute=_scatter_pa_kv_cache, shapes=_nothing, kernels=_writes("ScatterPaKvCache", _PAIR, CACHES)
     ),
     "npu_gather_pa_kv_cache": NpuOperator(
         compute=_gather_pa_kv_cache, shapes=_nothing, kernels=_writes("GatherPaKvCache", _PAIR, _PAIR)
     ),
     "_npu_reshape_and_cache": NpuOperator(
-        compute=_reshape_and_cache, shapes=_nothing, kernels=_writes("ReshapeAndCacheNdKernel", _PAIR, _CACHES)
+        compute=_reshape_and_cache, shapes=_nothing, kernels=_writes("ReshapeAndCacheNdKernel", _PAIR, CACHES)
     ),
     "_npu_reshape_and_cache_siso": NpuOperator(
         compute=_reshape_and_cache_siso,

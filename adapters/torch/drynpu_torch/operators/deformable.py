@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +13,7 @@ from drynpu_torch.operators._bilinear import bilinear
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import Launch, product
 from drynpu_torch.operators._numbers import wide, wide_dtype
-from drynpu_torch.operators._operator import Gradient, NpuOperator
+from drynpu_torch.operators._operator import FLOATS, Gradient, NpuOperator
 from drynpu_torch.operators._vjp import pulled_back
 
 SCHEMAS = """
@@ -118,20 +117,18 @@ def _deformable_backward_kernels(call: Call) -> Iterable[Launch]:
     yield Launch(kernel="DeformableOffsetsGrad", inputs=read, outputs=[dinput, doffset], cost=24)
 
 
-_FLOATS: dict[str, Any] = {"dtypes": "float32, float16"}
-
 OPERATORS: Mapping[str, NpuOperator] = {
     "npu_deformable_conv2d": NpuOperator(
         compute=_deformable,
         shapes=_deformable_shapes,
         kernels=_deformable_kernels,
         gradient=Gradient(compute=_deformable_gradient, keeps=("input", "weight", "offset", 1)),
-        **_FLOATS,
+        dtypes=FLOATS,
     ),
     "npu_deformable_conv2dbk": NpuOperator(
         compute=_deformable_backward,
         shapes=_deformable_backward_shapes,
         kernels=_deformable_backward_kernels,
-        **_FLOATS,
+        dtypes=FLOATS,
     ),
 }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 
+from drynpu_torch.device import ACL_FAILED
 from drynpu_torch.device._errors import tagged as _tagged
 
 PARAMETER: Final = "ERR01001"
 TYPE: Final = "ERR01002"
 VALUE: Final = "ERR01003"
 NOT_SUPPORTED: Final = "ERR01007"
-_ACL_FAILED: Final = "ERR00100"
 
 
 def tagged(text: str, code: str = PARAMETER) -> str:
@@ -27,4 +27,4 @@ def require(condition: bool, text: str, code: str = PARAMETER) -> None:
 def reject(api: str, text: str) -> NoReturn:
     """Raise the RuntimeError of an ACL *api* that finds its parameters invalid (161002), with what is wrong."""
     failure = f"operator():drynpu NPU function error: call {api} failed, error code is 161002"
-    raise RuntimeError(f"{tagged(failure, _ACL_FAILED)}.\nEZ1001: {text}")
+    raise RuntimeError(f"{tagged(failure, ACL_FAILED)}.\nEZ1001: {text}")

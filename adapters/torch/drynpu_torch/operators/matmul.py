@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from drynpu.kernels import TaskType, ops
+from drynpu.kernels.ops.matmul import BATCHED
 from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import Launch, product
@@ -272,7 +273,6 @@ def _matmul_add_kernels(call: Call) -> Iterable[Launch]:
     yield product("MatmulAddFp32", call.inputs, [total], sides)
 
 
-_BMM = "BatchMatMulV2"
 _ADD = NpuOperator(compute=_matmul_add_fp32, kernels=_matmul_add_kernels, dtypes="float16, bfloat16 into float32")
 
 OPERATORS: Mapping[str, NpuOperator] = {
@@ -296,14 +296,14 @@ OPERATORS: Mapping[str, NpuOperator] = {
     "npu_linear_backward": NpuOperator(compute=_linear_backward, kernels=_linear_backward_kernels),
     "npu_bmmV2": NpuOperator(
         compute=_bmm,
-        kernels=_plain_kernels(_BMM, "aclnnBatchMatMul", "self", TaskType.AI_CORE),
+        kernels=_plain_kernels(BATCHED, "aclnnBatchMatMul", "self", TaskType.AI_CORE),
         gradient=Gradient(compute=_bmm_gradient, keeps=("self", "mat2")),
     ),
     "npu_bmm_v2_mat1_backward": NpuOperator(
-        compute=_bmm_first_backward, kernels=_plain_kernels(_BMM, "aclnnBatchMatMul", "grad", TaskType.AI_CORE)
+        compute=_bmm_first_backward, kernels=_plain_kernels(BATCHED, "aclnnBatchMatMul", "grad", TaskType.AI_CORE)
     ),
     "npu_bmm_v2_mat2_backward": NpuOperator(
-        compute=_bmm_second_backward, kernels=_plain_kernels(_BMM, "aclnnBatchMatMul", "grad", TaskType.AI_CORE)
+        compute=_bmm_second_backward, kernels=_plain_kernels(BATCHED, "aclnnBatchMatMul", "grad", TaskType.AI_CORE)
     ),
     "npu_matmul_add_fp32": _ADD,
     "_npu_matmul_add_fp32": _ADD,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +13,7 @@ from drynpu_torch.operators._bilinear import bilinear
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import vector
 from drynpu_torch.operators._numbers import wide
-from drynpu_torch.operators._operator import Gradient, NpuOperator
+from drynpu_torch.operators._operator import FLOATS, Gradient, NpuOperator
 from drynpu_torch.operators._vjp import pulled_back
 
 SCHEMAS = """
@@ -155,29 +154,27 @@ def _ps_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | None]:
     return {"self": torch.ops.npu.npu_ps_roi_pooling_backward(grad, call["rois"], *options)}
 
 
-_FLOATS: dict[str, Any] = {"dtypes": "float32, float16"}
-
 OPERATORS: Mapping[str, NpuOperator] = {
     "npu_roi_align": NpuOperator(
-        compute=_roi_align, shapes=_roi_align_shapes, kernels=vector("ROIAlign", cost=32), **_FLOATS
+        compute=_roi_align, shapes=_roi_align_shapes, kernels=vector("ROIAlign", cost=32), dtypes=FLOATS
     ),
     "npu_roi_alignbk": NpuOperator(
         compute=_roi_align_backward,
         shapes=lambda self, xdiff_shape: self.new_empty(tuple(xdiff_shape)),
         kernels=vector("ROIAlignGrad", cost=32),
-        **_FLOATS,
+        dtypes=FLOATS,
     ),
     "npu_ps_roi_pooling": NpuOperator(
         compute=_ps_roi_pooling,
         shapes=_ps_roi_pooling_shapes,
         kernels=vector("PSROIPoolingV2", cost=8),
         gradient=Gradient(compute=_ps_gradient, keeps=("self", "rois")),
-        **_FLOATS,
+        dtypes=FLOATS,
     ),
     "npu_ps_roi_pooling_backward": NpuOperator(
         compute=_ps_roi_pooling_backward,
         shapes=lambda call: call["output_grad"].new_empty(_ps_maps(call)),
         kernels=vector("PSROIPoolingGradV2D", cost=8),
-        **_FLOATS,
+        dtypes=FLOATS,
     ),
 }

@@ -26,7 +26,7 @@ _npu_rotary_embedding(Tensor positions, Tensor(a!) query, Tensor(b!) key, int he
     bool is_neox_style) -> ()
 """
 
-_MODES = ("half", "interleave")
+ROTARY_MODES = ("half", "interleave")
 _INTERLEAVED_WIDTH = 64
 _ROTATION, _GRADIENT = 4, 8
 """Element operations, our count: two products, a sum and a move for each element; the gradient has twice as many."""
@@ -42,7 +42,7 @@ def _turned(x: Tensor, mode: str) -> Tensor:
 
 def _check_mode(mode: str) -> None:
     message = f"The rotary_mode of npu_rotary_mul should be half or interleave, but got {mode}"
-    errors.require(mode in _MODES, message)
+    errors.require(mode in ROTARY_MODES, message)
 
 
 def _rotary_mul(self: Tensor, r1: Tensor, r2: Tensor, rotary_mode: str, rotate: Tensor | None) -> Tensor:
@@ -142,7 +142,7 @@ def _rotary_embedding(
     cos, sin = wide(cos_sin_cache)[positions.flatten().long()].chunk(2, -1)
     for x in (query, key):
         rows = x.reshape(cos.shape[0], -1)
-        x.copy_(_rotated_heads(rows, head_size, cos, sin, _MODES[not is_neox_style]).reshape(x.shape))
+        x.copy_(_rotated_heads(rows, head_size, cos, sin, ROTARY_MODES[not is_neox_style]).reshape(x.shape))
 
 
 OPERATORS: Mapping[str, NpuOperator] = {

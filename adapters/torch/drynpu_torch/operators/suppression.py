@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +11,7 @@ from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import vector
 from drynpu_torch.operators._numbers import wide
-from drynpu_torch.operators._operator import NpuOperator
+from drynpu_torch.operators._operator import FLOATS, NpuOperator
 from drynpu_torch.operators.boxes import overlaps
 
 SCHEMAS = """
@@ -98,20 +97,18 @@ def _nms_mask_shapes(input_: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     )
 
 
-_FLOATS: dict[str, Any] = {"dtypes": "float32, float16"}
-
 OPERATORS: Mapping[str, NpuOperator] = {
     "npu_batch_nms": NpuOperator(
         compute=_batch_nms,
         shapes=_batch_nms_shapes,
         kernels=vector("BatchMultiClassNonMaxSuppression", cost=64),
         left_out=("change_coordinate_frame", "transpose_box"),
-        **_FLOATS,
+        dtypes=FLOATS,
     ),
     "npu_nms_v4": NpuOperator(
-        compute=_nms, shapes=_nms_shapes, kernels=vector("NonMaxSuppressionV4", cost=64), **_FLOATS
+        compute=_nms, shapes=_nms_shapes, kernels=vector("NonMaxSuppressionV4", cost=64), dtypes=FLOATS
     ),
     "npu_nms_with_mask": NpuOperator(
-        compute=_nms_mask, shapes=_nms_mask_shapes, kernels=vector("NMSWithMask", cost=64), **_FLOATS
+        compute=_nms_mask, shapes=_nms_mask_shapes, kernels=vector("NMSWithMask", cost=64), dtypes=FLOATS
     ),
 }

@@ -15,10 +15,10 @@ from attrs import define, evolve, field
 
 from drynpu import CaptureError, OutputError, __version__, without_collections
 from drynpu.kernels import Operators, Placement
+from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder import (
-    METADATA_FILE,
     OptionalParts,
     Outcome,
     RankRendezvous,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from types import ModuleType
 from typing import Final
 
-from drynpu.kernels import KernelPlan, Rule, Signature, bind
+from drynpu.kernels import KernelPlan, Rule, Signature, bind, table_rows
 from drynpu_torch.rules._call import AtenCall
 
-_ROW_START: Final = re.compile(r"\n(?=\S)")
 _TWIN: Final = "(_)"
 """Ends a name that has a twin working in place."""
 
@@ -111,7 +109,7 @@ def aten_rules(family: ModuleType) -> dict[str, Rule]:
     :meth:`drynpu.kernels.Binding.from_text`); ``abs(_)`` has a twin that works in place.
     """
     rules: dict[str, Rule] = {}
-    for row in _ROW_START.split(family.TABLE.strip()):
+    for row in table_rows(family.TABLE):
         head, names = row.split("|")
         operator, arguments = head.strip().split(" ", 1)
         for entry in names.split():

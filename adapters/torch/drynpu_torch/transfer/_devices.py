@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
+from drynpu.device.collectives import HCCL
 from drynpu_torch.device import DEVICE_TYPE
 
-_CUDA, _NCCL, _HCCL = "cuda", "nccl", "hccl"
+_CUDA, _NCCL = "cuda", "nccl"
 _DEVICE_KEYWORDS = ("device", "device_type", "map_location", "device_id", "pin_memory_device")
 _SEVERAL = "device_ids"
 """The keyword of functions that take several devices."""
@@ -35,7 +36,7 @@ def to_npu(value: Any, *, indices: bool = False) -> Any:
 
 def to_hccl(value: Any) -> Any:
     """Return the name of a communication backend, or of several by device type, with ``hccl`` in place of ``nccl``."""
-    return value.replace(_NCCL, _HCCL).replace(_CUDA, DEVICE_TYPE) if isinstance(value, str) else value
+    return value.replace(_NCCL, HCCL).replace(_CUDA, DEVICE_TYPE) if isinstance(value, str) else value
 
 
 def with_npu_devices(function: Callable[..., Any], *, indices: bool = False) -> Callable[..., Any]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from drynpu.analysis.calculation._formulas import cube_operations
-from drynpu.analysis.calculation._work import KERNEL_KEY, SHAPE_COLUMNS, call_of
+from drynpu.analysis.calculation._work import KERNEL_KEY, call_of
 from drynpu.analysis.links import link_operators
 from drynpu.tables import Profile
+from drynpu.tables.operators import SHAPE_COLUMNS
 
 SCOPE_FLOPS = pl.Schema({"parent": pl.String, "scope": pl.String, "level": pl.Int64, "flops": pl.Float64})
 """One row per scope; ``scope`` is its whole path, ``parent`` the path of the scope around it, ``""`` at the top."""

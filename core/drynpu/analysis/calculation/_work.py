@@ -9,6 +9,7 @@ import polars as pl
 from drynpu.analysis.calculation._formulas import Call, cube_operations
 from drynpu.kernels import DTYPES
 from drynpu.tables import Profile
+from drynpu.tables.operators import SHAPE_COLUMNS
 
 KERNEL_WORK = pl.Schema(
     {
@@ -30,7 +31,6 @@ KERNEL_WORK = pl.Schema(
 CUBE_FLOP_PER_CYCLE = 4096 * 2
 """16-bit operations of one cube unit in one cycle (mindinsight_dashboard.md 5)."""
 
-SHAPE_COLUMNS = ["input_shapes", "input_dtypes", "input_formats", "output_shapes", "output_dtypes", "output_formats"]
 """Columns of kernels that say what they are called with."""
 KERNEL_KEY = ["op_type", "task_type", *SHAPE_COLUMNS]
 """Columns that make a kernel distinct."""

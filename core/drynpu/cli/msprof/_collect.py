@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from drynpu import CommandError
+from drynpu.cli._shared import QUIET_FRAMEWORKS
 from drynpu.cli.msprof._dynamic import control_by_hand
 from drynpu.cli.msprof._flags import PROCESSING_FLAGS, Request
 from drynpu.cli.msprof._limits import limits_of
@@ -29,7 +30,6 @@ from drynpu.recorder import COLLECT_VARIABLE, CollectionCommand, control_socket
 # Another Python than this one may not have drynpu.
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 # What frameworks print at import would stand between the command's own lines.
-_QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 
 
 def collect(flags: Mapping[str, str], command: Sequence[str]) -> list[Processed]:
@@ -99,7 +99,7 @@ def _collect_application(parsed: MsprofParsed, plugins: Plugins) -> list[Process
 
 def _environment(plugins: Plugins, order: CollectionCommand, given: Mapping[str, str]) -> dict[str, str]:
     """Return the application's environment: facades in reach, devices loaded with PyTorch, the order."""
-    environment = {**_QUIET, **os.environ, **given}
+    environment = {**QUIET_FRAMEWORKS, **os.environ, **given}
     folders = dict.fromkeys(str(facade.folder) for facade in plugins.facades())
     inherited = environment.get("PYTHONPATH")
     environment["PYTHONPATH"] = os.pathsep.join([*([inherited] if inherited else []), *folders])

@@ -22,7 +22,7 @@ _PARAMETERS_S, _COMMAND_S = 5.0, 60.0
 _LOOK_S = 1.0
 _IDLE_S = 30 * 60.0
 _MOST_COMMANDS = 100
-_CHUNK = 4096
+_PIPE_BYTES = 4096
 _FAILED = "Running profiling failed. Please check log for more info."
 _COMMANDS = {
     "start": ControlCommand.START,
@@ -188,7 +188,7 @@ def _typed(anyone_there: Callable[[], bool], recording: Callable[[], bool]) -> I
         try:
             if select.select([sys.stdin], [], [], _LOOK_S)[0]:
                 # Not through sys.stdin: lines that wait in its buffer are not seen by select.
-                part = os.read(sys.stdin.fileno(), _CHUNK)
+                part = os.read(sys.stdin.fileno(), _PIPE_BYTES)
                 if not part:
                     return
                 *lines, buffer = (buffer + part).split(b"\n")

@@ -12,6 +12,7 @@ import polars as pl
 from drynpu.cluster.recipes._dixon import CRITICAL, MOST_VALUES, RANGES
 from drynpu.cluster.recipes._recipe import Recipe, Tables
 from drynpu.cluster.recipes._statistics import described
+from drynpu.cluster.recipes._sums import NUMBER, TEXT
 
 SIGMAS = 3
 """From how many standard deviations on a value stands out."""
@@ -38,7 +39,6 @@ JOIN STRING_IDS AS types ON types.id = op.opType"""
 _PRODUCTS = """SELECT shapes.value, count(*) FROM COMPUTE_TASK_INFO AS info
 JOIN TASK ON TASK.globalTaskId = info.globalTaskId JOIN STRING_IDS AS types ON types.id = info.opType
 LEFT JOIN STRING_IDS AS shapes ON shapes.id = info.inputShapes WHERE types.value = 'GroupedMatmul' GROUP BY 1"""
-_TEXT, _NUMBER = pl.String(), pl.Int64()
 
 
 def outlier(values: Sequence[float]) -> list[int]:
@@ -90,9 +90,9 @@ def _slow_ranks(tables: Tables) -> Mapping[str, pl.DataFrame]:
     if not found:
         return {}
     numbers = ("MeanNs", "StdNs", "MinNs", "Q1Ns", "MedianNs", "Q3Ns", "MaxNs", "SumNs")
-    schema = {"SlowRank": _TEXT, "OpName": _TEXT, "GroupName": _TEXT, "Timestamp": _NUMBER, "Count": _NUMBER}
+    schema = {"SlowRank": TEXT, "OpName": TEXT, "GroupName": TEXT, "Timestamp": NUMBER, "Count": NUMBER}
     operators = pl.DataFrame(found, schema=schema | dict.fromkeys(numbers, pl.Float64()), orient="row")
-    affected = pl.DataFrame(list(votes.items()), schema={"rankId": _NUMBER, "slowAffectCount": _NUMBER}, orient="row")
+    affected = pl.DataFrame(list(votes.items()), schema={"rankId": NUMBER, "slowAffectCount": NUMBER}, orient="row")
     return {"SlowRank": affected, "SlowOpStats": operators.sort("Timestamp", maintain_order=True)}
 
 
@@ -142,7 +142,7 @@ def _frequencies(tables: Tables) -> Mapping[str, pl.DataFrame]:
             free.append((rank, str([FREE_MHZ, FULL_MHZ])))
         elif numbers != [FULL_MHZ]:
             odd.append((rank, str(numbers)))
-    schema = {"rankId": _NUMBER, "aicoreFrequency": _TEXT}
+    schema = {"rankId": NUMBER, "aicoreFrequency": TEXT}
     tables_of = {"FreeFrequencyRanks": free, "AbnormalFrequencyRanks": odd}
     return {name: pl.DataFrame(rows, schema=schema, orient="row") for name, rows in tables_of.items() if rows}
 
@@ -168,7 +168,7 @@ def _experts(tables: Tables) -> Mapping[str, pl.DataFrame]:
         if tokens is not None:
             key = (rank, groups.get(rank, ""))
             sums[key] = sums.get(key, 0) + tokens * count
-    schema = {"rank": _NUMBER, "epRanks": _TEXT, "inputShapesSummary": _NUMBER}
+    schema = {"rank": NUMBER, "epRanks": TEXT, "inputShapesSummary": NUMBER}
     summary = pl.DataFrame([(*key, tokens) for key, tokens in sorted(sums.items())], schema=schema, orient="row")
     spread = pl.col("inputShapesSummary").max() - pl.col("inputShapesSummary").min()
     top = summary.group_by("epRanks").agg(spread.alias("tokensDiff")).sort("epRanks")
@@ -182,7 +182,7 @@ SLOW_RANK = Recipe(
         "arrivals": (
             ("COMMUNICATION_OP", "STRING_IDS", "CANN_API"),
             _ARRIVALS,
-            {"GroupName": _TEXT, "OpName": _TEXT, "startNs": _NUMBER, "Duration": _NUMBER},
+            {"GroupName": TEXT, "OpName": TEXT, "startNs": NUMBER, "Duration": NUMBER},
         )
     },
     _slow_ranks,
@@ -194,10 +194,10 @@ SLOW_LINK = Recipe(
             ("COMMUNICATION_OP", "STRING_IDS", "ENUM_HCCL_DATA_TYPE"),
             _SIZES,
             {
-                "groupName": _TEXT,
-                "communicationTime": _NUMBER,
-                **dict.fromkeys(("opName", "opType", "dataType"), _TEXT),
-                "count": _NUMBER,
+                "groupName": TEXT,
+                "communicationTime": NUMBER,
+                **dict.fromkeys(("opName", "opType", "dataType"), TEXT),
+                "count": NUMBER,
             },
         )
     },
@@ -214,12 +214,12 @@ EP_LOAD_BALANCE = Recipe(
         "products": (
             ("COMPUTE_TASK_INFO", "TASK", "STRING_IDS"),
             _PRODUCTS,
-            {"shapes": _TEXT, "count": _NUMBER},
+            {"shapes": TEXT, "count": NUMBER},
         ),
         "groups": (
             ("META_DATA",),
             "SELECT value FROM META_DATA WHERE name = 'parallel_group_info'",
-            {"value": _TEXT},
+            {"value": TEXT},
         ),
     },
     _experts,

@@ -26,7 +26,7 @@ _COLLECTIVES = """SELECT names.value, types.value, groups.value, endNs - startNs
 FROM COMMUNICATION_OP AS op LEFT JOIN STRING_IDS AS names ON names.id = op.opName
 LEFT JOIN STRING_IDS AS types ON types.id = op.opType LEFT JOIN STRING_IDS AS groups ON groups.id = op.groupName
 GROUP BY 1, 2, 3, 4"""
-_TEXT, _NUMBER = pl.String(), pl.Int64()
+TEXT, NUMBER = pl.String(), pl.Int64()
 
 
 def _calls(tables: Tables) -> Mapping[str, pl.DataFrame]:
@@ -42,8 +42,8 @@ def _calls(tables: Tables) -> Mapping[str, pl.DataFrame]:
             ratio = round(sample.total * 100 / whole, 2) if whole else None
             rows.append((name, ratio, sample.total, sample.count, *(_tenths(float(value)) for value in rest), rank))
     names = ("averageNs", "minNs", "Q1Ns", "medNs", "Q3Ns", "maxNs", "stdev")
-    schema = {"name": _TEXT, "durationRatio": pl.Float64(), "totalTimeNs": pl.Float64(), "totalCount": _NUMBER}
-    schema |= {**dict.fromkeys(names, pl.Float64()), "rank": _NUMBER}
+    schema = {"name": TEXT, "durationRatio": pl.Float64(), "totalTimeNs": pl.Float64(), "totalCount": NUMBER}
+    schema |= {**dict.fromkeys(names, pl.Float64()), "rank": NUMBER}
     by_rank = pl.DataFrame(rows, schema=schema, orient="row")
     return {"CannApiSumRank": by_rank, "CannApiSum": _all_calls(by_rank)}
 
@@ -72,8 +72,8 @@ def _all_calls(by_rank: pl.DataFrame) -> pl.DataFrame:
         ranks = (_ranks(calls, pl.col(column) == value) for column, value in (("minNs", least), ("maxNs", most)))
         rows.append((name, count, *(float(np.round(value, 1)) for value in numbers), *ranks))
     numbers_of = ("timeRatio", "totalTimeNs", "averageNs", "Q1Ns", "medNs", "Q3Ns", "minNs", "maxNs", "stdev")
-    schema = {"name": _TEXT, "totalCount": _NUMBER, **dict.fromkeys(numbers_of, pl.Float64())}
-    frame = pl.DataFrame(rows, schema=schema | {"minRank": _TEXT, "maxRank": _TEXT}, orient="row")
+    schema = {"name": TEXT, "totalCount": NUMBER, **dict.fromkeys(numbers_of, pl.Float64())}
+    frame = pl.DataFrame(rows, schema=schema | {"minRank": TEXT, "maxRank": TEXT}, orient="row")
     columns = ["name", "timeRatio", "totalTimeNs", "totalCount", *numbers_of[2:], "minRank", "maxRank"]
     return frame.select(columns).sort("totalTimeNs", descending=True, maintain_order=True)
 
@@ -132,7 +132,7 @@ def _groups(rows: pl.DataFrame) -> pl.DataFrame:
 
 CANN_API_SUM = Recipe(
     "cann_api_sum",
-    {"calls": (("CANN_API", "STRING_IDS"), _CALLS, {"name": _TEXT, "Duration": _NUMBER, "count": _NUMBER})},
+    {"calls": (("CANN_API", "STRING_IDS"), _CALLS, {"name": TEXT, "Duration": NUMBER, "count": NUMBER})},
     _calls,
 )
 COMPUTE_OP_SUM = Recipe(
@@ -142,8 +142,8 @@ COMPUTE_OP_SUM = Recipe(
             ("COMPUTE_TASK_INFO", "TASK", "STRING_IDS"),
             _KERNELS,
             {
-                **dict.fromkeys(("OpName", "OpType", "TaskType", "InputShapes"), _TEXT),
-                **dict.fromkeys(("Duration", "count"), _NUMBER),
+                **dict.fromkeys(("OpName", "OpType", "TaskType", "InputShapes"), TEXT),
+                **dict.fromkeys(("Duration", "count"), NUMBER),
             },
         )
     },
@@ -156,8 +156,8 @@ HCCL_SUM = Recipe(
             ("COMMUNICATION_OP", "STRING_IDS"),
             _COLLECTIVES,
             {
-                **dict.fromkeys(("OpName", "OpType", "GroupName"), _TEXT),
-                **dict.fromkeys(("Duration", "count", "first"), _NUMBER),
+                **dict.fromkeys(("OpName", "OpType", "GroupName"), TEXT),
+                **dict.fromkeys(("Duration", "count", "first"), NUMBER),
             },
         )
     },

@@ -16,7 +16,7 @@ from drynpu._errors import OutputError
 from drynpu.analysis.communication import COMMUNICATION_TRANSFERS, transfers_of
 from drynpu.arrays import I64
 from drynpu.cluster import _facts as f
-from drynpu.cluster._find import METADATA, ClusterSource
+from drynpu.cluster._find import ClusterSource
 from drynpu.cluster._groups import Group
 from drynpu.cluster.synth._groups import GroupCopies
 from drynpu.cluster.synth._plan import LinkedTransit, RankPlan, SynthOptions, changed_times, step_key
@@ -35,6 +35,7 @@ from drynpu.device.collectives import (
     plan_collective,
 )
 from drynpu.layouts.communication_files import START_TIME
+from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.options import Settings
 from drynpu.platforms import Chip, SlowLink, load_topology
 from drynpu.recorder import load_chosen_chip
@@ -154,7 +155,7 @@ def build_links(source: ClusterSource, groups: Sequence[Group], options: SynthOp
             "are whole"
         )
     settings = Settings.from_environ(os.environ)
-    metadata = source.ranks[0].path / METADATA
+    metadata = source.ranks[0].path / METADATA_FILE
     said = orjson.loads(metadata.read_bytes()).get("drynpu", {}) if metadata.is_file() else {}
     chip, file = said.get("chip", settings.chip), said.get("topology", "")
     used = file if Path(file).is_file() else ""

@@ -15,7 +15,7 @@ from attrs import frozen
 from drynpu._errors import OutputError
 from drynpu.cluster import _facts as f
 from drynpu.cluster._db_output import kind_of
-from drynpu.cluster._find import METADATA, ClusterSource, Form, RankSource
+from drynpu.cluster._find import ClusterSource, Form, RankSource
 from drynpu.cluster._groups import Group, find_groups
 from drynpu.cluster._rank import RankRead, read_rank, stacked
 from drynpu.cluster._spread import spread
@@ -35,6 +35,7 @@ from drynpu.cluster.synth._plan import (
 from drynpu.cluster.synth._raw import RawSource, find_raw, move_end, write_raw_rank
 from drynpu.cluster.synth._text import FILES, write_text_rank
 from drynpu.cluster.synth._works import OperatorWork, find_works
+from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.writers.files import make_directory, new_file
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 
@@ -193,12 +194,12 @@ def _write_rank(item: tuple[RankPlan, tuple[OperatorWork, ...]], job: _Job) -> N
     if raw is not None:
         move_end(said, warp)
     _write(directory / f"profiler_info_{plan.rank}.json", said)
-    metadata = source.path / METADATA
+    metadata = source.path / METADATA_FILE
     facts = orjson.loads(metadata.read_bytes()) if metadata.is_file() else {}
     facts.pop("distributed_args", None)
     facts["parallel_group_info"] = groups.metadata
     facts["drynpu"] = {**facts.get("drynpu", {}), "synthetic": job.label}
-    _write(directory / METADATA, facts)
+    _write(directory / METADATA_FILE, facts)
 
 
 def _write(path: Path, document: object) -> None:

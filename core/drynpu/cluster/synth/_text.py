@@ -21,11 +21,12 @@ from drynpu.raw import ClockAnchors
 from drynpu.writers.files import new_file
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 from drynpu.writers.number_text import us_text
+from drynpu.writers.summary_json import DEVICE_ID
 
 FILES = ("step_trace_time.csv", "communication.json", "communication_matrix.json", "kernel_details.csv")
 """Files of a recorded rank that a synthetic one has as well."""
 
-_START, _DURATION, _DEVICE, _NAME = "Start Time(us)", "Duration(us)", "Device_id", "Name"
+_START, _DURATION, _NAME = "Start Time(us)", "Duration(us)", "Name"
 Document = dict[str, Any]
 
 
@@ -79,8 +80,8 @@ def _steps(source: Path, path: Path, plan: RankPlan) -> None:
         cells = dict(zip(titles, row, strict=True))
         numbers = {title: value for title in titles if (value := _number(title, cells[title])) is not None}
         shown = changed_step(numbers, plan.steps[cells["Step"]], TEXT_TITLES)
-        if plan.device is not None and _DEVICE in cells:
-            cells[_DEVICE] = str(plan.device)
+        if plan.device is not None and DEVICE_ID in cells:
+            cells[DEVICE_ID] = str(plan.device)
         writer.writerow([round(shown[title], 3) if title in shown else cells[title] for title in titles])
     with new_file(path) as stream:
         stream.write(text.getvalue().encode())
@@ -88,7 +89,7 @@ def _steps(source: Path, path: Path, plan: RankPlan) -> None:
 
 def _number(title: str, text: str) -> float | None:
     """Return a cell as a number; names and what is no number stay as they are."""
-    if title in ("Step", _DEVICE):
+    if title in ("Step", DEVICE_ID):
         return None
     try:
         return float(text)
@@ -198,8 +199,8 @@ def _kernels(
     )
     if names and _NAME in shown.columns:
         shown = shown.with_columns(pl.col(_NAME).replace(names))
-    if plan.device is not None and _DEVICE in shown.columns:
-        shown = shown.with_columns(pl.lit(str(plan.device)).alias(_DEVICE))
+    if plan.device is not None and DEVICE_ID in shown.columns:
+        shown = shown.with_columns(pl.lit(str(plan.device)).alias(DEVICE_ID))
     with new_file(path) as stream:
         shown.write_csv(stream)
     return warp

@@ -8,13 +8,24 @@ from typing import Any, cast
 
 import polars as pl
 
-from drynpu.layouts.communication_files import START_TIME
+from drynpu.layouts.communication_files import (
+    BANDWIDTH_INFO,
+    RATE,
+    SIZE,
+    SIZES,
+    START_TIME,
+    SYNCHRONIZATION,
+    SYNCHRONIZATION_RATIO,
+    TIME_INFO,
+    TOTAL,
+    TRANSIT,
+    TRANSPORT,
+    WAIT,
+    WAIT_RATIO,
+)
 
-_TIME, _BANDWIDTH = "Communication Time Info", "Communication Bandwidth Info"
-_SIZE, _TRANSIT, _RATE, _SIZES = "Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)", "Size Distribution"
-_WAIT, _SYNCHRONIZATION = "Wait Time(ms)", "Synchronization Time(ms)"
-_RATIOS = {"Wait Time Ratio": _WAIT, "Synchronization Time Ratio": _SYNCHRONIZATION}
-_TOTAL, _SUM = "Total", "Total Op Info"
+_RATIOS = {WAIT_RATIO: WAIT, SYNCHRONIZATION_RATIO: SYNCHRONIZATION}
+_TOTAL = "Total"
 _POINT_TO_POINT = ("Send", "Receive")
 """The vendor looks for these spellings only: the toolkit's hcom_send and hcom_receive count as collectives."""
 _P2P_KIND = re.compile("receive|send")
@@ -46,7 +57,7 @@ def _split(operators: _Operators, steps: pl.DataFrame) -> dict[str, Document]:
     found: dict[str, Document] = {step: {} for step in steps["step"]}
     ranges = list(steps.iter_rows())
     for name, info in operators.items():
-        start_ns = round(info[_TIME][START_TIME] * 1000)
+        start_ns = round(info[TIME_INFO][START_TIME] * 1000)
         # Starts are told in us as floats, which are exact to a quarter of a microsecond in our days.
         step = next((step for step, start, end in ranges if start <= start_ns <= end), None)
         if step is not None:
@@ -71,7 +82,7 @@ def _parts(operators: _Operators) -> dict[str, Document]:
 
 def _step(operators: _Operators) -> Document:
     return {
-        kind: members | ({_SUM: _sum(list(members.values()))} if members else {})
+        kind: members | ({TOTAL: _sum(list(members.values()))} if members else {})
         for kind, members in _parts(operators).items()
     }
 
@@ -81,20 +92,20 @@ def _sum(operators: Sequence[Mapping[str, Any]]) -> Document:
     times: Document = {}
     bandwidth: dict[str, Document] = {}
     for operator in operators:
-        for name, value in operator[_TIME].items():
+        for name, value in operator[TIME_INFO].items():
             if name not in _RATIOS and name != START_TIME:
                 times[name] = times.get(name, 0.0) + value
-        for transport, moved in operator[_BANDWIDTH].items():
-            total = bandwidth.setdefault(transport, {_TRANSIT: 0, _SIZE: 0, _SIZES: {}})
-            total[_TRANSIT] += moved[_TRANSIT]
-            total[_SIZE] += moved[_SIZE]
-            for size, (count, took) in moved[_SIZES].items():
-                packets = total[_SIZES].setdefault(size, [0, 0])
+        for transport, moved in operator[BANDWIDTH_INFO].items():
+            total = bandwidth.setdefault(transport, {TRANSIT: 0, SIZE: 0, SIZES: {}})
+            total[TRANSIT] += moved[TRANSIT]
+            total[SIZE] += moved[SIZE]
+            for size, (count, took) in moved[SIZES].items():
+                packets = total[SIZES].setdefault(size, [0, 0])
                 packets[0] += count
                 packets[1] += took
     for ratio, part in _RATIOS.items():
-        times[ratio] = _share(times.get(part, 0), times.get(part, 0) + times.get(_TRANSIT, 0))
-    return {_TIME: times, _BANDWIDTH: bandwidth}
+        times[ratio] = _share(times.get(part, 0), times.get(part, 0) + times.get(TRANSIT, 0))
+    return {TIME_INFO: times, BANDWIDTH_INFO: bandwidth}
 
 
 def _share(part: float, whole: float) -> float:
@@ -114,12 +125,12 @@ def _ranked(operators: _Operators) -> Document:
             collected.setdefault((_kind(key), group, link), []).append({**moved, "op_name": name})
     document: Document = {}
     for (kind, group, link), unordered in collected.items():
-        rows = sorted(unordered, key=lambda row: float(row[_RATE]), reverse=True)
+        rows = sorted(unordered, key=lambda row: float(row[RATE]), reverse=True)
         chosen = {"top1": rows[0], "middle": rows[len(rows) // 2]}
         # Of fewer than three, the lowest places are the same operator.
         chosen |= {f"bottom{place}": rows[-min(place, len(rows))] for place in (1, 2, 3)}
-        size, took = sum(row[_SIZE] for row in rows), sum(row[_TRANSIT] for row in rows)
-        total = {"Transport Type": rows[0]["Transport Type"], _SIZE: size, _TRANSIT: took, _RATE: _share(size, took)}
+        size, took = sum(row[SIZE] for row in rows), sum(row[TRANSIT] for row in rows)
+        total = {TRANSPORT: rows[0][TRANSPORT], SIZE: size, TRANSIT: took, RATE: _share(size, took)}
         for place, row in (chosen | {"total": total}).items():
             document.setdefault(f"{kind}-{place}@{group}", {})[link] = row
     return document

@@ -10,7 +10,21 @@ from typing import Any
 
 from drynpu._errors import OutputError
 from drynpu.deliverables.communication.files import json_files
-from drynpu.layouts.communication_files import START_TIME
+from drynpu.layouts.communication_files import (
+    BANDWIDTH_INFO,
+    ELAPSE,
+    IDLE,
+    LARGE_RATIO,
+    RATE,
+    SIZE,
+    SIZES,
+    START_TIME,
+    SYNCHRONIZATION,
+    TIME_INFO,
+    TRANSIT,
+    TRANSPORT,
+    WAIT,
+)
 from drynpu.tables import Profile
 from drynpu.writers.db import Table
 from drynpu.writers.files import make_directory, new_path
@@ -19,17 +33,8 @@ _NAME = "communication_analyzer.db"
 _TIME, _BANDWIDTH, _MATRIX = "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix"
 _RULES: Mapping[str, tuple[str, ...]] = {"communication": (_TIME, _BANDWIDTH), "communication_matrix": (_MATRIX,)}
 
-_TIME_INFO, _BANDWIDTH_INFO = "Communication Time Info", "Communication Bandwidth Info"
-_TIME_COLUMNS = (
-    START_TIME,
-    "Elapse Time(ms)",
-    "Transit Time(ms)",
-    "Wait Time(ms)",
-    "Synchronization Time(ms)",
-    "Idle Time(ms)",
-)
-_LINK_COLUMNS = ("Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)")
-_LARGE, _SIZES = "Large Packet Ratio", "Size Distribution"
+_TIME_COLUMNS = (START_TIME, ELAPSE, TRANSIT, WAIT, SYNCHRONIZATION, IDLE)
+_LINK_COLUMNS = (SIZE, TRANSIT, RATE)
 _NO_PACKETS = {"0": (0, 0)}
 
 Row = tuple[Any, ...]
@@ -125,7 +130,7 @@ def _tables_in(path: Path) -> set[str]:
 def time_rows(operators: Operators) -> Iterator[Row]:
     """Yield operator, group, start in us, and five times in ms."""
     for name, group, entry in _entries(operators):
-        yield name, group, *(entry[_TIME_INFO][title] for title in _TIME_COLUMNS)
+        yield name, group, *(entry[TIME_INFO][title] for title in _TIME_COLUMNS)
 
 
 def bandwidth_rows(operators: Operators) -> Iterator[Row]:
@@ -136,10 +141,10 @@ def bandwidth_rows(operators: Operators) -> Iterator[Row]:
     with packet size 0.
     """
     for name, group, entry in _entries(operators):
-        for transport, moved in entry[_BANDWIDTH_INFO].items():
-            values = (*(moved[title] for title in _LINK_COLUMNS), moved[_LARGE])
+        for transport, moved in entry[BANDWIDTH_INFO].items():
+            values = (*(moved[title] for title in _LINK_COLUMNS), moved[LARGE_RATIO])
             if values[0]:
-                for size, (count, total) in (moved[_SIZES] or _NO_PACKETS).items():
+                for size, (count, total) in (moved[SIZES] or _NO_PACKETS).items():
                     yield name, group, transport, *values, float(size), count, total
 
 
@@ -147,7 +152,7 @@ def link_rows(operators: Operators) -> Iterator[tuple[Row, Mapping[str, Any]]]:
     """Yield operator, group, both ranks, transport, 10^6 bytes, ms, GB/s; and what the document says of the link."""
     for name, group, entry in _entries(operators):
         for ends, link in entry.items():
-            moved = (link["Transport Type"], *(link[title] for title in _LINK_COLUMNS))
+            moved = (link[TRANSPORT], *(link[title] for title in _LINK_COLUMNS))
             yield (name, group, *ends.split("-"), *moved), link
 
 

@@ -17,15 +17,31 @@ from drynpu.analysis import (
     launched_communication_steps,
 )
 from drynpu.deliverables.communication._mindspore import by_mindspore_steps
-from drynpu.layouts.communication_files import START_TIME
+from drynpu.layouts.communication_files import (
+    BANDWIDTH_INFO,
+    COLLECTIVE,
+    ELAPSE,
+    IDLE,
+    LARGE_RATIO,
+    P2P,
+    RATE,
+    SIZE,
+    SIZES,
+    START_TIME,
+    SYNCHRONIZATION,
+    SYNCHRONIZATION_RATIO,
+    TIME_INFO,
+    TOTAL,
+    TRANSIT,
+    TRANSPORT,
+    WAIT,
+    WAIT_RATIO,
+)
 from drynpu.tables import Profile
 from drynpu.writers.number_text import Writer, statistic_text
 
-_TIME, _BANDWIDTH = "Communication Time Info", "Communication Bandwidth Info"
-_SIZE, _TRANSIT, _RATE = "Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)"
-_LARGE, _SIZES = "Large Packet Ratio", "Size Distribution"
-_TOTAL_OF_TOOLKIT, _TOTAL_OF_TORCH = "Total HCCL Operators", "Total Op Info"
-"""The toolkit's name of its sum (Ascend/msprof, str_constant), and torch's (torch_npu_profiler.md 4.12)."""
+_TOTAL_OF_TOOLKIT = "Total HCCL Operators"
+"""The toolkit's name of its sum (Ascend/msprof, str_constant); torch has `TOTAL`."""
 
 _TRANSPORTS = ("RDMA", "HCCS", "PCIE", "SDMA", "SIO")
 _SDMA_PARTS = ("HCCS", "PCIE", "SIO")
@@ -167,11 +183,11 @@ def _operators(times: pl.DataFrame, transfers: pl.DataFrame) -> list[_Operator]:
 
 
 _TIMES = {
-    "elapse": "Elapse Time(ms)",
-    "transit": "Transit Time(ms)",
-    "wait": "Wait Time(ms)",
-    "synchronization": "Synchronization Time(ms)",
-    "idle": "Idle Time(ms)",
+    "elapse": ELAPSE,
+    "transit": TRANSIT,
+    "wait": WAIT,
+    "synchronization": SYNCHRONIZATION,
+    "idle": IDLE,
 }
 
 
@@ -207,14 +223,14 @@ def _operator_document(operator: _Operator) -> Document:
         size, time = _totals(operator, transport)
         packets = operator.packets.get(transport, _Packets())
         bandwidth[transport] = {
-            _SIZE: size / _MB if size else 0,
-            _TRANSIT: time / _NS_PER_MS if time else 0,
-            _RATE: round(size / time, 4) if time else 0,
-            _LARGE: packets.large_ratio(transport),
-            _SIZES: {} if transport == "SDMA" else packets.distribution(),
+            SIZE: size / _MB if size else 0,
+            TRANSIT: time / _NS_PER_MS if time else 0,
+            RATE: round(size / time, 4) if time else 0,
+            LARGE_RATIO: packets.large_ratio(transport),
+            SIZES: {} if transport == "SDMA" else packets.distribution(),
         }
     started = {START_TIME: operator.times["start"] / 1000 if operator.times["start"] else 0}
-    return {_TIME: started | _time_document(operator), _BANDWIDTH: bandwidth}
+    return {TIME_INFO: started | _time_document(operator), BANDWIDTH_INFO: bandwidth}
 
 
 def _totals(operator: _Operator, transport: str) -> tuple[int, int]:
@@ -228,8 +244,8 @@ def _time_document(operator: _Operator) -> Document:
     shown: Document = {
         title: operator.times[name] / _NS_PER_MS if operator.times[name] else 0 for name, title in _TIMES.items()
     }
-    shown["Wait Time Ratio"] = _share(operator.times["wait"], operator.times["transit"])
-    shown["Synchronization Time Ratio"] = _share(operator.times["synchronization"], operator.times["transit"])
+    shown[WAIT_RATIO] = _share(operator.times["wait"], operator.times["transit"])
+    shown[SYNCHRONIZATION_RATIO] = _share(operator.times["synchronization"], operator.times["transit"])
     return shown
 
 
@@ -238,26 +254,26 @@ def _is_point_to_point(name: str) -> bool:
 
 
 def _step_document(times: pl.DataFrame, transfers: pl.DataFrame) -> Document:
-    parts: dict[str, list[_Operator]] = {"p2p": [], "collective": []}
+    parts: dict[str, list[_Operator]] = {P2P: [], COLLECTIVE: []}
     for operator in _operators(times, transfers):
-        parts["p2p" if _is_point_to_point(operator.key) else "collective"].append(operator)
+        parts[P2P if _is_point_to_point(operator.key) else COLLECTIVE].append(operator)
     return {name: _group_document(operators) for name, operators in parts.items()}
 
 
 def _group_document(operators: Sequence[_Operator]) -> Document:
     document: Document = {operator.key: _operator_document(operator) for operator in operators}
     if operators:
-        total = _merged(_TOTAL_OF_TORCH, operators)
+        total = _merged(TOTAL, operators)
         bandwidth: Document = {}
         for transport in _TRANSPORTS:
             size, time = _totals(total, transport)
             sizes = {} if transport == "SDMA" else total.packets.get(transport, _Packets()).distribution()
             bandwidth[transport] = {
-                _TRANSIT: time / _NS_PER_MS if time else 0,
-                _SIZE: size / _MB if size else 0,
-                _SIZES: sizes,
+                TRANSIT: time / _NS_PER_MS if time else 0,
+                SIZE: size / _MB if size else 0,
+                SIZES: sizes,
             }
-        document[_TOTAL_OF_TORCH] = {_TIME: _time_document(total), _BANDWIDTH: bandwidth}
+        document[TOTAL] = {TIME_INFO: _time_document(total), BANDWIDTH_INFO: bandwidth}
     return document
 
 
@@ -275,10 +291,10 @@ class _Link:
 
     def document(self) -> Document:
         return {
-            "Transport Type": self.transport,
-            _SIZE: self.size_bytes / _MB,
-            _TRANSIT: self.time_ns / _NS_PER_MS,
-            _RATE: self.rate,
+            TRANSPORT: self.transport,
+            SIZE: self.size_bytes / _MB,
+            TRANSIT: self.time_ns / _NS_PER_MS,
+            RATE: self.rate,
         }
 
 
@@ -316,7 +332,7 @@ def _step_matrix(times: pl.DataFrame, transfers: pl.DataFrame) -> Document:
         name, group = key.split("@")[0], key.split("@")[-1]
         match = _KINDS.search(key.lower())
         kind = match.group() if match else name.split("__")[0]
-        part = collected["p2p" if _is_point_to_point(key) else "collective"]
+        part = collected[P2P if _is_point_to_point(key) else COLLECTIVE]
         for link_name, link in links.items():
             part.setdefault((kind, group, link_name), []).append((link, name))
     return {part: _ranked(entries) for part, entries in collected.items()}

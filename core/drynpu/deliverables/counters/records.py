@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 from drynpu._errors import OptionError
 from drynpu.arrays import F64, I64, Bools, Records
 from drynpu.deliverables._host_launches import number_tasks
-from drynpu.kernels import CostTable, CounterValues, TaskType, counter_values, event_codes
+from drynpu.kernels import CORE_TASKS, CostTable, CounterValues, TaskType, counter_values, event_codes
 from drynpu.layouts import counters as facts
 from drynpu.layouts.counters import PmuFunction
 from drynpu.layouts.schedulers import FFTS_MIXED, SUB_TASK_MIX_AIC, SUB_TASK_MIX_AIV
@@ -25,7 +25,6 @@ _CORE_AIV = 1
 """Lowest bit of the core type: in block records it stands where context records have the ffts type."""
 _V6_MAIN, _V6_MIXED = 1, 2
 """Flags of the 950's records."""
-_COUNTED = (TaskType.AI_CORE, TaskType.AI_VECTOR_CORE, TaskType.MIX_AIC, TaskType.MIX_AIV)
 
 
 def counter_problem(metrics: Metrics, chip: Chip) -> str | None:
@@ -67,7 +66,7 @@ class Counted:
     """
     The launches that run on AI cores, in launch order.
 
-    ``kind`` is the row's place in ``_COUNTED``; ``vector_first`` tells whose main engine is the vector core,
+    ``kind`` is the row's place in ``CORE_TASKS``; ``vector_first`` tells whose main engine is the vector core,
     ``mixed`` which rows may have another half.
     """
 
@@ -79,12 +78,14 @@ class Counted:
     @property
     def vector_first(self) -> Bools:
         """Which launches have the vector core as their main engine."""
-        return np.isin(self.kind, [_COUNTED.index(TaskType.AI_VECTOR_CORE), _COUNTED.index(TaskType.MIX_AIV)])
+        return np.isin(self.kind, [CORE_TASKS.index(TaskType.AI_VECTOR_CORE), CORE_TASKS.index(TaskType.MIX_AIV)])
 
     @property
     def mixed(self) -> I64:
         """The rows of launches that run on both kinds of cores."""
-        return np.flatnonzero(np.isin(self.kind, [_COUNTED.index(TaskType.MIX_AIC), _COUNTED.index(TaskType.MIX_AIV)]))
+        return np.flatnonzero(
+            np.isin(self.kind, [CORE_TASKS.index(TaskType.MIX_AIC), CORE_TASKS.index(TaskType.MIX_AIV)])
+        )
 
     def half(self, vector: Bools) -> tuple[I64, I64, F64]:
         """Return total cycles, counters and core time in ns of the vector half where told so, else of the cube's."""
@@ -96,7 +97,9 @@ class Counted:
 def count_launches(simulation: Simulation, metrics: str) -> Counted:
     """Return what every launch that runs on AI cores counts in a metric group."""
     counts = zip(simulation.task_types, simulation.lowered.kernels, strict=True)
-    place = np.array([_COUNTED.index(name) if name in _COUNTED and spec.known else -1 for name, spec in counts] or [-1])
+    place = np.array(
+        [CORE_TASKS.index(name) if name in CORE_TASKS and spec.known else -1 for name, spec in counts] or [-1]
+    )
     kind = place[simulation.lowered.launch_kernel]
     launches = np.flatnonzero(kind >= 0)
     costs = simulation.costs.take(simulation.lowered.launch_kernel[launches], simulation.factor[launches])

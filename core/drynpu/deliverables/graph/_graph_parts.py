@@ -7,12 +7,9 @@ import numpy as np
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.layouts import graph as facts
-from drynpu.layouts.operator_memory import STATIC_OP_MEM
+from drynpu.layouts.operator_memory import LIFE_TO_THE_END, STATIC_OP_MEM
 from drynpu.raw import RecordKind
 from drynpu.simulate import StaticMemory
-
-LIFE_TO_THE_END = 4294967294
-"""Last node of memory that lives as long as the graph; shown as 4294967295 (Ascend/msprof static_op_mem_bean)."""
 
 
 def compiled(context: RecordContext) -> I64:

@@ -11,6 +11,7 @@ from drynpu.analysis import graph_names, infer_ids, iteration_trace, op_statisti
 from drynpu.deliverables.graph._step_trace import step_trace_blocks
 from drynpu.deliverables.tasks.op_summary import STARTS
 from drynpu.deliverables.tasks.statistics import op_statistic_table
+from drynpu.deliverables.units import KB
 from drynpu.tables import Profile
 from drynpu.writers.files import REPEATED
 from drynpu.writers.number_text import UNKNOWN, Writer, duration_text, float_text, statistic_text, us_text
@@ -18,8 +19,6 @@ from drynpu.writers.text_table import TextTable
 from drynpu.writers.trace_json import Events, JsonStyle
 
 Block = Events | Sequence[str]
-
-_KIB = 1024
 
 
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
@@ -86,7 +85,7 @@ def _fusion_op(profile: Profile, writer: Writer) -> pl.DataFrame:
         pl.col("name").alias("Fusion Op"),
         pl.col("original_ops").alias("Original Ops"),
         *(
-            statistic_text(pl.col(f"{part}_bytes") / _KIB, writer).alias(f"Memory {part.title()}(KB)")
+            statistic_text(pl.col(f"{part}_bytes") / KB, writer).alias(f"Memory {part.title()}(KB)")
             for part in ("input", "output", "weight", "workspace", "total")
         ),
     )
@@ -101,7 +100,7 @@ def _static_memory(profile: Profile) -> pl.DataFrame:
         pl.col("graph_id").cast(pl.String).alias("Graph ID"),
         pl.col("first_node").cast(pl.String).alias("Node Index Start"),
         pl.col("last_node").cast(pl.String).alias("Node Index End"),
-        float_text(pl.col("size_bytes") / _KIB).alias("Size(KB)"),
+        float_text(pl.col("size_bytes") / KB).alias("Size(KB)"),
     )
 
 

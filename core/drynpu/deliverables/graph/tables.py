@@ -10,6 +10,7 @@ import polars as pl
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.graph._iterations import GET_NEXTS, ITERATIONS, REDUCES, iterations_of
 from drynpu.deliverables.load_context import LoadContext
+from drynpu.layouts.operator_memory import LIFE_TO_THE_END
 from drynpu.tables import NO_MODEL, intervals
 from drynpu.tables.columns import empty, frame, gather_text
 
@@ -65,7 +66,7 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     "step_marks": STEP_MARKS,
 }
 
-_TO_THE_END, _SHOWN_TO_THE_END = 4294967294, 4294967295
+_SHOWN_TO_THE_END = 4294967295
 
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
@@ -145,7 +146,7 @@ def _static_memory(context: LoadContext) -> pl.DataFrame:
             "name": gather_text(context.words.hashes, records["op_name"]),
             "dynamic_op": gather_text(context.words.hashes, records["dynamic_op_name"]),
             "first_node": records["life_start"],
-            "last_node": np.where(last == _TO_THE_END, _SHOWN_TO_THE_END, last),
+            "last_node": np.where(last == LIFE_TO_THE_END, _SHOWN_TO_THE_END, last),
             "size_bytes": records["size_bytes"],
         },
     )

@@ -34,7 +34,7 @@ _API_LAYERS = {
     "communication": "Communication",
     "runtime": "Runtime",
 }
-_COPY_OPERATIONS = (
+COPY_OPERATIONS = (
     "host to host",
     "host to device",
     "device to host",
@@ -196,7 +196,7 @@ def _shown_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
     return tasks.with_columns(
         pl.when(pl.col("kernel_name") == "").then("kernel_type").otherwise("kernel_name").alias("shown"),
         pl.col("copy_kind")
-        .replace_strict(list(range(len(_COPY_OPERATIONS))), list(_COPY_OPERATIONS), default="other")
+        .replace_strict(list(range(len(COPY_OPERATIONS))), list(COPY_OPERATIONS), default="other")
         .alias("operation"),
     )
 

@@ -16,14 +16,17 @@ from drynpu.device.collectives._plan import (
     TaskName,
     plan_collective,
 )
-from drynpu.device.collectives._request import KINDS, POINT_TO_POINT, CollectiveRequest
+from drynpu.device.collectives._request import HCCL, KINDS, MESSAGES, POINT_TO_POINT, WORLD_GROUP, CollectiveRequest
 from drynpu.device.collectives._transfers import TransferEstimate, collective_us, link_of, transfer_estimate
 
 __all__ = [
+    "HCCL",
     "KINDS",
     "LOCAL_NOTIFY",
+    "MESSAGES",
     "NO_NOTIFY",
     "POINT_TO_POINT",
+    "WORLD_GROUP",
     "Algorithm",
     "CollectivePlan",
     "CollectiveRequest",

@@ -25,7 +25,14 @@ KINDS = (
 )
 """Operators that are modelled, spelt as in ``hcom_<kind>_`` (device_and_cost_model.md 4.1)."""
 
-POINT_TO_POINT = ("send", "receive", "batchSendRecv")
+HCCL = "hccl"
+"""Its name as a backend of a framework."""
+
+WORLD_GROUP = "hccl_world_group"
+"""HCCL's name of the group of all ranks."""
+
+MESSAGES = ("send", "receive")
+POINT_TO_POINT = (*MESSAGES, "batchSendRecv")
 ROOTED = ("broadcast", "reduce", "scatter")
 
 

@@ -10,9 +10,9 @@ import polars as pl
 from drynpu._say import say
 from drynpu.analysis.calculation import CUBE_FLOP_PER_CYCLE, kernel_work
 from drynpu.exporters.mindinsight._device import NS_PER_MS, Device, csv_bytes, json_bytes
+from drynpu.tables.operators import SHAPE_COLUMNS
 from drynpu.writers.number_text import UNKNOWN
 
-_CALL = ["input_shapes", "input_dtypes", "input_formats", "output_shapes", "output_dtypes", "output_formats"]
 _AICPU = "AI_CPU"
 _FLOPS_HEADER = (
     "full_kernel_name",
@@ -37,7 +37,7 @@ def _distinct(device: Device) -> pl.DataFrame:
     MindInsight joins its files by the full name, so the second and further kinds of a name get ``-op<number>``, as
     MindSpore numbers operators of one name.
     """
-    keys = ["name", "op_type", "task_type", *_CALL]
+    keys = ["name", "op_type", "task_type", *SHAPE_COLUMNS]
     columns = (*keys, "device_id", "stream_id", "task_id", "block_num", "start_ns", "duration_ns")
     kernels = device.rows(device.profile.compact("kernels", *columns)).filter(
         pl.col("task_type").cast(pl.String) != _AICPU

@@ -12,6 +12,7 @@ from attrs import frozen
 from drynpu.kernels._binding import Binding
 from drynpu.kernels._call import Operator, OperatorCall, bind
 from drynpu.kernels._rules import Rule, join_rules
+from drynpu.kernels._table_rows import table_rows
 from drynpu.kernels.ops import (
     _fused_names,
     _names,
@@ -50,7 +51,6 @@ _TABLES: Final[tuple[tuple[ModuleType, str], ...]] = (
     (scatter, _vector_names.SCATTER),
     (update, _vector_names.UPDATE),
 )
-_ROW_START: Final = re.compile(r"\n+(?=\S)")
 _OPTIONAL: Final = re.compile(r"\((\w+)\)")
 
 
@@ -102,7 +102,7 @@ def kernel_types() -> frozenset[str]:
 def _rows() -> Iterator[_Row]:
     for module, table in _TABLES:
         operators: Mapping[str, Operator] = vars(module)
-        for line in _ROW_START.split(table.strip()):
+        for line in table_rows(table):
             framework, head, names = (part.strip() for part in line.split("|"))
             operator, arguments = head.split(maxsplit=1)
             for entry in names.split():

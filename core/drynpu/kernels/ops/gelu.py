@@ -17,7 +17,11 @@ from attrs import frozen
 from drynpu.kernels._nodes import node_signature
 from drynpu.kernels.ops.graphs import GraphOperator, Place, takers_of
 
-_ADDITIONS: Final = ("Add", "AddV2")
+ADDITIONS: Final = ("Add", "AddV2")
+TANH_CUBE: Final = 0.044715
+"""Factor of the cube in the form of GELU that has a hyperbolic tangent."""
+FAST_FACTOR: Final = 1.702
+"""Factor in the form that has a sigmoid (FastGelu)."""
 _KERNEL: Final = "Gelu"
 
 
@@ -84,14 +88,14 @@ class _Graph:
         self, x: Place, total: GraphOperator | None, behind: tuple[GraphOperator, ...]
     ) -> tuple[GraphOperator, ...] | None:
         """Return all operators if *total* is 1 + tanh(a * (x + b * x**3))."""
-        activated = self._beside_constant(total, *_ADDITIONS)
+        activated = self._beside_constant(total, *ADDITIONS)
         tanh = self._maker(activated) if activated is not None else None
         if total is None or tanh is None or tanh.op_type != "Tanh":
             return None
         scaled = self._maker(tanh.inputs[0])
         summed = self._beside_constant(scaled, "Mul")
         inner = self._maker(summed) if summed is not None else None
-        for other, term in _orders(inner, *_ADDITIONS):
+        for other, term in _orders(inner, *ADDITIONS):
             product = self._maker(term)
             power = self._beside_constant(product, "Mul")
             cube = self._maker(power) if power is not None else None

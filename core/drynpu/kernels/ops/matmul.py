@@ -20,7 +20,7 @@ from drynpu.kernels._specs import output_tiles, tensor_like
 from drynpu.kernels._types import KernelPlan, KernelSpec, TensorDesc
 
 _V3_FROM_MULTIPLY_ADDS, _V3_FROM_ROWS = 10**9, 128
-_BATCHED = "BatchMatMulV2"
+BATCHED = "BatchMatMulV2"
 _TURNS = ((False, False), (False, True), (True, False), (True, True))
 
 
@@ -37,7 +37,7 @@ class Sides:
     def kernel_type(self) -> str:
         """GE's type of the product."""
         if self.batch:
-            return _BATCHED
+            return BATCHED
         large = self.rows * self.inner * self.columns >= _V3_FROM_MULTIPLY_ADDS
         return "MatMulV3" if large and min(self.rows, self.columns) >= _V3_FROM_ROWS else "MatMulV2"
 
@@ -93,7 +93,7 @@ def product(call: OperatorCall) -> KernelPlan | None:
 
 def stacked_product(call: OperatorCall) -> KernelPlan | None:
     """``a b turn_a turn_b``: as :func:`product`, by the kernel for stacks also where there is one matrix."""
-    return _product(call, kernel_type=_BATCHED)
+    return _product(call, kernel_type=BATCHED)
 
 
 def named_product(call: OperatorCall) -> KernelPlan | None:
@@ -147,7 +147,7 @@ def vector_product(call: OperatorCall) -> KernelPlan | None:
         return None
     sides = Sides(left[-2], left[-1], right[-1], batch)
     single = len(left) == len(right) == 2
-    return call.plan(product_kernel(call, sides, call.tensors(), out, kernel_type="" if single else _BATCHED))
+    return call.plan(product_kernel(call, sides, call.tensors(), out, kernel_type="" if single else BATCHED))
 
 
 def dense(call: OperatorCall) -> KernelPlan | None:
@@ -174,7 +174,7 @@ def einsum(call: OperatorCall) -> KernelPlan | None:
     rows = out.shape[-2] if len(out.shape) > 1 else 1
     columns = out.shape[-1] if out.shape else 1
     tiles = max(out.elements // max(rows * columns, 1), 1) * output_tiles(rows, columns)
-    return call.plan(call.cube_kernel(_BATCHED, inputs, [out], flops=2 * math.prod(sizes.values()), tiles=tiles))
+    return call.plan(call.cube_kernel(BATCHED, inputs, [out], flops=2 * math.prod(sizes.values()), tiles=tiles))
 
 
 def _product(call: OperatorCall, *, kernel_type: str = "") -> KernelPlan | None:

@@ -27,6 +27,7 @@ from drynpu.options.experimental_config._parse import (
     parse,
 )
 from drynpu.options.experimental_config._profile import (
+    CONFIG_FILE,
     PROFILE_FLAGS,
     STEP_MESSAGE,
     HandlerValues,
@@ -40,6 +41,7 @@ from drynpu.options.experimental_config._profile import (
 
 __all__ = [
     "AIC_METRICS",
+    "CONFIG_FILE",
     "EXPORTS",
     "EXPORT_TYPES",
     "HOST_SYSTEMS",

@@ -18,6 +18,9 @@ from drynpu.options._table import option_names
 STEP_MESSAGE = "Invalid parameter step, which must be not less than 0."
 """Text of the ``ValueError`` that a schedule raises for a negative step, before the error suffix."""
 
+CONFIG_FILE = "profiler_config.json"
+"""What a dynamic profiler reads again between two steps (torch_npu_profiler.md 1.9)."""
+
 PROFILE_FLAGS = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 # The name is part of a directory's name; the vendor refuses this length and more (torch_npu_profiler.md 1.7).
 _MAX_WORKER_LENGTH = 226

@@ -8,7 +8,7 @@ and the ACL configuration calls are further surfaces over the same keys.
 from __future__ import annotations
 
 from drynpu.options.profiling_options._checks import WIDE_RANGE_MESSAGE
-from drynpu.options.profiling_options._environment import ProfilingMode, Start, resolve_start
+from drynpu.options.profiling_options._environment import MODE_VARIABLE, ProfilingMode, Start, resolve_start
 from drynpu.options.profiling_options._keys import ACL_JSON, KEYS, Key, range_facts
 from drynpu.options.profiling_options._model import spell
 from drynpu.options.profiling_options._names import (
@@ -40,6 +40,7 @@ __all__ = [
     "MAX_METRICS_LENGTH",
     "MAX_OP_TYPES_LENGTH",
     "METRIC_NAMES",
+    "MODE_VARIABLE",
     "WIDE_RANGE_MESSAGE",
     "Key",
     "ProfilingMode",

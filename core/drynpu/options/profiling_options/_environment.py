@@ -16,7 +16,7 @@ from drynpu.options._problems import shown
 from drynpu.options._request import Parsed
 from drynpu.options.profiling_options._parse import parse
 
-_MODE, _OPTIONS = "PROFILING_MODE", "PROFILING_OPTIONS"
+MODE_VARIABLE, _OPTIONS = "PROFILING_MODE", "PROFILING_OPTIONS"
 
 
 class ProfilingMode(enum.Enum):
@@ -85,17 +85,19 @@ def resolve_start(
     """
     environ = os.environ if environ is None else environ
     notices: list[Notice] = []
-    mode = _mode(environ.get(_MODE, ""), notices, strict=strict)
+    mode = _mode(environ.get(MODE_VARIABLE, ""), notices, strict=strict)
     if mode is ProfilingMode.DYNAMIC:
         if enabled is not None:
-            notices.append(_note(_MODE, "PROFILING_MODE=dynamic overrides what the script sets.", NoticeCode.RULE))
+            notices.append(
+                _note(MODE_VARIABLE, "PROFILING_MODE=dynamic overrides what the script sets.", NoticeCode.RULE)
+            )
         if environ.get(_OPTIONS):
             notices.append(_note(_OPTIONS, "options come with the attaching command in dynamic mode."))
         return Start(mode=mode, by=Origin.ENVIRONMENT, notices=tuple(notices))
     if enabled is not None:
         if mode is not None and (mode is ProfilingMode.ON) is not enabled:
             state = "on" if enabled else "off"
-            notices.append(_note(_MODE, f"the script turns profiling {state}, which counts for more."))
+            notices.append(_note(MODE_VARIABLE, f"the script turns profiling {state}, which counts for more."))
         elif environ.get(_OPTIONS):
             notices.append(_note(_OPTIONS, "the script's own options count; options of the environment are not used."))
         if not enabled:
@@ -139,9 +141,9 @@ def _mode(text: str, notices: list[Notice], *, strict: bool) -> ProfilingMode | 
     allowed = "allowed: true, false, dynamic"
     hint = did_you_mean(text, _WORDS)
     if strict:
-        raise OptionError([f"{_MODE}: value {shown(text)} refused; {allowed}.{hint}"])
+        raise OptionError([f"{MODE_VARIABLE}: value {shown(text)} refused; {allowed}.{hint}"])
     message = f"{shown(text)} is no mode ({allowed}); profiling stays off.{hint}"
-    notices.append(Notice(Severity.WARNING, _MODE, message, NoticeCode.MISSPELT))
+    notices.append(Notice(Severity.WARNING, MODE_VARIABLE, message, NoticeCode.MISSPELT))
     return ProfilingMode.OFF
 
 

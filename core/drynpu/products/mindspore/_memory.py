@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.analysis import framework_lives
+from drynpu.deliverables.units import KB, MB
 from drynpu.tables import Profile
 from drynpu.writers.number_text import UNKNOWN, floats_text, us_text
 from drynpu.writers.text_table import TextTable
 
 # operator_memory has powers of 1024; memory_record has MB of 1000 KB, each of 1024 bytes, as the vendor's.
-_KIB, _MIB, _RECORD_MB = 1024, 1024**2, 1000
+_RECORD_MB = 1000
 
 
 def mindspore_operator_memory(profile: Profile) -> pl.DataFrame:
@@ -26,7 +27,7 @@ def mindspore_operator_memory(profile: Profile) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "Name": rows["name"],
-            "Size(KB)": floats_text(rows["size_bytes"] / _KIB),
+            "Size(KB)": floats_text(rows["size_bytes"] / KB),
             "Allocation Time(us)": _float_us(rows["time_ns"]),
             "Release Time(us)": _float_us(rows["time_ns_released"]),
             "Active Release Time(us)": pl.Series([UNKNOWN] * rows.height, dtype=pl.String),
@@ -41,10 +42,10 @@ def mindspore_operator_memory(profile: Profile) -> pl.DataFrame:
 
 
 def _totals(rows: pl.DataFrame, side: str, suffix: str) -> dict[str, pl.Series]:
-    used = _known(rows[f"used_bytes{suffix}"] / _MIB)
+    used = _known(rows[f"used_bytes{suffix}"] / MB)
     return {
         f"{side} Total Allocated(MB)": used,
-        f"{side} Total Reserved(MB)": _known(rows[f"reserved_bytes{suffix}"] / _MIB),
+        f"{side} Total Reserved(MB)": _known(rows[f"reserved_bytes{suffix}"] / MB),
         f"{side} Total Active(MB)": used,
     }
 
@@ -148,7 +149,7 @@ def _framework_records(profile: Profile, device: str) -> pl.DataFrame:
             pl.lit("MindSpore").alias("component"),
             "time_ns",
             _short_us(pl.col("time_ns")).alias("time"),
-            *((pl.col(f"{name}_bytes") / _KIB).alias(f"{name}_kb") for name in ("allocated", "reserved", "active")),
+            *((pl.col(f"{name}_bytes") / KB).alias(f"{name}_kb") for name in ("allocated", "reserved", "active")),
             pl.lit(device).alias("device"),
         )
     )
@@ -182,7 +183,7 @@ def _process_records(profile: Profile, device: str) -> pl.DataFrame:
             "time_ns",
             us_text(pl.col("time_ns")).alias("time"),
             pl.lit(0.0).alias("allocated_kb"),
-            ((pl.col("ddr_bytes") + pl.col("hbm_bytes")) / _KIB).alias("reserved_kb"),
+            ((pl.col("ddr_bytes") + pl.col("hbm_bytes")) / KB).alias("reserved_kb"),
             pl.lit(0.0).alias("active_kb"),
             pl.lit(device).alias("device"),
         )

@@ -16,6 +16,7 @@ from drynpu.deliverables.tasks.timeline import Block, timeline_blocks
 from drynpu.products.toolkit._msprof import timeline_of
 from drynpu.tables import Profile
 from drynpu.writers import layers
+from drynpu.writers.events import PYTHON_FUNCTION
 from drynpu.writers.number_text import toolkit_writer, us_text
 from drynpu.writers.trace_json import Events, JsonStyle, Value, constant
 
@@ -24,7 +25,6 @@ _MINDSPORE, _HOST_OPS, _SCOPES = 1, 2, 3
 # Places of the layers in a viewer (mindspore_profiler.md 12.5); the toolkit's layers lie between.
 _SORT = {_MINDSPORE: 1, _HOST_OPS: 2, _SCOPES: 12}
 _NAMES = {_MINDSPORE: "MindSpore", _HOST_OPS: "CPU OP", _SCOPES: "Scope Layer"}
-_STACK = "python_function"
 _MARK_CALLS = "Mstx"
 _HCCL = evolve(layers.COMMUNICATION, name="HCCL")
 """As the toolkits that MindSpore 2.7 came out with call it, and as MindSpore looks for it."""
@@ -65,7 +65,7 @@ def _framework(events: pl.DataFrame, style: JsonStyle) -> Iterator[Block]:
     if events.is_empty():
         return
     long = shown.filter(pl.col("start_ns") < pl.col("end_ns"))
-    category = pl.when("is_stack").then(pl.lit(constant(_STACK))).otherwise(pl.lit('""'))
+    category = pl.when("is_stack").then(pl.lit(constant(PYTHON_FUNCTION))).otherwise(pl.lit('""'))
     yield Events(long, _event(pl.col("name"), _MINDSPORE, pl.col("tid"), category, {}), ("name",))
     instant: dict[str, Value] = {
         "name": pl.col("name"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from drynpu.layouts.communication_files import START_TIME
+from drynpu.layouts.communication_files import ELAPSE, START_TIME, TIME_INFO
 from drynpu.products.results._spellings import spellings, typed
 from drynpu.tables import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL, TASKS
 
@@ -121,11 +121,11 @@ def with_groups(tables: dict[str, pl.DataFrame], groups: Mapping[str, str]) -> d
 def stated_collectives(document: Mapping[str, Any], device_id: int) -> pl.DataFrame:
     """Return the collectives of communication.json: names, groups and times; its starts have a quarter microsecond."""
     rows = [
-        (*key.partition("@")[::2], _whole_ns(times[START_TIME]), round(times["Elapse Time(ms)"] * 1e6))
+        (*key.partition("@")[::2], _whole_ns(times[START_TIME]), round(times[ELAPSE] * 1e6))
         for step in document.values()
         for operators in step.values()
         for key, entry in operators.items()
-        if "@" in key and (times := entry["Communication Time Info"])[START_TIME]
+        if "@" in key and (times := entry[TIME_INFO])[START_TIME]
     ]
     schema = {"name": pl.String, "group": pl.String, "start_ns": pl.Int64, "duration_ns": pl.Int64}
     table = pl.DataFrame(rows, schema=schema, orient="row")

@@ -14,8 +14,7 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu.products.results._spellings import database_columns, present, spellings
-
-_TEXTS = "STRING_IDS"
+from drynpu.writers.db import STRINGS
 
 
 @frozen(eq=False)
@@ -107,7 +106,7 @@ def open_database(path: Path) -> Database:
     with _connect(path) as connection:
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         titles = {name: tuple(row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')) for name in names}
-    cells = _cells(path, _TEXTS, ("id", "value")) if _TEXTS in titles else pl.DataFrame()
+    cells = _cells(path, STRINGS, ("id", "value")) if STRINGS in titles else pl.DataFrame()
     return Database(path, titles, _texts_by_id(cells, "value"))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from drynpu._errors import RawFormatError
+from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.options.experimental_config import AIC_METRICS
 from drynpu.products._framework_files import read_json_file
 from drynpu.products._product import no_framework
@@ -44,7 +45,7 @@ def load_results(files: ResultFiles, product: str, schemas: Mapping[str, pl.Sche
     """
     notes: list[str] = []
     info = read_json_file(info_file(files.root), notes)
-    metadata = read_json_file(files.root / "profiler_metadata.json", notes)
+    metadata = read_json_file(files.root / METADATA_FILE, notes)
     found = read_results(files, schemas)
     notes.extend(found.notes)
     if found.others:

@@ -11,6 +11,7 @@ from drynpu.analysis import OVERLAP, OVERLAP_KINDS
 from drynpu.deliverables.communication.tables import task_transfers
 from drynpu.deliverables.frequency.tables import FREQUENCIES
 from drynpu.deliverables.npu_memory.tables import NPU_MEM
+from drynpu.deliverables.tasks.timeline import COPY_OPERATIONS
 from drynpu.products.results._events import Trace
 from drynpu.products.results._spellings import spellings, typed
 from drynpu.tables import COMMUNICATION_OPS, NO_CONTEXT, NO_MODEL, TASKS, intervals
@@ -18,16 +19,6 @@ from drynpu.tables import COMMUNICATION_OPS, NO_CONTEXT, NO_MODEL, TASKS, interv
 _GROUP_NAME = r"^Group (.+) Communication$"
 _WITHIN_CHIP = "ON_CHIP"
 _PLANE = r"^Plane (\d+)$"
-_COPIES = (
-    "host to host",
-    "host to device",
-    "device to host",
-    "device to device",
-    "managed memory",
-    "addr device to device",
-    "host to device ex",
-    "device to host ex",
-)
 
 
 def device_tables(trace: Trace, schemas: Mapping[str, pl.Schema]) -> dict[str, pl.DataFrame]:
@@ -62,7 +53,7 @@ def _tasks(trace: Trace) -> pl.DataFrame:
     # Work of a collective has the type of its core and no name of its own.
     is_kernel = computes & (pl.col("name") != kind)
     operation = pl.col("operation").replace_strict(
-        {text: number for number, text in enumerate(_COPIES)}, default=None, return_dtype=pl.Int64
+        {text: number for number, text in enumerate(COPY_OPERATIONS)}, default=None, return_dtype=pl.Int64
     )
     return typed(
         rows.sort("device_id", "start_ns", maintain_order=True),

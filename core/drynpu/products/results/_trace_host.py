@@ -10,9 +10,9 @@ from drynpu.products.results._events import PID_FACTOR, Trace
 from drynpu.products.results._spellings import spellings, typed
 from drynpu.products.results._text_tables import LINE_ENDS
 from drynpu.tables import API, GC, HOST_OPS, PYTHON_CALLS, QUEUE
+from drynpu.writers.events import PYTHON_FUNCTION
 
 _CALL, _RETURN = 0, 1
-_PYTHON_FUNCTION = "python_function"
 _LISTS = ("input_dtypes", "input_shapes", "call_stack", "module_hierarchy")
 _QUEUE_NAME = r"^(Dequeue|Enqueue)@?"
 
@@ -27,7 +27,7 @@ def host_tables(trace: Trace, schemas: Mapping[str, pl.Schema]) -> dict[str, pl.
     return {
         "host_ops": host_ops(long.filter(pl.col("cat") == "cpu_op")),
         "queue": _queue(long.filter(pl.col("cat").is_in(["enqueue", "dequeue"]))),
-        "python_calls": python_calls(long.filter(pl.col("cat") == _PYTHON_FUNCTION)),
+        "python_calls": python_calls(long.filter(pl.col("cat") == PYTHON_FUNCTION)),
         "gc": _collections(long.filter(pl.col("cat") == "GC")),
         "api": _api(trace),
         "framework_events": _framework(trace, schemas["framework_events"]),
@@ -88,7 +88,7 @@ def _framework(trace: Trace, schema: pl.Schema) -> pl.DataFrame:
         end_ns=pl.col("start_ns") + pl.col("duration_ns"),
         pid=pl.lit(trace.host_pid),
         is_flow=pl.lit(False),
-        is_stack=pl.col("cat") == _PYTHON_FUNCTION,
+        is_stack=pl.col("cat") == PYTHON_FUNCTION,
     )
 
 

@@ -13,6 +13,7 @@ from drynpu.analysis.links import first_rows
 from drynpu.analysis.python_frames import python_frames
 from drynpu.arrays import I64
 from drynpu.tables.stored import Filled, Stored, gathered, stored, with_codes
+from drynpu.writers.events import PYTHON_FUNCTION
 from drynpu.writers.number_text import decimal_text, us_text
 from drynpu.writers.text_table import Rows
 from drynpu.writers.trace_json import Events, JsonStyle, Present, Value, constant
@@ -269,7 +270,7 @@ def _python_functions(calls: pl.DataFrame) -> Events:
             pl.col("module_id").is_not_null(), {"Python module id": pl.col("module_id").cast(pl.String).fill_null("")}
         ),
     }
-    return Events(python_frames(calls), _duration_event(pl.col("name"), "python_function", args), ("name",))
+    return Events(python_frames(calls), _duration_event(pl.col("name"), PYTHON_FUNCTION, args), ("name",))
 
 
 def _collections(data: HostTrace, style: JsonStyle) -> Iterator[Block]:

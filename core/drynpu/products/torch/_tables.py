@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from drynpu.deliverables.units import KB, MB
 from drynpu.products.torch._host_trace import LINE_SEPARATOR
 from drynpu.writers.number_text import floats_text, rounded_text, us_text
 from drynpu.writers.text_table import Rows, TextTable
@@ -33,7 +34,6 @@ _TIMES = {
     "active_duration_ns": "Active Duration(us)",
 }
 # The titles say KB and MB; the vendor divides by powers of 1024.
-_KIB, _MIB = 1024, 1024**2
 
 
 def operator_details_table(details: pl.DataFrame | Rows) -> TextTable:
@@ -75,7 +75,7 @@ def operator_memory_table(rows: pl.DataFrame) -> pl.DataFrame:
     ]
     return rows.select(
         pl.col("name").alias("Name"),
-        floats_text(rows["size_bytes"] / _KIB).alias("Size(KB)"),
+        floats_text(rows["size_bytes"] / KB).alias("Size(KB)"),
         *(us_text(pl.col(name), "\t").alias(title) for name, title in _TIMES.items()),
         *totals,
         pl.col("stream").cast(pl.String).alias("Stream Ptr"),
@@ -97,7 +97,7 @@ def memory_record_table(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _megabytes(rows: pl.DataFrame, name: str, title: str) -> pl.Series:
-    return floats_text(rows[name] / _MIB).alias(title)
+    return floats_text(rows[name] / MB).alias(title)
 
 
 def _device() -> pl.Expr:

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
         tables_by_name,
         without_keys,
     )
-    from drynpu.writers.db._writer import DatabaseWriter, new_database
+    from drynpu.writers.db._writer import STRINGS, DatabaseWriter, new_database
 else:
     __getattr__ = lazy_room(__name__)
 
 __all__ = [
     "ANALYSIS_TABLES",
     "SCHEMA_VERSION",
+    "STRINGS",
     "TABLES",
     "TORCH_TABLES",
     "DatabaseWriter",

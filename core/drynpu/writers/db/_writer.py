@@ -19,7 +19,7 @@ from drynpu.writers.text_table import Table as Rows
 NO_TEXT = 4_294_967_295
 """Stands for an empty text of the framework, which STRING_IDS does not have (torch_npu_profiler.md 4.16)."""
 
-_STRINGS = "STRING_IDS"
+STRINGS = "STRING_IDS"
 
 
 class DatabaseWriter:
@@ -64,10 +64,10 @@ class DatabaseWriter:
 
     def finish(self) -> None:
         """Write STRING_IDS, where the tables have it, and the indexes of the tables that were made."""
-        if _STRINGS in self._tables:
+        if STRINGS in self._tables:
             known = [(number, text) for texts in self._numbers.values() for text, number in texts.items()]
             strings = pl.DataFrame(known, schema={"id": pl.Int64, "value": pl.String}, orient="row")
-            self.write(_STRINGS, strings, always=True)
+            self.write(STRINGS, strings, always=True)
         for name in self._made:
             index = self._tables[name].index
             if index is not None:

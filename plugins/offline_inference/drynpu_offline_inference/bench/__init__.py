@@ -13,8 +13,6 @@ from drynpu_offline_inference.bench._devices import MultiDeviceBase
 from drynpu_offline_inference.bench._files import (
     PADDING,
     PURE,
-    PURE_RANDOM,
-    PURE_ZERO,
     create_infileslist_from_inputs_list,
     create_pipeline_fileslist_from_inputs_list,
     get_file_content,
@@ -34,8 +32,6 @@ __all__ = [
     "LOGGER",
     "PADDING",
     "PURE",
-    "PURE_RANDOM",
-    "PURE_ZERO",
     "CopyTimesBase",
     "InferSessionBase",
     "MultiDeviceBase",

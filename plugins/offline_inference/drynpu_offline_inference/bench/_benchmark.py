@@ -19,6 +19,7 @@ from drynpu_offline_inference.bench._infer_session import InferSessionBase
 from drynpu_offline_inference.bench._log import LOGGER, refuse
 from drynpu_offline_inference.bench._results import FOLDER_MODE, save_results
 from drynpu_offline_inference.bench._summary import Summary
+from drynpu_offline_inference.inference import RANDOM, ZERO
 
 
 @define(eq=False)
@@ -132,7 +133,7 @@ class Benchmark:
             rows: list[Any] = files.create_infileslist_from_inputs_list(inputs, wanted, options.no_combine_tensor_mode)
             return rows
         if not inputs:
-            return [[files.PURE_ZERO if options.pure_data_type == "zero" else files.PURE_RANDOM for _ in wanted]]
+            return [[ZERO if options.pure_data_type == "zero" else RANDOM for _ in wanted]]
         return list(files.create_pipeline_fileslist_from_inputs_list(inputs, wanted))
 
     def _warm_up(self, session: InferSessionBase, wanted: Sequence[Any], row: Any) -> None:

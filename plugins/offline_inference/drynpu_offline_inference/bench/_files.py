@@ -13,12 +13,11 @@ import numpy as np
 
 from drynpu.arrays import Array
 from drynpu_offline_inference.bench._log import LOGGER, refuse
+from drynpu_offline_inference.inference import RANDOM, ZERO
 
 PURE: Final = "pure_infer_data"
-PURE_ZERO: Final = "pure_infer_data_zero"
-PURE_RANDOM: Final = "pure_infer_data_random"
 PADDING: Final = "padding_infer_fake_file"
-"""Names in place of a file: data of a kind that is an option, zeros, random bytes, and the first file again."""
+"""Names in place of a file: data of a kind that is an option, and the first file again."""
 _SUFFIXES = (".npy", ".bin")
 
 Row = list[list[str]]
@@ -82,7 +81,7 @@ def get_narray_from_files_list(
     RuntimeError
         A file is missing, or several do not have *size* bytes together.
     """
-    kinds = {PURE: pure_data_type, PURE_ZERO: "zero", PURE_RANDOM: "random"}
+    kinds = {PURE: pure_data_type, ZERO: "zero", RANDOM: "random"}
     parts = []
     for file in files_list:
         if file in kinds:

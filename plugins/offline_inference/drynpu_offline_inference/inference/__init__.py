@@ -8,7 +8,7 @@ programs of ``acl`` do, so a recording shows both alike. Times of runs and copie
 from __future__ import annotations
 
 from drynpu_offline_inference.inference._distribution import show_distribution
-from drynpu_offline_inference.inference._files import join_files
+from drynpu_offline_inference.inference._files import RANDOM, ZERO, join_files
 from drynpu_offline_inference.inference._model import TensorDescription
 from drynpu_offline_inference.inference._module import MemoryTimes, finalize, run_pipeline
 from drynpu_offline_inference.inference._options import HostMemory, PipelineOptions, RunSummary, SessionOptions
@@ -16,6 +16,8 @@ from drynpu_offline_inference.inference._session import Session
 from drynpu_offline_inference.inference._tensors import DataType, MemoryType, Tensor, batch
 
 __all__ = [
+    "RANDOM",
+    "ZERO",
     "DataType",
     "HostMemory",
     "MemoryTimes",

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from attrs import define
 
+from drynpu.options.experimental_config import CONFIG_FILE
 from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler.dynamic._config import DEFAULT_DOCUMENT, DynamicOptions, read_options
-
-_NAME = "profiler_config.json"
 
 
 @define
@@ -38,7 +37,7 @@ class ConfigFile:
     @classmethod
     def in_folder(cls, folder: str, poll_s: float, user_log: UserLog) -> ConfigFile:
         """Return the file of a folder, which may not be there yet."""
-        return cls(user_log, Path(os.path.realpath(Path(folder) / _NAME)), poll_s)
+        return cls(user_log, Path(os.path.realpath(Path(folder) / CONFIG_FILE)), poll_s)
 
     def write_default(self) -> None:
         """Write one that starts nothing, unless there is one. Raises `OSError`."""

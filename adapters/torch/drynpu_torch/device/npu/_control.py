@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import torch
 
-from drynpu_torch.device._errors import ErrCode, pta_error, tagged
+from drynpu_torch.device._errors import INVALID_VALUE, ErrCode, pta_error, tagged
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceLike, state
-from drynpu_torch.device.npu._devices import INVALID_VALUE, device_count, get_device_properties
+from drynpu_torch.device.npu._devices import device_count, get_device_properties
 from drynpu_torch.device.npu.streams import Stream
 
 __all__ = [

@@ -9,7 +9,7 @@ import re
 import torch
 from attrs import frozen
 
-from drynpu_torch.device._errors import tagged
+from drynpu_torch.device._errors import INVALID_VALUE, tagged
 from drynpu_torch.device._start_settings import check_start_settings
 from drynpu_torch.device._state import DeviceLike, state
 
@@ -30,7 +30,6 @@ __all__ = [
 ]
 
 _CAPABILITY = "TORCH_NPU_DEVICE_CAPABILITY"
-INVALID_VALUE = "ERR00003"
 """The code of the vendor's errors for a device that is not there, where a function only asks for it."""
 
 

@@ -14,7 +14,6 @@ from drynpu.options.experimental_config import PROFILE_FLAGS
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._values import AiCMetrics, ProfilerActivity, ProfilerLevel
 
-CONFIG_NAME = "profiler_config.json"
 _MAX_BYTES = 1024 * 1024  # the vendor's limit
 NEXT_STEP = -1
 """The value of ``start_step`` for a recording that begins with the next step."""

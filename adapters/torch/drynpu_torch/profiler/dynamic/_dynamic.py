@@ -16,6 +16,7 @@ from attrs import define, evolve, field
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 
 from drynpu import DrynpuError, OutputError
+from drynpu.options.experimental_config import CONFIG_FILE
 from drynpu.raw import write_document
 from drynpu_torch import device
 from drynpu_torch.profiler._analyse import tensorboard_trace_handler
@@ -24,7 +25,6 @@ from drynpu_torch.profiler._process import check_path
 from drynpu_torch.profiler._profile import profile
 from drynpu_torch.profiler._schedule import schedule
 from drynpu_torch.profiler.dynamic._config import (
-    CONFIG_NAME,
     NEXT_STEP,
     DynamicConfig,
     parse_config,
@@ -74,11 +74,11 @@ class DynamicProfile:
             directory = Path(os.path.realpath(Path(path).expanduser()))
             self._log = open_log(directory, "", "dynamic_profile.py")
             monitor_log = open_log(directory, "monitor_", "_dynamic_profiler_monitor.py")
-            written = self._write_template(directory / CONFIG_NAME)
+            written = self._write_template(directory / CONFIG_FILE)
         except (OutputError, OSError, TypeError, ValueError):
             print_error(f"The path '{path}' is invalid, and profiler will not be enabled.")
             return False
-        self._monitor = ConfigMonitor(directory / CONFIG_NAME, monitor_log)
+        self._monitor = ConfigMonitor(directory / CONFIG_FILE, monitor_log)
         self._monitor.start(written)
         atexit.register(self.close)
         return True
