@@ -204,7 +204,7 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(PYTEST) tests/test_house.py tests/test_words.py
+	$(PYTEST) tests/test_house.py tests/test_names.py tests/test_words.py
 
 # MSPROF is a checkout of Ascend/msprof, TORCH_NPU one of Ascend/pytorch; their parsers read what we write, and their
 # files are compared with ours.
