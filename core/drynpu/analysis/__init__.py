@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from drynpu.analysis._modules import MODULE_CALLS, module_calls, modules_at
     from drynpu.analysis._named_tables import NamedTables
     from drynpu.analysis._outliers import slow_links, slow_ranks
-    from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, overlap_table, step_trace
     from drynpu.analysis._phases import STEP_PHASES, step_phases
     from drynpu.analysis._predictions import chip_like, predict_kernels, predict_transfers
     from drynpu.analysis._query import QUERY_COLUMNS, query_profile
@@ -97,6 +96,7 @@ if TYPE_CHECKING:
     )
     from drynpu.analysis.links import KERNEL_OP, Links, link_operators
     from drynpu.analysis.operators import OPERATOR_DETAILS, operator_details
+    from drynpu.analysis.overlaps import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 else:
     __getattr__ = lazy_room(__name__)
 
@@ -193,7 +193,6 @@ __all__ = [
     "operator_details",
     "operator_memory",
     "overlap",
-    "overlap_table",
     "pcie_summary",
     "pipeline_queues",
     "port_summary",

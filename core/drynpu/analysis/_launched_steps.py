@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from attrs import frozen
 
-from drynpu.analysis._overlap import STEP_TRACE
 from drynpu.analysis._overlap_parts import pairs_of
 from drynpu.analysis._steps import launched_ranges
+from drynpu.analysis.overlaps import STEP_TRACE
 from drynpu.arrays import I64, Bools
 from drynpu.layouts.framework_torch import MARK_OPERATOR
 from drynpu.layouts.tasks import SCHEDULING_SUFFIX

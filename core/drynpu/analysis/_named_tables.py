@@ -9,7 +9,6 @@ import polars as pl
 from attrs import define, field
 
 from drynpu.analysis._memory import memory_record, operator_memory
-from drynpu.analysis._overlap import overlap, step_trace
 from drynpu.analysis._phases import step_phases
 from drynpu.analysis._statistics import api_statistic, op_statistic
 from drynpu.analysis._steps import step_ranges
@@ -17,6 +16,7 @@ from drynpu.analysis._summary import summarise
 from drynpu.analysis.calculation import kernel_work, scope_flops
 from drynpu.analysis.communication import communication_statistic, communication_time, communication_transfers
 from drynpu.analysis.operators import operator_details
+from drynpu.analysis.overlaps import overlap, step_trace
 from drynpu.tables import Profile
 
 _TABLES: Mapping[str, Callable[[Profile], pl.DataFrame]] = MappingProxyType(

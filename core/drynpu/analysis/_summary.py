@@ -12,9 +12,9 @@ from drynpu.analysis._absent_files import AbsentFile, absent_files
 from drynpu.analysis._graph import GraphIterations, graph_iterations
 from drynpu.analysis._intervals import step_intervals_us, total_interval_us
 from drynpu.analysis._memory import MEMORY_RECORD
-from drynpu.analysis._overlap import OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._steps import step_ranges
 from drynpu.analysis.launches import mindspore_step_trace, mindspore_steps
+from drynpu.analysis.overlaps import OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.kernels import UNMAPPED_SUFFIX
 from drynpu.layouts.operator_memory import NPU_DEVICE_TYPE
 from drynpu.options import Clock

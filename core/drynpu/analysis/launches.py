@@ -9,7 +9,7 @@ import polars as pl
 from attrs import evolve
 
 from drynpu.analysis._kept import once_per_profile
-from drynpu.analysis._overlap import OVERLAP_KINDS
+from drynpu.analysis.overlaps import OVERLAP_KINDS
 from drynpu.arrays import I64
 from drynpu.tables import Profile
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.analysis._overlap import OVERLAP_KINDS, overlap
 from drynpu.analysis._scopes import scope_bars
 from drynpu.analysis.launches import mindspore_launches
+from drynpu.analysis.overlaps import OVERLAP_KINDS, overlap
 from drynpu.analysis.timeline._rows import tracks_of
 from drynpu.analysis.timeline._tracks import Track, TrackKind
 from drynpu.tables import Profile

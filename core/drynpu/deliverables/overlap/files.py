@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.analysis import OVERLAP_KINDS, overlap_table
+from drynpu.analysis import OVERLAP_KINDS
+from drynpu.analysis.overlaps import overlap_table
 from drynpu.deliverables._counter_layers import Block, layer_head
 from drynpu.deliverables.db_columns import Rows
 from drynpu.deliverables.overlap.facts import OVERLAP_LAYER

@@ -17,12 +17,12 @@ from drynpu.analysis import (
     memory_record,
     op_statistic,
     operator_memory,
-    overlap_table,
     step_ranges,
     step_trace,
     steps_at,
 )
 from drynpu.analysis.operators import detailed_operators, in_us
+from drynpu.analysis.overlaps import overlap_table
 from drynpu.deliverables.communication.layer import operation_threads
 from drynpu.deliverables.record_group import RecordGroup, iter_layers, torch_csv_tables, torch_documents
 from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
