@@ -1,4 +1,4 @@
-"""What a name may not be: words that say how a value came here."""
+"""What a name may not be: words that say how a value came here. And what a name means stands behind it."""
 
 from __future__ import annotations
 
@@ -70,3 +70,29 @@ def test_names_say_what_a_value_is() -> None:
 )
 def test_names_that_say_nothing_are_found(code: str, found: int) -> None:
     assert len(bad_names(ast.parse(code))) == found
+
+
+def texts_without_a_name(tree: ast.Module) -> list[int]:
+    """Return the lines of texts that stand alone, but for a docstring and what explains the constant before it."""
+    return [
+        node.lineno
+        for before, node in zip(tree.body, tree.body[1:], strict=False)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and not isinstance(before, (ast.Assign, ast.AnnAssign))
+    ]
+
+
+def test_every_text_explains_a_name() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line in texts_without_a_name(ast.parse(path.read_text()))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_texts_without_a_name_are_found() -> None:
+    code = '"""Doc."""\nA = 1\n"""Of A."""\n"""Of nothing."""\nimport b\n"""Nor this."""\nC = 2\n"""Of C."""\n'
+    assert texts_without_a_name(ast.parse(code)) == [4, 6]

@@ -13,7 +13,6 @@ from attrs import frozen
 from drynpu._errors import OutputError
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 
-"""Folder of the results in a directory of PyTorch's or MindSpore's profiler."""
 ANALYSIS_DB = "analysis.db"
 
 MOST_LEVELS = 5

@@ -8,9 +8,9 @@ from drynpu.raw import HostLevel, RecordKind, additional_info
 NPU_DEVICE_TYPE = 20
 """``device_type`` of an NPU, as torch numbers its kinds of device (torch_npu_profiler.md 3.7)."""
 COMPONENT = "GE"
+"""Who allocates: the graph engine, as the toolkit names it."""
 ALLOCATE, RELEASE = "allocate", "release"
 """Types of NPU_OP_MEM (Ascend/msprof npu_op_mem_processor.cpp)."""
-"""Who allocates: the graph engine, as the toolkit names it."""
 
 TASK_MEMORY_INFO = additional_info(
     "task_memory_info",

@@ -31,7 +31,6 @@ KERNEL_WORK = pl.Schema(
 CUBE_FLOP_PER_CYCLE = 4096 * 2
 """16-bit operations of one cube unit in one cycle (mindinsight_dashboard.md 5)."""
 
-"""Columns of kernels that say what they are called with."""
 KERNEL_KEY = ["op_type", "task_type", *SHAPE_COLUMNS]
 """Columns that make a kernel distinct."""
 _COUNTED = "cube_fops"
