@@ -137,9 +137,9 @@ def private_room_imports(path: Path, room: str) -> Iterator[str]:
 
 def test_rooms_import_only_public_names_of_each_other() -> None:
     wrong = [
-        f"{path.relative_to(ROOT)}:{found}"
+        f"{path.relative_to(ROOT)}:{each}"
         for path in sources(CORE)
-        for found in private_room_imports(path, room_of(path))
+        for each in private_room_imports(path, room_of(path))
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -151,7 +151,7 @@ def test_private_imports_are_found(tmp_path: Path) -> None:
         "from drynpu._errors import PluginError\nfrom drynpu.raw._tlv import read\nfrom drynpu.raw import _tlv\n"
         "from drynpu.raw.tlv import _read\nfrom drynpu.tables._x import y\ndef f():\n    import drynpu.raw._tlv\n"
     )
-    assert [found.partition(":")[0] for found in private_room_imports(file, "tables")] == ["2", "3", "4", "7"]
+    assert [each.partition(":")[0] for each in private_room_imports(file, "tables")] == ["2", "3", "4", "7"]
 
 
 def test_facts_that_others_need_stand_in_layouts() -> None:
@@ -160,8 +160,8 @@ def test_facts_that_others_need_stand_in_layouts() -> None:
     for path in [path for base in (CORE, ADAPTERS, ROOT / "plugins") for path in sources(base)]:
         for module, line in imported(path):
             parts = [*module.split("."), ""]
-            own = path.is_relative_to(CORE / "deliverables" / parts[2]) if len(parts) > 3 else True
-            if parts[:2] == ["drynpu", "deliverables"] and parts[3] == "facts" and not own:
+            inside = path.is_relative_to(CORE / "deliverables" / parts[2]) if len(parts) > 3 else True
+            if parts[:2] == ["drynpu", "deliverables"] and parts[3] == "facts" and not inside:
                 wrong.append(f"{path.relative_to(ROOT)}:{line}: {module}")
     assert not wrong, "\n".join(wrong)
 
