@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from drynpu_offline_inference.bench import PADDING as PADDING_INFER_FAKE_FILE
 from drynpu_offline_inference.bench import PURE as PURE_INFER_FAKE_FILE
-from drynpu_offline_inference.bench import PURE_RANDOM as PURE_INFER_FAKE_FILE_RANDOM
-from drynpu_offline_inference.bench import PURE_ZERO as PURE_INFER_FAKE_FILE_ZERO
 from drynpu_offline_inference.bench import (
     create_infileslist_from_inputs_list,
     create_pipeline_fileslist_from_inputs_list,
     get_narray_from_files_list,
     get_pure_infer_data,
 )
+from drynpu_offline_inference.inference import RANDOM as PURE_INFER_FAKE_FILE_RANDOM
+from drynpu_offline_inference.inference import ZERO as PURE_INFER_FAKE_FILE_ZERO
 
 __all__ = [
     "PADDING_INFER_FAKE_FILE",
