@@ -173,7 +173,6 @@ def test_the_direction_test_sees_imports_inside_functions(tmp_path: Path) -> Non
 
 
 LATE = {
-    ("drynpu_torch.device.npu._devices", "drynpu_torch.device._sink"): "known_device stands in _sink",
     (
         "drynpu_torch.ascend_extensions._finder",
         "drynpu_torch.ascend_extensions._load",
