@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import pickle
 import socket
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 from attrs import frozen
+from tests import scripts as running
 
 ROOT = Path(__file__).parents[2]
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "MS_", "MSMONITOR_", "GLOG_")
@@ -24,18 +24,8 @@ _ENTRY_POINT = "[drynpu.adapters]\nmindspore = drynpu_mindspore.plugin\n"
 
 
 @frozen
-class Run:
+class Run(running.Run):
     """A finished process."""
-
-    folder: Path
-    status: int
-    stdout: str
-    stderr: str
-
-    def printed(self, name: str) -> Any:
-        """Return the JSON value that the script printed after ``<name>=``."""
-        (printed,) = [line for line in self.stdout.splitlines() if line.startswith(f"{name}=")]
-        return json.loads(printed.partition("=")[2])
 
     def logged(self, text: str) -> bool:
         """Whether MindSpore's log, or anything else on stderr, holds the text."""
@@ -46,53 +36,25 @@ class Run:
         return sorted((self.folder / below).glob("*_ascend_ms"))
 
 
-class Scripts:
-    """Runs scripts in processes of their own, in an environment without settings of drynpu or the vendor."""
+class Scripts(running.Scripts[Run]):
+    """Runs scripts in an environment without settings of drynpu or the vendor."""
+
+    run_class = Run
+    prefixes = _OURS
+    settings = _QUIET
+    python = (sys.executable, "-W", "ignore")
 
     def __init__(self, new_folder: Callable[[], Path], python_path: str) -> None:
-        self._new_folder = new_folder
+        super().__init__(new_folder)
         self._python_path = python_path
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-        return {**kept, **_QUIET, "PYTHONPATH": self._python_path}
-
-    def __call__(
-        self,
-        script: str | Path,
-        *arguments: str,
-        status: int = 0,
-        folder: Path | None = None,
-        environment: Mapping[str, str] | None = None,
-        under: tuple[str, ...] = (),
-        timeout_s: float = 240,
-    ) -> Run:
-        """
-        Run a script, given as a path or as its text, to its end, which has to be the expected one.
-
-        *under* comes between Python and the script: ``()`` for plain Python, ``("-m", "drynpu", "run")``.
-        """
-        folder = folder or self._new_folder()
-        if isinstance(script, str):
-            path = folder / "script.py"
-            path.write_text(script, encoding="utf-8")
-            script = path
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", *under, str(script), *arguments],
-            cwd=folder,
-            env={**self.environment, **(environment or {})},
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-        )
-        assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
-        return Run(folder, done.returncode, done.stdout, done.stderr)
+        return {**super().environment, "PYTHONPATH": self._python_path}
 
     def simulated(self, script: str | Path, *arguments: str, **options: Any) -> Run:
         """Run a script under ``drynpu run``."""
-        return self(script, *arguments, under=("-m", "drynpu", "run"), **options)
+        return self(script, *arguments, program=(*self.python, "-m", "drynpu", "run"), **options)
 
     def ranks(
         self,
@@ -103,7 +65,7 @@ class Scripts:
         environment: Mapping[str, str] | None = None,
     ) -> list[Run]:
         """Run a script under ``drynpu run`` as *count* ranks in one folder, by msrun; their logs are their output."""
-        folder = self._new_folder()
+        folder = self.new_folder()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]

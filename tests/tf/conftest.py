@@ -5,18 +5,18 @@ from __future__ import annotations
 import csv
 import functools
 import json
-import os
 import socket
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import frozen
-from tests.warm_process import WarmProcess, warm_process
+from tests import scripts as running
+from tests.scripts import environment_without
+from tests.warm_process import warm_process
 
 ROOT = Path(__file__).parents[2]
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "JOB_ID", "TF_CONFIG", "HCCL_", "CM_")
@@ -25,11 +25,6 @@ _QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "2", "COLUMNS": 
 PYTHON = (sys.executable, "-W", "ignore")
 
 Row = dict[str, str]
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment without settings of drynpu or the vendor, which nothing reads before a script begins."""
-    return {**{name: value for name, value in os.environ.items() if not name.startswith(_OURS)}, **_QUIET}
 
 
 @frozen
@@ -72,13 +67,8 @@ class Prof:
 
 
 @frozen
-class Run:
+class Run(running.Run):
     """A finished process."""
-
-    folder: Path
-    status: int
-    stdout: str
-    stderr: str
 
     def profs(self, below: str = "out") -> list[Prof]:
         """PROF directories in *below*, oldest first."""
@@ -94,51 +84,21 @@ class Run:
         """Lines of drynpu."""
         return [line.removeprefix("[drynpu] ") for line in self.stderr.splitlines() if line.startswith("[drynpu] ")]
 
-    def printed(self, name: str) -> Any:
-        """Return the JSON value that the script printed after ``<name>=``."""
-        (found,) = [line for line in self.stdout.splitlines() if line.startswith(f"{name}=")]
-        return json.loads(found.partition("=")[2])
 
+class Scripts(running.Scripts[Run]):
+    """Runs scripts without settings of drynpu or the vendor, which nothing reads before a script begins."""
 
-class Scripts:
-    """Runs scripts in processes of their own, in an environment without settings of drynpu or the vendor."""
-
-    def __init__(self, new_folder: Callable[[], Path], warm: WarmProcess | None = None) -> None:
-        self._new_folder = new_folder
-        self._warm = warm
-
-    def __call__(
-        self,
-        script: str | Path,
-        *arguments: str,
-        status: int = 0,
-        folder: Path | None = None,
-        environment: Mapping[str, str] | None = None,
-        program: tuple[str, ...] = PYTHON,
-    ) -> Run:
-        """Run a script, given as a path or as its text, to its end, which has to be the expected one."""
-        folder = folder or self._new_folder()
-        if isinstance(script, str):
-            path = folder / "script.py"
-            path.write_text(script, encoding="utf-8")
-            script = path
-        full = {**_environment(), **(environment or {})}
-        command = [str(script), *arguments]
-        if self._warm is None or program is not PYTHON or not all(name.startswith(_OURS) for name in environment or ()):
-            done = subprocess.run(
-                [*program, *command], cwd=folder, env=full, capture_output=True, text=True, timeout=240, check=False
-            )
-        else:
-            _, done = self._warm.run(command, folder, full, 240)
-        assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
-        return Run(folder, done.returncode, done.stdout, done.stderr)
+    run_class = Run
+    prefixes = read_late = _OURS
+    settings = _QUIET
+    python = PYTHON
 
     def ranks(self, script: Path, *arguments: str, count: int = 2, program: tuple[str, ...] = ()) -> list[Run]:
         """Run a script as *count* ranks in one folder, as a launch script starts them, and return their processes."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        folder = self._new_folder()
+        folder = self.new_folder()
         table = folder / "rank_table.json"
         devices = [{"device_id": str(rank), "device_ip": "", "rank_id": str(rank)} for rank in range(count)]
         servers = [{"server_id": "127.0.0.1", "device": devices}]
@@ -162,7 +122,7 @@ class Scripts:
 
 @pytest.fixture(scope="session")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
-    with warm_process(["tensorflow", "polars"], _environment(), PYTHON[1:]) as warm:
+    with warm_process(["tensorflow", "polars"], environment_without(_OURS, _QUIET), PYTHON[1:]) as warm:
         yield Scripts(functools.partial(tmp_path_factory.mktemp, "run"), warm)
 
 

@@ -7,9 +7,8 @@ import functools
 import json
 import os
 import re
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +16,8 @@ from typing import Any
 
 import pytest
 from attrs import define, field, frozen
+from tests import scripts as running
+from tests.scripts import environment_without
 from tests.warm_process import WarmProcess, warm_process
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +25,11 @@ EXAMPLE = ROOT / "examples" / "torch" / "train_gpt.py"
 LINE = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \[(INFO|WARNING|ERROR)\] \[(\d+)\] profiler\.py: (.*)$")
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "KINETO_", "TORCH_NPU_", "RANK", "LOCAL_RANK", "WORLD_SIZE")
 
+_SETTINGS = {
+    **{name: text for name, text in os.environ.items() if name == "DRYNPU_DEVICE"},
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+    "COLUMNS": "120",
+}
 _READ_LATER = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_")
 """Begins the names of variables that nothing reads before a script runs; with others it runs in a fresh process."""
 FRESH = {"FRESH_PROCESS": "1"}
@@ -108,14 +114,8 @@ class Output:
 
 
 @frozen
-class Run:
+class Run(running.Run):
     """A finished process."""
-
-    folder: Path
-    pid: int
-    status: int
-    stdout: str
-    stderr: str
 
     def outputs(self, below: str = ".") -> list[Output]:
         """Result directories in *below*, oldest first."""
@@ -142,75 +142,23 @@ def _stamp(path: Path) -> str:
     return path.name.split("_")[-3]
 
 
-class Scripts:
+class Scripts(running.Scripts[Run]):
     """
-    Runs scripts in processes of their own, in an environment without settings of drynpu or the vendor.
+    Runs scripts in an environment without settings of drynpu or the vendor.
 
     Only the device stays: ``DRYNPU_DEVICE=native pytest tests/torch`` tries everything on the native one.
     """
 
-    def __init__(self, new_folder: Callable[[], Path], warm: WarmProcess | None = None) -> None:
-        self._new_folder = new_folder
-        self._warm = warm
+    run_class = Run
+    prefixes = _OURS
+    settings = _SETTINGS
+    read_late = _READ_LATER
 
-    @staticmethod
-    def environment(given: Mapping[str, str]) -> dict[str, str]:
-        kept = {
-            name: value for name, value in os.environ.items() if name == "DRYNPU_DEVICE" or not name.startswith(_OURS)
-        }
-        return {**kept, "TF_ENABLE_ONEDNN_OPTS": "0", "COLUMNS": "120", **given}
-
-    def start(
-        self,
-        script: str | Path,
-        *arguments: str | Path,
-        folder: Path | None = None,
-        environment: Mapping[str, str] | None = None,
-        program: Sequence[str] = (sys.executable,),
-    ) -> tuple[Path, subprocess.Popen[str]]:
-        """Start a script, given as a path or as its text, and return its working directory and the process."""
-        folder, script = self._placed(script, folder)
-        process = subprocess.Popen(
-            [*program, str(script), *map(str, arguments)],
-            cwd=folder,
-            env=self.environment(environment or {}),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        return folder, process
-
-    def __call__(
-        self,
-        script: str | Path,
-        *arguments: str | Path,
-        status: int = 0,
-        folder: Path | None = None,
-        environment: Mapping[str, str] | None = None,
-        **options: Any,
-    ) -> Run:
+    def __call__(self, script: str | Path, *arguments: str | Path, **options: Any) -> Run:
         """Run a script to its end, which has to be the expected one and free of the tracer's own announcements."""
-        folder, script = self._placed(script, folder)
-        if self._warm is None or options or not may_be_warm(environment or {}):
-            _, process = self.start(script, *arguments, folder=folder, environment=environment, **options)
-            stdout, stderr = process.communicate(timeout=240)
-            run = Run(folder, process.pid, process.returncode, stdout, stderr)
-        else:
-            command = [str(script), *map(str, arguments)]
-            pid, done = self._warm.run(command, folder, self.environment(environment or {}), 240)
-            run = Run(folder, pid, done.returncode, done.stdout, done.stderr)
-        assert run.status == status, f"{run.stdout}\n{run.stderr}"
+        run = super().__call__(script, *arguments, **options)
         assert "USDT" not in run.stderr
         return run
-
-    def _placed(self, script: str | Path, folder: Path | None) -> tuple[Path, Path]:
-        """Return the folder to run in and the path of the script, which is written there if it is a text."""
-        folder = folder or self._new_folder()
-        if isinstance(script, Path):
-            return folder, script
-        path = folder / "script.py"
-        path.write_text(script, encoding="utf-8")
-        return folder, path
 
     def together(self, *calls: Callable[[], Run]) -> list[Run]:
         """Run two at a time."""
@@ -245,7 +193,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def warm() -> Iterator[WarmProcess | None]:
     """Return a process that has imported PyTorch, if scripts may run in forks of it."""
     modules = ["torch", "drynpu_torch.device", "drynpu_torch.profiler", "polars"]
-    with warm_process(modules, {**Scripts.environment({}), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}) as process:
+    with warm_process(
+        modules, environment_without(_OURS, {**_SETTINGS, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
+    ) as process:
         yield process
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,4 +15,10 @@ def without_mindspore(scripts: Any) -> Callable[..., Any]:
     """Run a script where no MindSpore is found; plainly, or under ``drynpu run`` with ``under=``."""
     hidden = str(Path(__file__).with_name("without_mindspore"))
     path = os.pathsep.join((hidden, scripts.environment["PYTHONPATH"]))
-    return functools.partial(scripts, environment={"PYTHONPATH": path})
+
+    def run(script: str | Path, *arguments: str, under: tuple[str, ...] = (), **options: Any) -> Any:
+        return scripts(
+            script, *arguments, program=(*scripts.python, *under), **{"environment": {"PYTHONPATH": path}, **options}
+        )
+
+    return run
