@@ -212,11 +212,10 @@ def show(outcome: Outcome) -> None:
 
 
 def rooms_of(tests: Path, processes: Sequence[TestProcess], chosen: Sequence[TestProcess]) -> set[str]:
-    """Return every room that the chosen processes have tests of."""
+    """Return every room that the chosen processes have tests of; files beside rooms are in none."""
     near = {path: nearest(processes, path) for path in tests.rglob("test_*.py")}
-    return {
-        room_of(tests, path) for path, process in near.items() if process in chosen and path.name not in process.ignore
-    }
+    rooms = {room_of(tests, path) for path, process in near.items() if process in chosen}
+    return rooms - {"tests"} - {room.rpartition("/")[0] for room in rooms}
 
 
 def summary(outcomes: Sequence[Outcome], rooms: set[str], seconds: Sequence[tuple[str, float]]) -> list[str]:
@@ -227,7 +226,7 @@ def summary(outcomes: Sequence[Outcome], rooms: set[str], seconds: Sequence[tupl
     ran = sum(number for count in counts for word, number in count.items() if word in RAN)
     whole = ran + skipped + left_out
     covered = frozenset[str]().union(*(outcome.ran for outcome in outcomes))
-    lines = [f"tests: {ran} of {whole} ({ran / max(whole, 1):.0%}); rooms: {len(covered)} of {len(rooms)}"]
+    lines = [f"tests: {ran} of {whole} ({ran / max(whole, 1):.0%}); rooms: {len(covered & rooms)} of {len(rooms)}"]
     if skipped:
         lines.append(f"{skipped} tests were SKIPPED; pytest says why above")
     if nowhere := sorted(rooms - covered):
@@ -263,13 +262,11 @@ def main() -> int:
         for done in as_completed(running):
             outcomes.append(done.result())
             show(outcomes[-1])
-    rooms = frozenset[str]().union(*(outcome.chosen for outcome in outcomes))
-    if not options.paths:
-        rooms |= rooms_of(tests, processes, list(chosen))
+    reached = frozenset[str]().union(*(outcome.chosen for outcome in outcomes))
+    rooms = set(reached) if options.paths else rooms_of(tests, processes, list(chosen))
     seconds = (("set-up", begin - options.since), ("testing", time.time() - begin))
-    print("", *summary(outcomes, set(rooms), seconds), sep="\n")
-    missing = rooms - frozenset[str]().union(*(outcome.chosen for outcome in outcomes))
-    return int(any(outcome.failed for outcome in outcomes) or (options.part == "quick" and bool(missing)))
+    print("", *summary(outcomes, rooms, seconds), sep="\n")
+    return int(any(outcome.failed for outcome in outcomes) or (options.part == "quick" and not rooms <= reached))
 
 
 if __name__ == "__main__":

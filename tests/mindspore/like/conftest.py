@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +18,6 @@ def without_mindspore(scripts: Any) -> Callable[..., Any]:
     path = os.pathsep.join((hidden, scripts.environment["PYTHONPATH"]))
 
     def run(script: str | Path, *arguments: str, under: tuple[str, ...] = (), **options: Any) -> Any:
-        return scripts(
-            script, *arguments, program=(*scripts.python, *under), **{"environment": {"PYTHONPATH": path}, **options}
-        )
+        return scripts(script, *arguments, program=(*scripts.python, *under), **options)
 
-    return run
+    return functools.partial(run, environment={"PYTHONPATH": path})
