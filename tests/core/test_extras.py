@@ -33,4 +33,16 @@ def test_importing_the_core_imports_no_room_and_no_framework() -> None:
     code = "import sys, drynpu; print(*sorted(name for name in sys.modules if name.startswith('drynpu.')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     names = [name.removeprefix("drynpu.") for name in done.stdout.split()]
-    assert names == ["_collections", "_errors", "_extras", "_guard", "_open", "_printable", "_say", "_toolkit"]
+    modules = (
+        "collections",
+        "errors",
+        "extras",
+        "guard",
+        "modules",
+        "open",
+        "plugin_choice",
+        "printable",
+        "say",
+        "toolkit",
+    )
+    assert names == [f"_{name}" for name in modules]

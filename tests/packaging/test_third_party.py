@@ -34,7 +34,7 @@ plugins = build_manager()
 print(plugins.names, plugins.loaded, plugins.place("acme"), "drynpu_acme" in sys.modules)
 """
     assert environment.say(code) == (
-        "('acl', 'exporters', 'mindspore', 'tf', 'torch', 'acme') () "
+        "('acl', 'exporters', 'mindspore', 'tf', 'torch', 'apex', 'offline_inference', 'tf1_contrib', 'acme') () "
         "drynpu.adapters: acme = drynpu_acme.plugin (drynpu-acme) False"
     )
 
