@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import torch
 import torch_npu
-from drynpu.deliverables.framework_torch import facts as torch_facts
-from drynpu.deliverables.framework_torch.facts import OpRangeField
+from drynpu.layouts import framework_torch as torch_facts
+from drynpu.layouts.framework_torch import OpRangeField
 from drynpu.raw import read_tlv
 from torch import profiler as theirs
 from torch_npu import profiler as ours

@@ -2,7 +2,7 @@
 The files of MindSpore's dataset profiler (mindspore_profiler.md 11).
 
 Nothing of a data pipeline is modelled, since it runs on the host beside a device as well. A recording keeps the files
-as MindSpore wrote them; ``drynpu.deliverables.framework_mindspore`` reads them.
+as MindSpore wrote them; ``drynpu.layouts.framework_mindspore`` describes them.
 """
 
 from __future__ import annotations

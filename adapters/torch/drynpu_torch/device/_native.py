@@ -36,7 +36,7 @@ def load_native(found: Build, choice: Choice) -> Library:
         It does not load.
     """
     if choice.is_missing:
-        raise CaptureError(f"the npu has no {choice.sentence}")
+        raise CaptureError(f"nothing serves the npu: it needs the {choice.sentence}")
     return Library(found.path)
 
 
