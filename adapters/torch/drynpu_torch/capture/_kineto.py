@@ -33,6 +33,7 @@ from torch.autograd import (
 from drynpu.arrays import I64, U64, Bools
 from drynpu_torch.capture._chunk import USER_SCOPE, Chunk, readable, unreadable_name
 from drynpu_torch.capture._tracer import Tracer
+from drynpu_torch.compat import PythonFrames, allocations_of_tree, frames_beside_events, shapes_getter
 
 V = TypeVar("V")
 
@@ -94,8 +95,9 @@ class KinetoTracer(Tracer):
         events = result.events()
         # Kineto's own list takes more memory than all that follows; only the addresses stand there and nowhere else.
         source = result if self.memory else None
+        frames = frames_beside_events(result, events) if self.stack or self.frames else None
         del result
-        chunk = self._columns(events, source, end_ns)
+        chunk = self._columns(events, source, frames, end_ns)
         is_large = len(events) > _MANY_EVENTS
         del events, source
         if is_large:
@@ -103,11 +105,13 @@ class KinetoTracer(Tracer):
         return chunk
 
     # N23, docs/tricks.md
-    def _columns(self, events: list[Any], result: Any, end_ns: int) -> Chunk:
+    def _columns(self, events: list[Any], result: Any, frames: PythonFrames | None, end_ns: int) -> Chunk:
         kind: Any = type(events[0]) if events else torch._C._autograd._KinetoEvent
         names = _names(kind.name, events)
         start_ns = _column(kind.start_ns, events)
         thread = _threads(kind.device_resource_id, events)
+        # Before the events, whose threads are noted.
+        kept_frames = None if frames is None else self.threads.keep(frames.thread, frames.start_ns)
         kept = self.threads.keep(thread, start_ns)
         memory, python = np.zeros((2, len(events)), bool)
         # Without these options Kineto reports no such events, so the search would be in vain.
@@ -118,7 +122,7 @@ class KinetoTracer(Tracer):
             kinds = map(kind.device_type, _pick(events, np.flatnonzero(memory)))
             counted = memory.copy()
             counted[memory] = np.fromiter(map(_ON_DEVICE.__eq__, kinds), bool, int(memory.sum()))
-        if self.stack or self.frames:
+        if (self.stack or self.frames) and frames is None:
             python[:] = np.fromiter(map(kind.is_python_function, events), bool, len(events))
         rows = np.flatnonzero(~memory & ~python)
         ops, op_names = _pick(events, rows), _pick(names, rows)
@@ -142,19 +146,20 @@ class KinetoTracer(Tracer):
             on_device=np.zeros(len(rows), bool),
             **_memory(kind, _pick(events, np.flatnonzero(memory)), (kept & counted)[memory], result),
             **self.marks(),
-            **self._frames(kind, _pick(events, np.flatnonzero(kept & python))),
+            **self._frames(frames or _frames_of(kind, _pick(events, np.flatnonzero(kept & python))), kept_frames),
         )
 
-    def _frames(self, kind: Any, events: list[object]) -> dict[str, Any]:
+    def _frames(self, frames: PythonFrames, kept: Bools | None) -> dict[str, Any]:
+        rows = np.arange(len(frames.names)) if kept is None else np.flatnonzero(kept)
         return {
-            "frame_name": self.frame_names.index(readable(kind.name, events, unreadable_name), len(events)),
-            "frame_start_ns": _column(kind.start_ns, events),
-            "frame_end_ns": _column(kind.end_ns, events),
-            "frame_thread": _threads(kind.device_resource_id, events),
+            "frame_name": self.frame_names.index(_pick(frames.names, rows), len(rows)),
+            "frame_start_ns": frames.start_ns[rows],
+            "frame_end_ns": frames.end_ns[rows],
+            "frame_thread": frames.thread[rows],
         }
 
     def _calls(self, kind: Any, ops: list[object], names: list[str]) -> I64:
-        getters = (kind.structured_input_shapes, kind.dtypes, kind.concrete_inputs)
+        getters = (shapes_getter(kind), kind.dtypes, kind.concrete_inputs)
 
         def rows() -> Iterator[tuple[Any, ...]]:
             return zip(names, *(map(getter, ops) for getter in getters), strict=True)
@@ -171,6 +176,15 @@ class KinetoTracer(Tracer):
                 shapes, dtypes, values = (getter(ops[row]) for getter in getters)
                 self.examples[identity] = (names[row], shapes, dtypes, values)
         return call
+
+
+def _frames_of(kind: Any, events: list[object]) -> PythonFrames:
+    return PythonFrames(
+        names=list(readable(kind.name, events, unreadable_name)),
+        start_ns=_column(kind.start_ns, events),
+        end_ns=_column(kind.end_ns, events),
+        thread=_threads(kind.device_resource_id, events),
+    )
 
 
 def _names(getter: Callable[[object], str], events: list[object]) -> list[str]:
@@ -220,7 +234,10 @@ def _addresses(result: Any, time_ns: I64, size: I64) -> U64:
     trace; the list has the same events in another order.
     """
     address = np.zeros(len(time_ns), np.uint64)
-    activities = result.trace_activities() if len(time_ns) else []
+    tree = allocations_of_tree(result) if len(time_ns) else None
+    if tree is not None and len(tree.address) == len(time_ns):
+        address[np.lexsort((size, time_ns))] = tree.address[np.lexsort((tree.size, tree.time_ns))]
+    activities = result.trace_activities() if len(time_ns) and tree is None else []
     if not activities:
         return address
     kind: Any = type(activities[0])
