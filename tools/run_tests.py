@@ -124,7 +124,7 @@ def mirror_of(root: Path, path: str) -> Path:
         parts[:2] = packages or parts[1:2]
     above = 2 if parts[0] == "plugins" else 1
     place = (root / "tests").joinpath(*parts[:above])
-    if not place.is_dir() or not (root / path).exists():
+    if ".." in parts or not place.is_dir() or not (root / path).exists():
         tested = sorted(each.name for each in (root / "tests").iterdir() if each.is_dir() and each.name[0] not in "._")
         raise LookupError(f"{path}: there is no such path, or no tests of it; folders of tests: {', '.join(tested)}")
     # The package's folder, core/drynpu or adapters/torch/drynpu_torch, has no folder of tests.

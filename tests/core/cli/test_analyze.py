@@ -58,7 +58,7 @@ def test_only_summarise(drynpu: Run, profile: Make, tmp_path: Path) -> None:
     directory = profile(tmp_path / "run_ascend_pt")
     ended = drynpu("analyze", directory, "--no-export")
     assert ended.code == 0
-    assert "(0 files" in ended.out
+    assert "(0 files" in " ".join(ended.out.split())  # a long path of the folder breaks the line
     assert not (directory / "ASCEND_PROFILER_OUTPUT").exists()
 
 

@@ -44,6 +44,8 @@ def other_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch = Path(spec.submodule_search_locations[0])
     if not (torch / "include" / "c10" / "core" / "AllocatorConfig.h").exists():
         pytest.skip("this PyTorch has no reader of its own")
+    if torch.joinpath("lib", "libtorch_cuda.so").exists():
+        pytest.skip("this PyTorch has CUDA's reader")
     source, library = folder / "other.cpp", folder / "other.so"
     source.write_text(OTHER)
     arguments = [
