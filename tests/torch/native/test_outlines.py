@@ -234,5 +234,5 @@ def test_only_the_native_device_runs_on_shapes(tmp_path: Path) -> None:
         [sys.executable, "-c", "import torch_npu"], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode
-    assert "DRYNPU_COMPUTE=0 needs it; it has not been built for torch" in done.stderr
+    assert "DRYNPU_COMPUTE=0 needs it; the native device has not been built for torch" in done.stderr
     assert "run: drynpu native build" in done.stderr or "install a C++ compiler" in done.stderr
