@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from click.formatting import HelpFormatter
 
 from drynpu import CommandError, DrynpuError, PluginError, __version__
 from drynpu.plugins import Plugins, build_manager
+from drynpu.plugins.verbs import LazyVerb
 
 SECTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -43,25 +43,20 @@ SECTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
-"""Bundled verbs by what they are for, with their line in the help; the module of that name holds the command."""
-VERBS: Mapping[str, str] = MappingProxyType({verb: line for verbs in SECTIONS.values() for verb, line in verbs.items()})
+"""Verbs of the core by what they are for, with their line in the help; the module of that name holds the command."""
+_OTHERS = "Of frameworks and plugins"
+"""Title above the verbs that name no section."""
 _WIDTH = 100
 """Of the help on a terminal that is as wide: click stops at 80, which wraps most lines of options."""
 
 
-class _Unloaded(click.Command):
-    """A bundled verb whose module was not imported yet."""
-
-
 class _Verbs(click.Group):
-    """A command group that imports a bundled verb when it is called, so that no verb pays for the others."""
+    """A command group that imports a lazy verb when it is called."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a verb, ready to run."""
-        found = super().get_command(ctx, cmd_name)
-        if isinstance(found, _Unloaded):
-            found = self.commands[cmd_name] = getattr(importlib.import_module(f"drynpu.cli.{cmd_name}"), cmd_name)
-        return found
+        command = super().get_command(ctx, cmd_name)
+        return command.load() if isinstance(command, LazyVerb) else command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -76,20 +71,26 @@ class _Verbs(click.Group):
                 raise
             raise click.UsageError(f"{error.message} {off}", ctx) from error
 
-    def format_commands(self, ctx: click.Context, formatter: HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: HelpFormatter) -> None:  # noqa: ARG002 - click passes it
         """List the verbs with their lines by purpose, without importing them; then the verbs of plugins."""
-        names = self.list_commands(ctx)
-        widest = max(map(len, names))
+        widest = max(map(len, self.commands))
         limit = formatter.width - 4 - widest  # click indents names by two and parts columns by two
-        others = {name: self.commands[name].get_short_help_str(limit) for name in names if name not in VERBS}
-        for title, lines in {**SECTIONS, "Of frameworks and plugins": others}.items():
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in SECTIONS}
+        others: list[tuple[str, str]] = []
+        for name, command in self.commands.items():
+            if isinstance(command, LazyVerb):
+                section = sections.setdefault(command.section, []) if command.section else others
+                section.append((f"{name:{widest}}", command.line))
+            elif not command.hidden:
+                others.append((f"{name:{widest}}", command.get_short_help_str(limit)))
+        for title, lines in (*sections.items(), (_OTHERS, others)):
             if lines:
                 with formatter.section(title):
-                    formatter.write_dl([(f"{name:{widest}}", line) for name, line in lines.items()])
+                    formatter.write_dl(lines)
 
 
 def build_cli(plugins: Plugins) -> click.Group:
-    """Return a fresh command group: the bundled verbs, which find *plugins* in their context, and verbs of plugins."""
+    """Return a fresh command group: the verbs of the core, which find *plugins* in their context, and of plugins."""
     settings = {"help_option_names": ["-h", "--help"], "max_content_width": _WIDTH, "obj": plugins}
 
     @click.group(cls=_Verbs, context_settings=settings)
@@ -97,8 +98,9 @@ def build_cli(plugins: Plugins) -> click.Group:
     def cli() -> None:
         """Run Ascend profiling code where there is no NPU, and look at what it leaves."""
 
-    for name in VERBS:
-        cli.add_command(_Unloaded(name))
+    for section, lines in SECTIONS.items():
+        for name, line in lines.items():
+            cli.add_command(LazyVerb(name, f"drynpu.cli.{name}", line, section))
     plugins.add_commands(cli)
     return cli
 

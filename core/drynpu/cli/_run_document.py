@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from drynpu import DrynpuError
-from drynpu.cli._shared import echo_json, output_to_stderr
+from drynpu.cli.shared import echo_json, output_to_stderr
 from drynpu.recorder import RUN_VARIABLE, RunJournal
 
 

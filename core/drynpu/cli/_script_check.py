@@ -17,7 +17,7 @@ from rich.text import Text
 from drynpu import CommandError
 from drynpu._printable import printable
 from drynpu.checks import CheckedRun, Mistake, check_environment, check_script, run_command
-from drynpu.cli._shared import console, echo_json
+from drynpu.cli.shared import console, echo_json
 from drynpu.options import Severity
 from drynpu.platforms import Chip
 

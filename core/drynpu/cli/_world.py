@@ -15,7 +15,8 @@ from typing import IO, Any, TypeVar
 import click
 from attrs import frozen
 
-from drynpu import CommandError, OptionError
+from drynpu import CommandError
+from drynpu.cli.shared import topology_option
 from drynpu.platforms import load_topology
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -63,17 +64,6 @@ def read_ranks(_: click.Context, option: click.Parameter, value: str | None) -> 
     return tuple(sorted(set(ranks)))
 
 
-def read_topology(_: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
-    """Refuse a file that describes no topology, before anything runs."""
-    if value is None:
-        return None
-    try:
-        load_topology(value)
-    except OptionError as error:
-        raise click.BadParameter(str(error), param=option) from error
-    return value.absolute()
-
-
 def read_straggler(_: click.Context, option: click.Parameter, value: str | None) -> tuple[int, float] | None:
     """Read ``5:1.2``."""
     if value is None:
@@ -86,15 +76,6 @@ def read_straggler(_: click.Context, option: click.Parameter, value: str | None)
     if found[0] < 0 or not 0.01 <= found[1] <= 1000:
         raise click.BadParameter(f"{value!r} is no straggler; write rank and factor as 5:1.2", param=option)
     return found
-
-
-topology_option = click.option(
-    "--topology",
-    callback=read_topology,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Links of the cluster: nodes, HCCS, RoCE, super-nodes (YAML).",
-)
 
 
 def world_options(function: F) -> F:

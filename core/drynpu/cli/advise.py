@@ -9,7 +9,7 @@ import click
 
 from drynpu.analysis.hints import find_all
 from drynpu.cli._newest import newest_run
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.views.pages import find_page
 from drynpu.views.runs import View
 from drynpu.views.terminal import render_blocks

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import Summary, summarise
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import registered_groups
 from drynpu.options import ExportType

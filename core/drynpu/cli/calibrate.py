@@ -10,7 +10,7 @@ from rich.table import Table
 
 from drynpu.analysis import Errors, recalibrate
 from drynpu.cli._genuine import chip_option, read_genuine
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.kernels import CALIBRATION_VARIABLE, bundled_calibration
 from drynpu.plugins import Plugins
 

@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from drynpu import OptionError
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.options import Origin, Parsed, Settings, estimate_footprint, explain, lint_schedule, parse_document
 from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins

@@ -6,7 +6,7 @@ import attrs
 import click
 from rich.table import Table
 
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.platforms import Chip, known_chips, load_chip
 from drynpu.plugins import Plugins
 

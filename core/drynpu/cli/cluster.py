@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import click
 
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.cluster import ClusterResult, analyse_cluster, find_cluster
 from drynpu.cluster.recipes import RECIPES, RecipeResult, run_recipe
 from drynpu.views.cluster import cluster_blocks, recipe_blocks

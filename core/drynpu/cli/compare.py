@@ -10,7 +10,7 @@ import polars as pl
 
 from drynpu.analysis import compare_profiles
 from drynpu.cli._newest import newest_run
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.views.pages.comparison import comparison_blocks
 from drynpu.views.terminal import render_blocks
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from drynpu._extras import require
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.views.runs import Library
 
 

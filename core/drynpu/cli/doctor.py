@@ -16,7 +16,7 @@ from _drynpu_finder import served_folders
 from drynpu import CommandError, __version__, find_genuine
 from drynpu.cli._msprof_script import msprof_installer
 from drynpu.cli._probing import Probed, run_probes
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.plugins import Facade, Plugins, StandIn
 
 _FRAMEWORKS = ("torch", "tensorflow-cpu", "mindspore")

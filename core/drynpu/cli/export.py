@@ -10,7 +10,7 @@ import click
 from drynpu import CommandError, OutputError
 from drynpu._spelling import did_you_mean
 from drynpu.cli._newest import newest_run
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.plugins import Exporter, Plugins
 from drynpu.views.runs import Run
 

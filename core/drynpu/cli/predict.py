@@ -11,7 +11,7 @@ import polars as pl
 from rich.table import Table
 
 from drynpu.analysis import predict_kernels, predict_transfers
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.kernels import Tuning, bundled_calibration, load_calibration
 from drynpu.plugins import Plugins
 

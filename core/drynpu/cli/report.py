@@ -11,7 +11,7 @@ from drynpu import OutputError
 from drynpu._extras import require
 from drynpu.analysis.hints import find_all
 from drynpu.cli._newest import newest_run
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.views import markdown_summary
 from drynpu.views.pages import find_page
 

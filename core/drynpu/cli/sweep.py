@@ -18,9 +18,9 @@ from attrs import frozen
 from rich.table import Table
 
 from drynpu import CommandError
-from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.cli._sweep_cells import DATA_PARALLEL, Cell, parallel_sizes, run_cell, stage_ranks, world_of
-from drynpu.cli._world import read_ranks, read_straggler, topology_option
+from drynpu.cli._world import read_ranks, read_straggler
+from drynpu.cli.shared import as_json, console, echo_json, topology_option
 from drynpu.writers.files import new_file
 
 _HEADINGS = {"step_ms": "step", "interval": "80 %", "computing_ms": "computing"}

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from drynpu.cli._shared import as_json, console, echo_json
-from drynpu.cli._world import topology_option
+from drynpu.cli.shared import as_json, console, echo_json, topology_option
 from drynpu.cluster import find_cluster
 from drynpu.cluster.synth import SynthOptions, synthesise
 

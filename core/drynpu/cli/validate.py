@@ -12,7 +12,7 @@ from rich.table import Table
 
 from drynpu.analysis import LaunchComparison, validate_kernels
 from drynpu.cli._genuine import chip_option, read_genuine, read_launches
-from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.kernels import bundled_calibration, load_calibration
 from drynpu.plugins import Plugins
 

@@ -174,7 +174,7 @@ def drynpu_cli(group: click.Group) -> None:
     ----------
     group:
         The command's group; add commands with ``group.command(...)`` or ``group.add_command(...)``. A verb that
-        drynpu already has cannot be replaced.
+        drynpu already has cannot be replaced. A `drynpu.plugins.verbs.LazyVerb` is imported when it is called.
     """
 
 

@@ -19,8 +19,12 @@ from click.testing import CliRunner
 
 from drynpu import CommandError, PluginError, __version__
 from drynpu.cli import build_cli
-from drynpu.cli._main import SECTIONS, VERBS
+from drynpu.cli._main import SECTIONS
 from drynpu.plugins import Facade, build_manager, hookimpl
+from drynpu.plugins.verbs import LazyVerb
+
+VERBS = {name: verb for name, verb in build_cli(build_manager()).commands.items() if isinstance(verb, LazyVerb)}
+"""Verbs of the core, and of the plugins that load theirs when they are called."""
 
 
 def test_help_lists_every_verb_and_cuts_no_line(drynpu: Callable[..., Any]) -> None:
@@ -31,6 +35,24 @@ def test_help_lists_every_verb_and_cuts_no_line(drynpu: Callable[..., Any]) -> N
     assert all(f"\n{section}:\n" in ended.out for section in SECTIONS)
     titles = [title for title in re.findall(r"^(\S.*):$", ended.out, re.MULTILINE) if title != "Options"]
     assert titles == [*SECTIONS, "Of frameworks and plugins"]
+
+
+@pytest.mark.parametrize(
+    ("section", "title"), [("Kernel times", "Kernel times"), ("Mine", "Mine"), ("", "Of frameworks and plugins")]
+)
+def test_a_verb_of_a_plugin_stands_in_its_section_and_is_imported_when_it_is_called(section: str, title: str) -> None:
+    class Own:
+        @staticmethod
+        @hookimpl
+        def drynpu_cli(group: click.Group) -> None:
+            group.add_command(LazyVerb("stars", "no_such_module", "Read the stars.", section))
+
+    cli = build_cli(build_manager(plugins=[("own", Own())]))
+    shown = CliRunner().invoke(cli, ["--help"]).output
+    (lines,) = (part for part in shown.split("\n\n") if part.startswith(f"{title}:"))
+    assert "  Read the stars." in lines
+    missing = CliRunner().invoke(cli, ["stars"])
+    assert isinstance(missing.exception, ModuleNotFoundError)
 
 
 def test_help_uses_wide_terminals_up_to_100_characters(process: Callable[..., Any]) -> None:
@@ -195,9 +217,9 @@ def test_help_imports_no_verb_and_no_table_engine() -> None:
 
 
 def test_every_verb_is_the_command_of_its_module() -> None:
-    for verb in VERBS:
-        command = getattr(importlib.import_module(f"drynpu.cli.{verb}"), verb)
-        assert (command.name, bool(command.help)) == (verb, True)
+    for name, verb in VERBS.items():
+        command = verb.load()
+        assert (command.name, bool(command.help)) == (name, True)
 
 
 @pytest.mark.parametrize("verb", ["run", "msprof"])

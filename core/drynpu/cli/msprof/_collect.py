@@ -15,12 +15,12 @@ from pathlib import Path
 import click
 
 from drynpu import CommandError
-from drynpu.cli._shared import QUIET_FRAMEWORKS
 from drynpu.cli.msprof._dynamic import control_by_hand
 from drynpu.cli.msprof._flags import PROCESSING_FLAGS, Request
 from drynpu.cli.msprof._limits import limits_of
 from drynpu.cli.msprof._process import Processed, info, process, warn
 from drynpu.cli.msprof._system import record_system
+from drynpu.cli.shared import QUIET_FRAMEWORKS
 from drynpu.options import Settings
 from drynpu.options.msprof_cli import LaunchMode, MsprofParsed, parse
 from drynpu.platforms import load_chip

@@ -1,4 +1,4 @@
-"""What several verbs share: ``--json``, and how to print."""
+"""What several verbs share, also verbs of plugins: ``--json``, ``--topology``, and how to print."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import orjson
+
+from drynpu import OptionError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,3 +52,25 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console  # a script that is run does not wait for it
 
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+def read_topology(_: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
+    """Refuse a file that describes no topology, before anything runs."""
+    if value is None:
+        return None
+    from drynpu.platforms import load_topology  # few verbs need it
+
+    try:
+        load_topology(value)
+    except OptionError as error:
+        raise click.BadParameter(str(error), param=option) from error
+    return value.absolute()
+
+
+topology_option = click.option(
+    "--topology",
+    callback=read_topology,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Links of the cluster: nodes, HCCS, RoCE, super-nodes (YAML).",
+)
