@@ -33,7 +33,6 @@ ROOMS = (
     "products",
     "recorder",
     "exporters",
-    "cluster",
     "checks",
     "views",
     "cli",

@@ -23,6 +23,7 @@ from drynpu._errors import (
 )
 from drynpu._extras import require
 from drynpu._guard import facade_version, find_genuine, hand_over
+from drynpu._lazy import lazy_room
 from drynpu._modules import modules_with, own_names
 from drynpu._open import load_ipython_extension, open_run
 from drynpu._plugin_choice import needs_plugin
@@ -46,6 +47,7 @@ __all__ = [
     "facade_version",
     "find_genuine",
     "hand_over",
+    "lazy_room",
     "load_ipython_extension",
     "modules_with",
     "needs_plugin",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import sys
 from collections.abc import Callable
@@ -52,10 +51,9 @@ def _source(package: str) -> str:
 
 def _places(source: str) -> dict[str, str]:
     """Return which module each name comes from that the source of a package imports under the condition."""
-    blocks = [node for node in ast.parse(source).body if isinstance(node, ast.If) and _is_condition(node.test)]
-    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    import ast  # `import drynpu` does without it
+
+    blocks = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
+    chosen = [block for block in blocks if isinstance(block.test, ast.Name) and block.test.id == CONDITION]
+    imports = [node for block in chosen for node in block.body if isinstance(node, ast.ImportFrom)]
     return {alias.name: node.module for node in imports for alias in node.names if node.module is not None}
-
-
-def _is_condition(test: ast.expr) -> bool:
-    return isinstance(test, ast.Name) and test.id == CONDITION

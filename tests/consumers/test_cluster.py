@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from drynpu.cluster import FOLDER, analyse_cluster, find_cluster
-from drynpu.cluster.synth import SynthOptions, synthesise
 from drynpu.options import ExportType
 from drynpu.products import export_torch, load_profile
+from drynpu_cluster import FOLDER, analyse_cluster, find_cluster
+from drynpu_cluster.synth import SynthOptions, synthesise
 
 pytestmark = pytest.mark.slow
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from drynpu.cluster import FOLDER, find_cluster
-from drynpu.cluster.recipes import RECIPES, run_recipe
-from drynpu.cluster.synth import SynthOptions, synthesise
 from drynpu.options import ExportType
 from drynpu.products import export_torch, load_profile
+from drynpu_cluster import FOLDER, find_cluster
+from drynpu_cluster.recipes import RECIPES, run_recipe
+from drynpu_cluster.synth import SynthOptions, synthesise
 
 pytestmark = pytest.mark.slow
 

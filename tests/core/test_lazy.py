@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from drynpu._lazy import lazy_room
-
 SOURCE = '''"""A room."""
 from typing import TYPE_CHECKING
 
@@ -58,11 +56,3 @@ def test_other_names_are_missing_as_in_every_module(room: Path) -> None:
     assert (
         printed(room, "import lazily; print(hasattr(lazily, '__path__'), hasattr(lazily, '__four__'))") == "True False"
     )
-
-
-def test_the_cluster_analysis_starts_without_simulation_and_pages() -> None:
-    code = "import drynpu.cli.cluster, sys; print(*sorted(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    heavy = ("drynpu.simulate", "drynpu.device", "drynpu.raw", "drynpu.kernels", "drynpu.views.pages", "yaml")
-    assert [name for name in heavy if name in loaded] == []
-    assert lazy_room("drynpu.cli.cluster")  # made without looking at the package

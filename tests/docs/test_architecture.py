@@ -90,7 +90,6 @@ def test_the_rooms_stand_in_the_order_of_imports() -> None:
 def test_the_key_names_of_a_room_are_there(row: list[str]) -> None:
     room = row[0].strip("`")
     others = {
-        "cluster": ["synth"],
         "deliverables": ["record_group"],
         "exporters": ["plugin"],
         "layouts": ["tasks", "schedulers", "counters"],

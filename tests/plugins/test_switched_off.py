@@ -1,4 +1,8 @@
-"""Every surface profiles without any plugin, and records the same kernels: switched off, and with their folder away."""
+"""
+What is there without plugins: every surface profiles and records the same kernels, a verb says which plugin it needs.
+
+Plugins are switched off, or their folder is away.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from drynpu.cli import build_cli
+from drynpu.plugins import ALWAYS_LOADED, PluginChoice, build_manager
 
 ROOT = Path(__file__).parents[2]
 SURFACES = {
@@ -53,6 +61,31 @@ def kernels(surface: str, folder: Path, *, house: Path | None = None, **variable
     assert files, done.stdout
     texts = [file.read_text(encoding="utf-8").splitlines() for file in files]
     return Counter(row.get("OP Type") or row["Type"] for lines in texts for row in csv.DictReader(lines))
+
+
+def verbs_with(choice: PluginChoice) -> set[str]:
+    return set(build_cli(build_manager(choice=choice)).commands)
+
+
+NONE = PluginChoice(only=frozenset())
+PLUGIN_OF = {
+    verb: plugin
+    for plugin in sorted({*build_manager().names} - {*ALWAYS_LOADED})
+    for verb in verbs_with(PluginChoice(only=frozenset({plugin}))) - verbs_with(NONE)
+}
+"""Verb -> the plugin that brings it."""
+
+
+def test_plugins_bring_verbs() -> None:
+    assert PLUGIN_OF.items() >= {"cluster": "cluster", "synth": "cluster"}.items()
+
+
+@pytest.mark.parametrize("verb", PLUGIN_OF)
+def test_a_verb_whose_plugin_is_off_names_it_in_one_line(verb: str) -> None:
+    ended = CliRunner().invoke(build_cli(build_manager(choice=NONE)), [verb, "--help"])
+    assert ended.exit_code == 2
+    off = f"It is a verb of the plugin '{PLUGIN_OF[verb]}', which DRYNPU_PLUGINS switches off."
+    assert ended.output.splitlines()[-1] == f"Error: No such command '{verb}'. {off}"
 
 
 @pytest.mark.slow

@@ -12,15 +12,15 @@ from pathlib import Path
 import polars as pl
 from attrs import evolve, frozen
 
-from drynpu._collections import without_collections
-from drynpu.cluster import _db_output, _text_output
-from drynpu.cluster._find import ClusterSource, Form
-from drynpu.cluster._groups import Group, find_groups
-from drynpu.cluster._overview import Overview, db_overview, text_overview
-from drynpu.cluster._rank import RankRead, read_rank, stacked
-from drynpu.cluster._spread import spread
+from drynpu import without_collections
 from drynpu.writers.db import new_database
 from drynpu.writers.files import make_directory
+from drynpu_cluster import _db_output, _text_output
+from drynpu_cluster._find import ClusterSource, Form
+from drynpu_cluster._groups import Group, find_groups
+from drynpu_cluster._overview import Overview, db_overview, text_overview
+from drynpu_cluster._rank import RankRead, read_rank, stacked
+from drynpu_cluster._spread import spread
 
 FOLDER = "cluster_analysis_output"
 

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from drynpu.arrays import F64
-from drynpu.cluster import _facts as f
-from drynpu.cluster._db_rank import COUNT_COLUMNS, RATE_COLUMNS, STEP_COLUMNS, TIME_COLUMNS
-from drynpu.cluster._groups import Group, parallel_places, pipeline_stages, rank_lists
-from drynpu.cluster._rank import RankRead
 from drynpu.writers.db import Table, db_table
+from drynpu_cluster import _facts as f
+from drynpu_cluster._db_rank import COUNT_COLUMNS, RATE_COLUMNS, STEP_COLUMNS, TIME_COLUMNS
+from drynpu_cluster._groups import Group, parallel_places, pipeline_stages, rank_lists
+from drynpu_cluster._rank import RankRead
 
 DATABASE = "cluster_analysis.db"
 

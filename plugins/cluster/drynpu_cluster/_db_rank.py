@@ -12,9 +12,9 @@ import orjson
 import polars as pl
 from attrs import frozen
 
-from drynpu._errors import OutputError
-from drynpu.cluster._find import ANALYSIS_DB, RankSource
+from drynpu import OutputError
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
+from drynpu_cluster._find import ANALYSIS_DB, RankSource
 
 STEP_COLUMNS = (
     "computing",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from drynpu._errors import OutputError
+from drynpu import OutputError
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 
 ANALYSIS_DB = "analysis.db"

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import polars as pl
 from attrs import frozen
 
-from drynpu.cluster import _facts as f
-from drynpu.cluster._rank import RankRead
 from drynpu.deliverables.communication.group_names import group_id
+from drynpu_cluster import _facts as f
+from drynpu_cluster._rank import RankRead
 
 PIPELINE = "pp"
 """How names of groups between the stages of a pipeline begin."""

@@ -8,8 +8,8 @@ import polars as pl
 from attrs import frozen
 
 from drynpu.analysis import CLUSTER_STEPS, slow_links, slow_ranks
-from drynpu.cluster import _facts as f
-from drynpu.cluster._groups import Group
+from drynpu_cluster import _facts as f
+from drynpu_cluster._groups import Group
 
 RANKS = pl.Schema(
     {

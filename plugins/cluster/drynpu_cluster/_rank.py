@@ -10,13 +10,12 @@ import orjson
 import polars as pl
 from attrs import field, frozen
 
-from drynpu._collections import without_collections
-from drynpu._errors import OutputError
-from drynpu.cluster._db_rank import read_db_rank
-from drynpu.cluster._find import Form, RankSource
-from drynpu.cluster._text_rank import read_text_rank
+from drynpu import OutputError, without_collections
 from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.writers.files import make_directory, new_path
+from drynpu_cluster._db_rank import read_db_rank
+from drynpu_cluster._find import Form, RankSource
+from drynpu_cluster._text_rank import read_text_rank
 
 
 @frozen

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
-from drynpu._errors import OutputError
-from drynpu._extras import require
+from drynpu import OutputError, require
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -11,13 +11,13 @@ from pathlib import Path
 import orjson
 import polars as pl
 
-from drynpu.cluster import _facts as f
-from drynpu.cluster._groups import Group, parallel_places, pipeline_stages
-from drynpu.cluster._rank import RankRead
-from drynpu.cluster._text_rank import add_info, finish_total
 from drynpu.writers.files import new_file
 from drynpu.writers.number_text import floats_text
 from drynpu.writers.trace_json import json_strings
+from drynpu_cluster import _facts as f
+from drynpu_cluster._groups import Group, parallel_places, pipeline_stages
+from drynpu_cluster._rank import RankRead
+from drynpu_cluster._text_rank import add_info, finish_total
 
 STEPS_CSV = "cluster_step_trace_time.csv"
 TIMES_JSON = "cluster_communication.json"

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 import polars as pl
 
-from drynpu.cluster import _facts as f
-from drynpu.cluster._find import RankSource
 from drynpu.layouts.communication_files import START_TIME
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
+from drynpu_cluster import _facts as f
+from drynpu_cluster._find import RankSource
 
 OPERATIONS = pl.Schema(
     {

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from drynpu import OutputError
-from drynpu.cluster import FOLDER, ClusterResult, analyse_cluster, find_cluster
+from drynpu_cluster import FOLDER, ClusterResult, analyse_cluster, find_cluster
 
 
 def analysed(run: Path, out: Path, workers: int | None = None) -> ClusterResult:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from drynpu import OutputError
-from drynpu.cluster import Form, find_cluster
+from drynpu_cluster import Form, find_cluster
 
 
 def test_ranks_are_found_below_other_folders(text_run: Path, tmp_path: Path) -> None:

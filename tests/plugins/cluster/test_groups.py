@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from drynpu.cluster import Group
-from drynpu.cluster._groups import parallel_places, pipeline_stages
+from drynpu_cluster import Group
+from drynpu_cluster._groups import parallel_places, pipeline_stages
 
 
 def group(kind: str, *ranks: int, purpose: str = "") -> Group:

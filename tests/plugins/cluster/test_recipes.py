@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import OutputError
-from drynpu.cluster import FOLDER, analyse_cluster, find_cluster
-from drynpu.cluster.recipes import RECIPES, run_recipe
-from drynpu.cluster.recipes._dixon import CRITICAL
-from drynpu.cluster.recipes._slow import outlier
-from drynpu.cluster.recipes._statistics import described
+from drynpu_cluster import FOLDER, analyse_cluster, find_cluster
+from drynpu_cluster.recipes import RECIPES, run_recipe
+from drynpu_cluster.recipes._dixon import CRITICAL
+from drynpu_cluster.recipes._slow import outlier
+from drynpu_cluster.recipes._statistics import described
 
 
 @given(st.lists(st.integers(0, 50), min_size=2, max_size=60))

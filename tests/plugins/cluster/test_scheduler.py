@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from drynpu import OutputError
-from drynpu.cluster import analyse_cluster, find_cluster, spread
-from drynpu.cluster.synth import SynthOptions, synthesise
+from drynpu_cluster import analyse_cluster, find_cluster, spread
+from drynpu_cluster.synth import SynthOptions, synthesise
 
 distributed = pytest.importorskip("distributed", reason="THE EXTRA cluster IS NOT INSTALLED: --scheduler IS UNTESTED")
 
@@ -101,6 +101,6 @@ def test_an_analysis_of_which_a_worker_is_killed_half_way_writes_the_same_bytes(
 
 @pytest.mark.filterwarnings("ignore")
 def test_an_address_where_nobody_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("drynpu.cluster._spread.CONNECT_S", 1)
+    monkeypatch.setattr("drynpu_cluster._spread.CONNECT_S", 1)
     with pytest.raises(OutputError, match="no dask scheduler answers at tcp://127.0.0.1:9"):
         list(spread(slowly, [1], scheduler="tcp://127.0.0.1:9"))

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from drynpu import OutputError
-from drynpu.cluster import ClusterResult, analyse_cluster, find_cluster
-from drynpu.cluster.synth import Synthesis, SynthOptions, synthesise
-from drynpu.cluster.synth._warp import Span, build_warp
+from drynpu_cluster import ClusterResult, analyse_cluster, find_cluster
+from drynpu_cluster.synth import Synthesis, SynthOptions, synthesise
+from drynpu_cluster.synth._warp import Span, build_warp
 
 EVEN = {"jitter": 0.0, "step_change": 0.0}
 

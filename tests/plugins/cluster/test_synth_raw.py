@@ -14,15 +14,15 @@ import polars as pl
 import pytest
 
 from drynpu import OutputError
-from drynpu.cluster import find_cluster
-from drynpu.cluster.synth import SynthOptions, synthesise
-from drynpu.cluster.synth._records import Timeline
-from drynpu.cluster.synth._warp import Span, build_warp
 from drynpu.options import ExportType
 from drynpu.products import export_torch, load_profile
 from drynpu.raw import ClockAnchors
+from drynpu_cluster import find_cluster
+from drynpu_cluster.synth import SynthOptions, synthesise
+from drynpu_cluster.synth._records import Timeline
+from drynpu_cluster.synth._warp import Span, build_warp
 
-RECORDED = Path(__file__).parents[1] / "approved" / "recorded"
+RECORDED = Path(__file__).parents[2] / "core" / "approved" / "recorded"
 SHOWN = ("Name", "Start Time(us)", "Duration(us)", "Task ID", "Stream ID", "aicore_time(us)")
 
 

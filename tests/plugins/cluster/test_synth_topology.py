@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from drynpu import OutputError
-from drynpu.cluster import analyse_cluster, find_cluster
-from drynpu.cluster.synth import SynthOptions, synthesise
+from drynpu_cluster import analyse_cluster, find_cluster
+from drynpu_cluster.synth import SynthOptions, synthesise
 
 EVEN = SynthOptions(12, jitter=0.0, step_change=0.0, slow_factor=1.0)
 GBS = {"HCCS": 40.0, "HCCS_SW": 80.0, "RDMA": 10.0}

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from drynpu.cluster.recipes._run import RECIPES, RecipeResult, run_recipe
+from drynpu_cluster.recipes._run import RECIPES, RecipeResult, run_recipe
 
 __all__ = ["RECIPES", "RecipeResult", "run_recipe"]

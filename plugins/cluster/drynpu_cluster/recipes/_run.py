@@ -13,17 +13,17 @@ from pathlib import Path
 import polars as pl
 from attrs import frozen
 
-from drynpu._errors import OutputError
-from drynpu.cluster._analyse import FOLDER, reduce_databases
-from drynpu.cluster._db_output import DATABASE
-from drynpu.cluster._db_rank import database_path, open_read_only
-from drynpu.cluster._find import ClusterSource, Form, RankSource
-from drynpu.cluster._rank import RankRead, ranked_tables, read_rank, stacked, write_tables
-from drynpu.cluster._spread import spread
-from drynpu.cluster.recipes._recipe import Recipe
-from drynpu.cluster.recipes._slow import EP_LOAD_BALANCE, FREQ_ANALYSIS, SLOW_LINK, SLOW_RANK
-from drynpu.cluster.recipes._sums import CANN_API_SUM, COMPUTE_OP_SUM, HCCL_SUM
+from drynpu import OutputError
 from drynpu.writers.files import make_directory, new_path
+from drynpu_cluster._analyse import FOLDER, reduce_databases
+from drynpu_cluster._db_output import DATABASE
+from drynpu_cluster._db_rank import database_path, open_read_only
+from drynpu_cluster._find import ClusterSource, Form, RankSource
+from drynpu_cluster._rank import RankRead, ranked_tables, read_rank, stacked, write_tables
+from drynpu_cluster._spread import spread
+from drynpu_cluster.recipes._recipe import Recipe
+from drynpu_cluster.recipes._slow import EP_LOAD_BALANCE, FREQ_ANALYSIS, SLOW_LINK, SLOW_RANK
+from drynpu_cluster.recipes._sums import CANN_API_SUM, COMPUTE_OP_SUM, HCCL_SUM
 
 _PARTS: Mapping[str, tuple[str, ...]] = {
     "communication_group_map": ("CommunicationGroupMapping",),

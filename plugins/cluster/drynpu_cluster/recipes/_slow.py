@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from drynpu.cluster.recipes._dixon import CRITICAL, MOST_VALUES, RANGES
-from drynpu.cluster.recipes._recipe import Recipe, Tables
-from drynpu.cluster.recipes._statistics import described
-from drynpu.cluster.recipes._sums import NUMBER, TEXT
+from drynpu_cluster.recipes._dixon import CRITICAL, MOST_VALUES, RANGES
+from drynpu_cluster.recipes._recipe import Recipe, Tables
+from drynpu_cluster.recipes._statistics import described
+from drynpu_cluster.recipes._sums import NUMBER, TEXT
 
 SIGMAS = 3
 """From how many standard deviations on a value stands out."""

@@ -8,9 +8,9 @@ from decimal import ROUND_HALF_UP, Decimal
 import numpy as np
 import polars as pl
 
-from drynpu.cluster.recipes._recipe import Recipe, Tables
-from drynpu.cluster.recipes._statistics import described, samples
 from drynpu.deliverables.communication.group_names import name_hash
+from drynpu_cluster.recipes._recipe import Recipe, Tables
+from drynpu_cluster.recipes._statistics import described, samples
 
 TOP = 15
 """How many of the longest collectives are listed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu.cluster.synth._plan import SynthOptions, plan_cluster
-from drynpu.cluster.synth._synthesise import Synthesis, synthesise
+from drynpu_cluster.synth._plan import SynthOptions, plan_cluster
+from drynpu_cluster.synth._synthesise import Synthesis, synthesise
 
 __all__ = ["SynthOptions", "Synthesis", "plan_cluster", "synthesise"]

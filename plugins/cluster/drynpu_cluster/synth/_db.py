@@ -12,18 +12,18 @@ import numpy as np
 import orjson
 
 from drynpu.arrays import I64
-from drynpu.cluster import _facts as f
-from drynpu.cluster._db_rank import STEP_COLUMNS, database_path
-from drynpu.cluster._find import ANALYSIS_DB, RankSource
-from drynpu.cluster.synth._groups import GroupCopies
-from drynpu.cluster.synth._linked import LinkedRank
-from drynpu.cluster.synth._plan import DB_TITLES, RankPlan, changed_step, changed_times, step_key
-from drynpu.cluster.synth._warp import Span, Warp, build_warp, on_grid
 from drynpu.layouts.communication_files import START_TIME
 from drynpu.products.torch.db_analysis import communication_rows
 from drynpu.raw import ClockAnchors
 from drynpu.writers.files import new_path
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
+from drynpu_cluster import _facts as f
+from drynpu_cluster._db_rank import STEP_COLUMNS, database_path
+from drynpu_cluster._find import ANALYSIS_DB, RankSource
+from drynpu_cluster.synth._groups import GroupCopies
+from drynpu_cluster.synth._linked import LinkedRank
+from drynpu_cluster.synth._plan import DB_TITLES, RankPlan, changed_step, changed_times, step_key
+from drynpu_cluster.synth._warp import Span, Warp, build_warp, on_grid
 
 _TIMES = {
     "start_timestamp": START_TIME,

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import attrs
 from attrs import frozen
 
-from drynpu.cluster._groups import Group
 from drynpu.deliverables.communication.group_names import group_id
+from drynpu_cluster._groups import Group
 
 
 @frozen

@@ -12,16 +12,9 @@ import orjson
 import polars as pl
 from attrs import frozen
 
-from drynpu._errors import OutputError
+from drynpu import OutputError
 from drynpu.analysis.communication import COMMUNICATION_TRANSFERS, transfers_of
 from drynpu.arrays import I64
-from drynpu.cluster import _facts as f
-from drynpu.cluster._find import ClusterSource
-from drynpu.cluster._groups import Group
-from drynpu.cluster.synth._groups import GroupCopies
-from drynpu.cluster.synth._plan import LinkedTransit, RankPlan, SynthOptions, changed_times, step_key
-from drynpu.cluster.synth._warp import Span
-from drynpu.cluster.synth._works import OperatorWork
 from drynpu.deliverables.communication.files import step_documents
 from drynpu.deliverables.communication.tables import task_transfers
 from drynpu.device.collectives import (
@@ -39,6 +32,13 @@ from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.options import Settings
 from drynpu.platforms import Chip, SlowLink, load_topology
 from drynpu.recorder import load_chosen_chip
+from drynpu_cluster import _facts as f
+from drynpu_cluster._find import ClusterSource
+from drynpu_cluster._groups import Group
+from drynpu_cluster.synth._groups import GroupCopies
+from drynpu_cluster.synth._plan import LinkedTransit, RankPlan, SynthOptions, changed_times, step_key
+from drynpu_cluster.synth._warp import Span
+from drynpu_cluster.synth._works import OperatorWork
 
 _TIMES = {
     "elapse_ns": f.ELAPSE,

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from attrs import frozen
 
-from drynpu._errors import OutputError
+from drynpu import OutputError
 from drynpu.arrays import F64, I64
-from drynpu.cluster import _facts as f
+from drynpu_cluster import _facts as f
 
 STEP_PREFIX = "step"
 """What communication files put before the number of a step."""

@@ -10,21 +10,8 @@ import numpy as np
 import orjson
 from attrs import frozen
 
-from drynpu._errors import OutputError
+from drynpu import OutputError
 from drynpu.arrays import I64, Records
-from drynpu.cluster._find import RankSource
-from drynpu.cluster.synth._groups import GroupCopies
-from drynpu.cluster.synth._plan import RankPlan
-from drynpu.cluster.synth._records import (
-    GroupIds,
-    Timeline,
-    distinct_times,
-    host_time_names,
-    is_timed,
-    kinds_of_file,
-    rewrite,
-)
-from drynpu.cluster.synth._warp import Warp
 from drynpu.deliverables.registry import record_kinds, registered_groups
 from drynpu.layouts import framework_torch as facts
 from drynpu.platforms import find_platform
@@ -33,6 +20,19 @@ from drynpu.raw import ClockAnchors, ProfReader, RecordKinds, TlvFile, read_flat
 from drynpu.raw.controls import moment
 from drynpu.raw.files import DONE, make_directory, write_atomically, write_with_done
 from drynpu.raw.slices import PART_BYTES, find_slices
+from drynpu_cluster._find import RankSource
+from drynpu_cluster.synth._groups import GroupCopies
+from drynpu_cluster.synth._plan import RankPlan
+from drynpu_cluster.synth._records import (
+    GroupIds,
+    Timeline,
+    distinct_times,
+    host_time_names,
+    is_timed,
+    kinds_of_file,
+    rewrite,
+)
+from drynpu_cluster.synth._warp import Warp
 
 _DICTIONARIES = ("hash_dic", "type_info_dic")
 _TLV = {

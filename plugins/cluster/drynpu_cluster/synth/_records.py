@@ -9,12 +9,12 @@ import numpy as np
 from attrs import frozen
 
 from drynpu.arrays import I64, Array, Bools, Records
-from drynpu.cluster.synth._groups import GroupCopies
-from drynpu.cluster.synth._warp import Warp
 from drynpu.layouts.communication import HCCL_INFO, HCCL_OP_INFO
 from drynpu.raw import ClockAnchors, RecordKind, RecordKinds
 from drynpu.raw.sane import HOST_TIMES, TICKS
 from drynpu.raw.slices import find_slices
+from drynpu_cluster.synth._groups import GroupCopies
+from drynpu_cluster.synth._warp import Warp
 
 _POINTS = "points"
 """Field of the frequencies of cores: an array of ticks with values."""

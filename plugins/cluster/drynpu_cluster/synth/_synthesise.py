@@ -12,17 +12,20 @@ import orjson
 import polars as pl
 from attrs import frozen
 
-from drynpu._errors import OutputError
-from drynpu.cluster import _facts as f
-from drynpu.cluster._db_output import kind_of
-from drynpu.cluster._find import ClusterSource, Form, RankSource
-from drynpu.cluster._groups import Group, find_groups
-from drynpu.cluster._rank import RankRead, read_rank, stacked
-from drynpu.cluster._spread import spread
-from drynpu.cluster.synth._db import write_db_rank
-from drynpu.cluster.synth._groups import copy_groups, merge_groups
-from drynpu.cluster.synth._linked import ClusterLinks, build_links, link_rank, plan_links
-from drynpu.cluster.synth._plan import (
+from drynpu import OutputError
+from drynpu.layouts.result_files import METADATA_FILE
+from drynpu.writers.files import make_directory, new_file
+from drynpu.writers.folders import FRAMEWORK_OUTPUT
+from drynpu_cluster import _facts as f
+from drynpu_cluster._db_output import kind_of
+from drynpu_cluster._find import ClusterSource, Form, RankSource
+from drynpu_cluster._groups import Group, find_groups
+from drynpu_cluster._rank import RankRead, read_rank, stacked
+from drynpu_cluster._spread import spread
+from drynpu_cluster.synth._db import write_db_rank
+from drynpu_cluster.synth._groups import copy_groups, merge_groups
+from drynpu_cluster.synth._linked import ClusterLinks, build_links, link_rank, plan_links
+from drynpu_cluster.synth._plan import (
     DB_TITLES,
     STEP_PREFIX,
     TEXT_TITLES,
@@ -32,12 +35,9 @@ from drynpu.cluster.synth._plan import (
     SynthPlan,
     plan_cluster,
 )
-from drynpu.cluster.synth._raw import RawSource, find_raw, move_end, write_raw_rank
-from drynpu.cluster.synth._text import FILES, write_text_rank
-from drynpu.cluster.synth._works import OperatorWork, find_works
-from drynpu.layouts.result_files import METADATA_FILE
-from drynpu.writers.files import make_directory, new_file
-from drynpu.writers.folders import FRAMEWORK_OUTPUT
+from drynpu_cluster.synth._raw import RawSource, find_raw, move_end, write_raw_rank
+from drynpu_cluster.synth._text import FILES, write_text_rank
+from drynpu_cluster.synth._works import OperatorWork, find_works
 
 LABEL = "synthetic.json"
 

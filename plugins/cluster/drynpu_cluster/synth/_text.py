@@ -11,17 +11,17 @@ from typing import Any
 import orjson
 import polars as pl
 
-from drynpu.cluster import _facts as f
-from drynpu.cluster.synth._groups import GroupCopies
-from drynpu.cluster.synth._linked import LinkedRank
-from drynpu.cluster.synth._plan import TEXT_TITLES, RankPlan, changed_step, changed_times, step_key
-from drynpu.cluster.synth._warp import Span, Warp, build_warp, on_grid
 from drynpu.layouts.communication_files import START_TIME
 from drynpu.raw import ClockAnchors
 from drynpu.writers.files import new_file
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 from drynpu.writers.number_text import us_text
 from drynpu.writers.summary_json import DEVICE_ID
+from drynpu_cluster import _facts as f
+from drynpu_cluster.synth._groups import GroupCopies
+from drynpu_cluster.synth._linked import LinkedRank
+from drynpu_cluster.synth._plan import TEXT_TITLES, RankPlan, changed_step, changed_times, step_key
+from drynpu_cluster.synth._warp import Span, Warp, build_warp, on_grid
 
 FILES = ("step_trace_time.csv", "communication.json", "communication_matrix.json", "kernel_details.csv")
 """Files of a recorded rank that a synthetic one has as well."""

@@ -10,13 +10,13 @@ import orjson
 import polars as pl
 from attrs import frozen
 
-from drynpu.cluster import _facts as f
-from drynpu.cluster._find import Form
-from drynpu.cluster._groups import Group
-from drynpu.cluster._rank import RankRead, stacked
 from drynpu.device.collectives import KINDS, POINT_TO_POINT, CollectiveRequest, Topology, choose
 from drynpu.layouts.communication_files import START_TIME
 from drynpu.platforms import Chip
+from drynpu_cluster import _facts as f
+from drynpu_cluster._find import Form
+from drynpu_cluster._groups import Group
+from drynpu_cluster._rank import RankRead, stacked
 
 _KIND = re.compile(r"(?:hcom_|hccl)?([a-z]+)")
 _BY_NAME: Mapping[str, str] = {kind.lower(): kind for kind in KINDS}

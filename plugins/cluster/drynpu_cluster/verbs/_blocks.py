@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from drynpu.cluster import ClusterResult, Overview
-from drynpu.cluster.recipes import RecipeResult
 from drynpu.views.content import EMPTY, WARNING, Block, Column, Fact, Facts, Hint, Note, Table
 from drynpu.views.theme import count_text, share_text, size_text, time_text
+from drynpu_cluster import ClusterResult, Overview
+from drynpu_cluster.recipes import RecipeResult
 
 MATRIX_RANKS = 5
 """Up to how many ranks rates of links are shown as a matrix."""

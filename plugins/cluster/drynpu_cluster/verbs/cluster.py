@@ -8,10 +8,10 @@ import attrs
 import click
 
 from drynpu.cli.shared import as_json, console, echo_json
-from drynpu.cluster import ClusterResult, analyse_cluster, find_cluster
-from drynpu.cluster.recipes import RECIPES, RecipeResult, run_recipe
-from drynpu.views.cluster import cluster_blocks, recipe_blocks
 from drynpu.views.terminal import render_blocks
+from drynpu_cluster import ClusterResult, analyse_cluster, find_cluster
+from drynpu_cluster.recipes import RECIPES, RecipeResult, run_recipe
+from drynpu_cluster.verbs._blocks import cluster_blocks, recipe_blocks
 
 
 @click.command()

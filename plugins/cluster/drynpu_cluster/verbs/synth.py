@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from drynpu.cli.shared import as_json, console, echo_json, topology_option
-from drynpu.cluster import find_cluster
-from drynpu.cluster.synth import SynthOptions, synthesise
+from drynpu_cluster import find_cluster
+from drynpu_cluster.synth import SynthOptions, synthesise
 
 
 def _link(_: click.Context, option: click.Parameter, value: str | None) -> tuple[int, int] | None:
