@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -171,29 +171,18 @@ def test_the_direction_test_sees_imports_inside_functions(tmp_path: Path) -> Non
     assert [room_imported(module) for module, _ in imported(file)] == ["cli", "views"]
 
 
-LATE = {
-    (
-        "drynpu_torch.ascend_extensions._finder",
-        "drynpu_torch.ascend_extensions._load",
-    ): "the finder loads what it finds",
-    ("drynpu_torch.device._install", "drynpu_torch.distributed"): "the device installs what stands on it",
-}
-"""Imports inside functions that close a circle (module, what it imports) -> why they do."""
-
-
-def circles(sources_by_module: Mapping[str, str], late: Container[tuple[str, str]] = ()) -> list[list[str]]:
+def circles(sources_by_module: Mapping[str, str]) -> list[list[str]]:
     """
     Groups of modules that import each other, directly or through others, also inside functions.
 
-    *late* are imports that do not count. That a module cannot be loaded without the packages around it is no import.
+    That a module cannot be loaded without the packages around it is no import.
     """
     reached: dict[str, set[str]] = {}
     for module, text in sources_by_module.items():
         names = {name for name, _ in imports_of(ast.parse(text))}
         # ``from a.b import c`` imports the module a.b.c, or else a name of a.b.
         targets = {name if name in sources_by_module else name.rpartition(".")[0] for name in names}
-        counted = {target for target in targets if (module, target) not in late}
-        reached[module] = (counted & sources_by_module.keys()) - {module}
+        reached[module] = (targets & sources_by_module.keys()) - {module}
     for middle in reached:
         for targets in reached.values():
             if middle in targets:
@@ -221,17 +210,11 @@ def texts_of(part: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda path: path.name)
 def test_no_modules_import_each_other(part: Path) -> None:
-    assert circles(texts_of(part), LATE) == []
-
-
-@pytest.mark.parametrize("late", LATE, ids=" ".join)
-def test_late_imports_that_are_listed_close_a_circle(late: tuple[str, str]) -> None:
-    (part,) = (part for part in PARTS if part.name == late[0].partition(".")[0])
-    assert circles(texts_of(part), LATE.keys() - {late}) != []
+    assert circles(texts_of(part)) == []
 
 
 def test_circles_are_found() -> None:
-    """Through a third module, a package, under TYPE_CHECKING and inside a function, but for one that is listed."""
+    """Through a third module, a package, under TYPE_CHECKING and inside a function."""
     modules = {
         "p": "from p.a import one",
         "p.a": "from p.b import two",
@@ -241,10 +224,8 @@ def test_circles_are_found() -> None:
         "p.e": "from p import d",
         "q": "from q._f import g",
         "q._f": "from q import g",
-        "r": "def late():\n    import r.s",
-        "r.s": "import r",
     }
-    assert circles(modules, {("r", "r.s")}) == [["p.a", "p.b", "p.c"], ["p.d", "p.e"], ["q", "q._f"]]
+    assert circles(modules) == [["p.a", "p.b", "p.c"], ["p.d", "p.e"], ["q", "q._f"]]
 
 
 def test_core_imports_no_framework_and_no_adapter() -> None:

@@ -169,7 +169,7 @@ class Scripts(running.Scripts[Run]):
 @pytest.fixture
 def native() -> bool:
     """Return whether the native device serves this process and the scripts; otherwise the sink does."""
-    from drynpu_torch.device import install
+    from drynpu_torch.install import install
 
     return install().library is not None
 
@@ -182,7 +182,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     marked = [item for item in items if item.get_closest_marker("sink_only")]
     if not marked:
         return
-    from drynpu_torch.device import install
+    from drynpu_torch.install import install
 
     if install().library is not None:
         config.hook.pytest_deselected(items=marked)

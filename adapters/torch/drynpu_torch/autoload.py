@@ -24,13 +24,9 @@ def load() -> None:
         from drynpu.recorder import CHECK_VARIABLE, COLLECT_VARIABLE, PROFILE_VARIABLE
 
         if find_genuine("torch_npu") is None:
-            from drynpu_torch.deferred_operators import defer_operators
-            from drynpu_torch.deferred_timer import defer_event_timer
-            from drynpu_torch.device import install
+            from drynpu_torch.install import install
 
             install()
-            defer_operators()
-            defer_event_timer()
             if os.environ.get("TORCH_TRANSFER_TO_NPU") == "1":
                 from drynpu_torch.transfer import transfer
 

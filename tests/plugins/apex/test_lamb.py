@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from drynpu_apex.optimizers import Lamb
-from drynpu_torch.device import install
+from drynpu_torch.install import install
 
 SHAPES = [(3, 4), (4,), (2, 3)]
 

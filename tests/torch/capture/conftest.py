@@ -21,12 +21,13 @@ from drynpu.recorder import Outcome, Setup, write_recording
 from drynpu.simulate import Destination, Recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, CapturedTorch, new_tracer
+from drynpu_torch.install import install
 from drynpu_torch.rules import FALLBACKS, RULES
 
 
 @pytest.fixture(autouse=True)
 def npu() -> Iterator[None]:
-    device.install()
+    install()
     yield
     device.state().recorder = None
 

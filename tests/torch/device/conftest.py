@@ -12,7 +12,8 @@ pytest.importorskip("torch")
 for _name in ("DRYNPU_DEVICES", "DRYNPU_CHIP", "ASCEND_RT_VISIBLE_DEVICES"):
     os.environ.pop(_name, None)
 
-from drynpu_torch.device import DeviceState, Stream, install  # noqa: E402
+from drynpu_torch.device import DeviceState, Stream  # noqa: E402
+from drynpu_torch.install import install  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

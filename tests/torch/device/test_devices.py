@@ -9,7 +9,8 @@ import torch
 
 from drynpu import ChipError
 from drynpu.platforms import load_chip
-from drynpu_torch.device import DeviceState, install, state
+from drynpu_torch.device import DeviceState, state
+from drynpu_torch.install import install
 
 
 def test_install_is_idempotent_and_the_state_is_one() -> None:

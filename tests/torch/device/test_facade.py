@@ -113,8 +113,8 @@ def test_another_device_in_the_slot_is_named() -> None:
         """
         import torch
         torch.utils.rename_privateuse1_backend("other")
-        import drynpu_torch.device
-        drynpu_torch.device.install()
+        import drynpu_torch.install
+        drynpu_torch.install.install()
         """
     )
     assert "already taken by 'other'" in done.stderr.splitlines()[-1]
@@ -126,7 +126,7 @@ def test_importing_the_device_changes_nothing() -> None:
         """
         import torch
         before = torch.Tensor.to, torch.Tensor.cpu, torch.Generator, torch.autocast.__init__
-        import drynpu_torch.device
+        import drynpu_torch.install
         print(hasattr(torch, "npu"), torch._C._get_privateuse1_backend_name())
         print(before == (torch.Tensor.to, torch.Tensor.cpu, torch.Generator, torch.autocast.__init__))
         """

@@ -84,7 +84,7 @@ def train_scaled() -> list[str]:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     if DEVICE == "npu":
-        from drynpu_torch.device import install
+        from drynpu_torch.install import install
 
         install()
     results = {

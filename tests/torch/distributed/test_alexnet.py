@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from drynpu_torch.device import install
+from drynpu_torch.install import install
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from drynpu_torch.device import install
 from drynpu_torch.fused import NpuFusedAdamP, NpuFusedBertAdam, NpuFusedLamb, NpuFusedRMSpropTF
+from drynpu_torch.install import install
 
 Array = np.ndarray[Any, Any]
 Formula = Callable[[Array, Array, dict[str, Any], int, list[Array]], Array]

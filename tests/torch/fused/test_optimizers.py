@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import nn
 
-from drynpu_torch.device import install
 from drynpu_torch.fused import (
     NpuFusedAdadelta,
     NpuFusedAdam,
@@ -20,6 +19,7 @@ from drynpu_torch.fused import (
     combined_part,
     is_combined,
 )
+from drynpu_torch.install import install
 
 PAIRS = [
     (NpuFusedAdamW, torch.optim.AdamW, {"weight_decay": 0.2}),

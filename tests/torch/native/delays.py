@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from drynpu_torch import device
 from drynpu_torch.capture import ColumnTracer
+from drynpu_torch.install import install
 
 
 def delayed() -> object:
@@ -103,5 +103,5 @@ def touched() -> object:
 CASES = {case.__name__: case for case in (delayed, watched, touched)}
 
 if __name__ == "__main__":
-    device.install()
+    install()
     print(json.dumps(CASES[sys.argv[1]]()))

@@ -27,6 +27,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, ColumnTracer, KinetoTracer, Tracer
+from drynpu_torch.install import install
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "torch" / "train_gpt.py"
 Row = tuple[Any, ...]
@@ -475,6 +476,6 @@ def quiet() -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    device.install()
+    install()
     with quiet():
         print(json.dumps(CASES[sys.argv[1]]()))

@@ -22,8 +22,9 @@ from torch.autograd import (  # noqa: E402
 from torch.utils._pytree import tree_leaves, tree_map_only  # noqa: E402
 
 from drynpu.kernels import KernelSpec, TensorDesc, build_rule_book  # noqa: E402
-from drynpu_torch.device import install  # noqa: E402
-from drynpu_torch.operators import _registry, _table, register  # noqa: E402
+from drynpu_torch.deferred_operators import register_operators  # noqa: E402
+from drynpu_torch.install import install  # noqa: E402
+from drynpu_torch.operators import _registry, _table  # noqa: E402
 from drynpu_torch.rules import FALLBACKS, RULES, signature_from_kineto  # noqa: E402
 
 COMPARED: Counter[str] = Counter()
@@ -97,7 +98,7 @@ TOLERANCE = {torch.float64: 1e-5, torch.float32: 1e-5, torch.float16: 2e-3, torc
 @pytest.fixture(scope="session", autouse=True)
 def _operators() -> None:
     install()
-    register()
+    register_operators()
 
 
 @pytest.fixture

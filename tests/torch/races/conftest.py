@@ -6,6 +6,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-from drynpu_torch.device import install
+from drynpu_torch.install import install
 
 install()

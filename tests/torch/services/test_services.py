@@ -12,7 +12,7 @@ import torch
 
 from drynpu import TOOLKIT_VARIABLES, cann_release, toolkit_folder
 from drynpu_torch import services
-from drynpu_torch.device import install
+from drynpu_torch.install import install
 
 
 @pytest.fixture(autouse=True)

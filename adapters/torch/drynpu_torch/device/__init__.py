@@ -5,7 +5,7 @@ The ``npu`` device of PyTorch: the dispatcher sink, ``torch.npu`` and the patche
 every operator runs PyTorch's own CPU kernels at full speed and with the values of a plain CPU run. What this device
 cannot know about a tensor, because the tensor says ``cpu``, is listed in docs/torch-device.md.
 
-Importing this package changes nothing; :func:`install` changes PyTorch, once per process. A recording sets
+Importing this package changes nothing; ``drynpu_torch.install`` changes PyTorch, once per process. A recording sets
 ``state().recorder``, so that the device reports to it.
 """
 
@@ -22,12 +22,12 @@ from drynpu_torch.device._formats import (
     storage_elements,
 )
 from drynpu_torch.device._graph_program import GRAPH_CAPTURE, GRAPH_KEEPING, GRAPH_REPLAY
-from drynpu_torch.device._install import alias_modules, install
 from drynpu_torch.device._launching import launch_mode
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._objects import is_tensor, on_npu
 from drynpu_torch.device._placement import known_device
 from drynpu_torch.device._recorded import ACCESS, RecordedOperators
+from drynpu_torch.device._registration import alias_modules, register_device
 from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, EventTimer, GraphStreams, state
 from drynpu_torch.device._streams import Event, Stream, erase_stream
@@ -58,7 +58,6 @@ __all__ = [
     "erase_stream",
     "get_npu_format",
     "graph_error",
-    "install",
     "is_tensor",
     "known_device",
     "launch_mode",
@@ -69,6 +68,7 @@ __all__ = [
     "ops_error",
     "prof_error",
     "pta_error",
+    "register_device",
     "state",
     "storage_elements",
 ]

@@ -15,8 +15,9 @@ from torch.utils import _triton, cpp_extension
 from torch.utils._device import _device_constructors
 
 from drynpu_torch import profiler
-from drynpu_torch.device import install, npu
+from drynpu_torch.device import npu
 from drynpu_torch.distributed import ProcessGroupHCCL
+from drynpu_torch.install import install
 from drynpu_torch.transfer._classes import event_class
 from drynpu_torch.transfer._devices import to_npu, with_hccl_backend, with_npu_devices
 

@@ -10,21 +10,19 @@ from drynpu import facade_version, require
 torch = require("torch", "torch")
 
 from drynpu_torch.deferred_operators import register_operators  # noqa: E402 - require says which extra to install first
-from drynpu_torch.deferred_timer import defer_event_timer  # noqa: E402
 from drynpu_torch.device import (  # noqa: E402
     alias_modules,
     erase_stream,
     get_npu_format,
-    install,
     npu_format_cast,
     npu_format_cast_,
 )
 from drynpu_torch.device import change_data_ptr as npu_change_data_ptr  # noqa: E402
 from drynpu_torch.device import npu as npu  # noqa: E402
+from drynpu_torch.install import install  # noqa: E402
 
 install()
 register_operators()
-defer_event_timer()
 alias_modules("torch_npu.npu")
 
 from torch_npu import (  # noqa: E402 - they find the device in place

@@ -10,6 +10,7 @@ import torch
 from attrs import frozen
 
 from drynpu_torch.device._errors import INVALID_VALUE, tagged
+from drynpu_torch.device._placement import known_device
 from drynpu_torch.device._start_settings import check_start_settings
 from drynpu_torch.device._state import DeviceLike, state
 
@@ -152,8 +153,6 @@ class device_of(device):  # noqa: N801
     """Context manager in which the device that *obj* was created for is current, if that device is known."""
 
     def __init__(self, obj: torch.Tensor) -> None:
-        from drynpu_torch.device._placement import known_device
-
         super().__init__(known_device(obj))
 
 

@@ -1,8 +1,7 @@
-"""Registration of the device in PyTorch, once per process."""
+"""Registration of the device in PyTorch."""
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 
@@ -10,7 +9,6 @@ import torch
 
 from drynpu import CaptureError, cann_release
 from drynpu.options import Settings, TorchDevice
-from drynpu_torch.ascend_extensions import watch_loads
 from drynpu_torch.device import npu
 from drynpu_torch.device._formats import keep_formats_of_copies
 from drynpu_torch.device._framework import patch_framework
@@ -18,33 +16,18 @@ from drynpu_torch.device._library import Library
 from drynpu_torch.device._native import load_native, register_native
 from drynpu_torch.device._report import patch_report
 from drynpu_torch.device._sink import register_sink
-from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, state
+from drynpu_torch.device._state import DEVICE_TYPE, state
 from drynpu_torch.device._tensor import patch_tensor
 from drynpu_torch.extension import find_build
 from drynpu_torch.extension.choice import Choice, choose, has_sink
 
 
-def install() -> DeviceState:
+def register_device() -> tuple[torch.library.Library, ...]:
     """
-    Register the ``npu`` device, ``torch.npu`` and the patches; later calls only return the state.
+    Register the ``npu`` device, ``torch.npu`` and the patches of this room; their kernels end with the libraries.
 
-    Raises
-    ------
-    RuntimeError
-        Another package uses PyTorch's one slot for an outside device (PrivateUse1).
-    OptionError
-        ``DRYNPU_DEVICES`` cannot be used.
-    CaptureError
-        The native device has not been built or does not load, and ``DRYNPU_DEVICE=native``, ``DRYNPU_COMPUTE=0`` or a
-        release of PyTorch that the sink cannot serve needs it.
+    ``drynpu_torch.install`` calls it, once per process, and says what it raises.
     """
-    _register()
-    return state()
-
-
-@functools.cache
-def _register() -> tuple[torch.library.Library, ...]:
-    """Register the device; the cache keeps the libraries, whose kernels end with them."""
     _check_slot()
     settings = Settings.from_environ(os.environ)
     library, choice = _load(settings)
@@ -57,11 +40,6 @@ def _register() -> tuple[torch.library.Library, ...]:
     keep_formats_of_copies()
     alias_modules(f"torch.{DEVICE_TYPE}")
     torch.version.cann = cann_release()  # type: ignore[attr-defined] # as torch_npu/utils/collect_env.py
-    # Imported late, because drynpu_torch.distributed imports this package.
-    from drynpu_torch.distributed import install_hccl
-
-    install_hccl()
-    watch_loads()
     return libraries
 
 
