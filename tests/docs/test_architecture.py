@@ -91,7 +91,7 @@ def test_the_key_names_of_a_room_are_there(row: list[str]) -> None:
     room = row[0].strip("`")
     others = {
         "deliverables": ["record_group"],
-        "exporters": ["plugin"],
+        "exporters": ["registry"],
         "layouts": ["tasks", "schedulers", "counters"],
         "views": ["pages", "runs", "dashboard", "report"],
     }

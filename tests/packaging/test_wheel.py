@@ -69,7 +69,7 @@ def test_the_wheel_declares_its_entry_points_and_extras(wheel: Path) -> None:
         (metadata,) = (archive.read(name).decode() for name in archive.namelist() if OWN_METADATA.fullmatch(name))
     adapters = [f"{name} = drynpu_{name}.plugin" for name in ("acl", "mindspore", "tf", "torch")]
     plugins = [f"{path.name} = drynpu_{path.name}.plugin" for path in PLUGINS.iterdir() if path.is_dir()]
-    everything = sorted([*adapters, *plugins, "exporters = drynpu.exporters.plugin"])
+    everything = sorted([*adapters, *plugins])
     assert "\n".join(["[drynpu.adapters]", *everything, ""]) in points
     assert "drynpu = drynpu.cli:main\n" in points
     assert "[torch.backends]\ndrynpu = drynpu_torch.autoload:load\n" in points

@@ -11,6 +11,7 @@ from drynpu import CommandError, OutputError
 from drynpu._spelling import did_you_mean
 from drynpu.cli._newest import newest_run
 from drynpu.cli.shared import as_json, console, echo_json
+from drynpu.exporters.registry import all_exporters
 from drynpu.plugins import Exporter, Plugins
 from drynpu.views.runs import Run
 
@@ -25,17 +26,17 @@ from drynpu.views.runs import Run
 @click.pass_obj
 def export(plugins: Plugins, directory: Path, names: Sequence[str], output: Path, json_output: bool) -> None:
     """
-    Write the run in DIRECTORY as other tools read it: chrome, mindinsight, parquet, or what plugins add.
+    Write the run in DIRECTORY as other tools read it: chrome, parquet, or what plugins add (mindinsight).
 
     DIRECTORY is a result directory, a folder with the ranks of a run, or a single result file; of a folder with several
     runs the newest is meant. All ranks are written to the same folder; files that stand there under the same names are
     replaced.
     """
-    exporters = plugins.exporters()
+    exporters = all_exporters(plugins)
     for name in names:
         if name not in exporters:
-            known = ", ".join(sorted(exporters))
-            raise CommandError(f"no exporter {name!r}.{did_you_mean(name, exporters)} There are: {known}")
+            off = plugins.off_for_exporter(name) or f"There are: {', '.join(sorted(exporters))}"
+            raise CommandError(f"no exporter {name!r}.{did_you_mean(name, exporters)} {off}")
     run = newest_run(directory)
     output.mkdir(parents=True, exist_ok=True)
     files: dict[str, list[str]] = {}

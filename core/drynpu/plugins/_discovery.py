@@ -16,7 +16,7 @@ from drynpu._plugin_choice import PLUGINS_VARIABLE, PluginChoice
 from drynpu._spelling import did_you_mean
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, PROJECT
 
-ALWAYS_LOADED = ("acl", "exporters", "mindspore", "tf", "torch")
+ALWAYS_LOADED = ("acl", "mindspore", "tf", "torch")
 """Names of the bundled adapters, which no variable switches off; everything else is a plugin."""
 
 

@@ -183,20 +183,30 @@ class Plugins:
         found = self._ask("drynpu_products")
         return tuple((self.place(name), product) for name, products in found for product in products)
 
-    def exporters(self, *, bundled: bool = True) -> dict[str, Exporter]:
+    def exporters(self, *, bundled: bool = True, reserved: Collection[str] = ()) -> dict[str, Exporter]:
         """
         Return the exporters of all plugins by name, or of external plugins alone.
+
+        Parameters
+        ----------
+        bundled:
+            Whether the plugins of this release count.
+        reserved:
+            Names that no plugin may use.
 
         Raises
         ------
         PluginError
-            Two plugins have an exporter of the same name.
+            Two plugins have an exporter of the same name, or a plugin uses a name of *reserved*.
         """
         found = self._merge("drynpu_exporters", "an exporter called", replace_bundled=False)
-        if bundled:
-            return found
-        ours = {key for name, answer in self._ask("drynpu_exporters") if self._bundled(name) for key in answer}
-        return {key: value for key, value in found.items() if key not in ours}
+        owners = {key: name for name, answer in self._ask("drynpu_exporters") for key in answer}
+        for key in found:
+            if key in reserved:
+                raise PluginError(
+                    f"{self.place(owners[key])}: the exporter {key!r} exists already; choose another name"
+                )
+        return {key: value for key, value in found.items() if bundled or not self._bundled(owners[key])}
 
     def add_commands(self, group: click.Group) -> None:
         """
@@ -219,14 +229,21 @@ class Plugins:
         """Return a sentence that names the plugin whose verb this is, where that is switched off; otherwise ``""``."""
         import click
 
-        for name, candidate in self._off.items():
-            if not candidate.is_here:
-                continue
+        def has(plugin: Plugins) -> bool:
             group = click.Group()
-            alone = Plugins({name: candidate}, record_problems=True)
-            alone.add_commands(group)
-            if verb in group.commands:
-                return f"It is a verb of the plugin {name!r}, which {PLUGINS_VARIABLE} switches off."
+            plugin.add_commands(group)
+            return verb in group.commands
+
+        return self._off_with("a verb", has)
+
+    def off_for_exporter(self, name: str) -> str:
+        """Return a sentence that names the plugin with this exporter, where that is switched off; otherwise ``""``."""
+        return self._off_with("an exporter", lambda plugin: name in plugin.exporters())
+
+    def _off_with(self, what: str, has: Callable[[Plugins], bool]) -> str:
+        for name, candidate in self._off.items():
+            if candidate.is_here and has(Plugins({name: candidate}, record_problems=True)):
+                return f"It is {what} of the plugin {name!r}, which {PLUGINS_VARIABLE} switches off."
         absent = [name for name, candidate in self._off.items() if not candidate.is_here]
         return f"It may belong to a plugin that is not here: {', '.join(absent)}." if absent else ""
 

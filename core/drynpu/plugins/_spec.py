@@ -134,7 +134,7 @@ def drynpu_exporters() -> Mapping[str, Exporter]:  # type: ignore[empty-body]
     Mapping[str, Exporter]
         Name for the command line -> function that takes a ``drynpu.tables.Profile`` and a folder, writes its files
         there and returns their paths. ``drynpu export`` calls it for each rank of a run with the same folder, so put
-        the rank into the names. Two plugins with the same name are an error.
+        the rank into the names. A name that exists already is an error.
     """
 
 

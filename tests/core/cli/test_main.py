@@ -211,7 +211,7 @@ def test_help_imports_no_verb_and_no_table_engine() -> None:
     assert {name.partition(".")[0] for name in modules} == {"drynpu"}
     rooms = {name.split(".")[1] for name in modules}
     # What adapters register with names the module that compiles, which loads the standard library alone.
-    assert {room for room in rooms if not room.startswith("_")} == {"cli", "compiling", "exporters", "plugins"}
+    assert {room for room in rooms if not room.startswith("_")} == {"cli", "compiling", "plugins"}
 
 
 def test_every_verb_is_the_command_of_its_module() -> None:

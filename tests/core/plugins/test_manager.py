@@ -227,6 +227,13 @@ def test_the_plugin_of_a_verb_that_is_off_is_named(write: Write) -> None:
     assert plugins.off_for_verb("sing") == ""
 
 
+def test_the_plugin_of_an_exporter_that_is_off_is_named(write: Write) -> None:
+    points = [point("leaf", write("plugin_that_exports", "@hookimpl\ndef drynpu_exporters(): return {'csv': print}\n"))]
+    plugins = build_manager(entry_points=points, choice=PluginChoice(frozenset()))
+    off = "It is an exporter of the plugin 'leaf', which DRYNPU_PLUGINS switches off."
+    assert (plugins.off_for_exporter("csv"), plugins.off_for_exporter("xml")) == (off, "")
+
+
 def test_two_plugins_of_one_name_are_an_error() -> None:
     with pytest.raises(PluginError, match=r"two plugins are called 'a': .*\(one\) and .*\(two\); uninstall one"):
         build_manager(entry_points=[point("a", "x", "one"), point("a", "y", "two")])

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from drynpu._say import say
+from drynpu import say
 from drynpu.analysis import step_phases
-from drynpu.exporters.mindinsight._device import AVERAGE, Device, csv_bytes, json_bytes
+from drynpu_mindinsight._device import AVERAGE, Device, csv_bytes, json_bytes
 
 _POINTS = ("start_point", "end_point", "total", "fp_point")
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 import orjson
 import polars as pl
 
-from drynpu._say import say
+from drynpu import say
 from drynpu.analysis.calculation import CUBE_FLOP_PER_CYCLE, kernel_work
-from drynpu.exporters.mindinsight._device import NS_PER_MS, Device, csv_bytes, json_bytes
 from drynpu.tables.operators import SHAPE_COLUMNS
 from drynpu.writers.number_text import UNKNOWN
+from drynpu_mindinsight._device import NS_PER_MS, Device, csv_bytes, json_bytes
 
 _AICPU = "AI_CPU"
 _FLOPS_HEADER = (

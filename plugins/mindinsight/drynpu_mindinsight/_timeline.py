@@ -9,7 +9,7 @@ import polars as pl
 from attrs import frozen
 
 from drynpu.analysis import OVERLAP_KINDS, overlap, step_phases
-from drynpu.exporters.mindinsight._device import NS_PER_MS, Device, json_bytes
+from drynpu_mindinsight._device import NS_PER_MS, Device, json_bytes
 
 _STEPS_TID, _SCOPES_TID = 100000, 100001
 _OVERLAP_TIDS = dict(zip(OVERLAP_KINDS, (7999, 8001, 8000, 8002), strict=True))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from drynpu.exporters.mindinsight._communication import communication_files
-from drynpu.exporters.mindinsight._data import data_files
-from drynpu.exporters.mindinsight._device import Device, devices_of, json_bytes
-from drynpu.exporters.mindinsight._operators import operator_files
-from drynpu.exporters.mindinsight._steps import step_files
-from drynpu.exporters.mindinsight._timeline import timeline_files
 from drynpu.tables import Profile
 from drynpu.writers.files import make_directory, new_file
+from drynpu_mindinsight._communication import communication_files
+from drynpu_mindinsight._data import data_files
+from drynpu_mindinsight._device import Device, devices_of, json_bytes
+from drynpu_mindinsight._operators import operator_files
+from drynpu_mindinsight._steps import step_files
+from drynpu_mindinsight._timeline import timeline_files
 
 _FOLDER = "profiler"
 _PARTS = (step_files, operator_files, data_files, timeline_files, communication_files)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from drynpu._say import say
-from drynpu.exporters.mindinsight._device import Device, csv_bytes
+from drynpu import say
 from drynpu.products.mindspore import pipeline_raw_table
+from drynpu_mindinsight._device import Device, csv_bytes
 
 _NAMES = {True: "device_queue_profiling", False: "dataset_iterator_profiling"}
 _FIELDS = ("record", "part", "batch", "value", "time_ms")

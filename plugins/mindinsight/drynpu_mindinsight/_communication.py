@@ -8,7 +8,7 @@ import orjson
 import polars as pl
 
 from drynpu.analysis import communication_steps, communication_time, communication_transfers
-from drynpu.exporters.mindinsight._device import AVERAGE, NS_PER_MS, Device, csv_bytes
+from drynpu_mindinsight._device import AVERAGE, NS_PER_MS, Device, csv_bytes
 
 _HEADER = ("step_num", "communication_cost", "wait_cost", "link_info", "communication_operator_cost")
 _NS_PER_S = 1e9

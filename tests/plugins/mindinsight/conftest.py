@@ -1,0 +1,7 @@
+"""Recordings to export: the same as the core's."""
+
+from __future__ import annotations
+
+from tests.core.conftest import drynpu, profile
+
+__all__ = ["drynpu", "profile"]
