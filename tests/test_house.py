@@ -390,7 +390,7 @@ def test_no_file_is_too_long(folder: str) -> None:
 
 PLATFORM_NUMBERS = {str(number) for number in range(17)}
 NO_PLATFORMS = {
-    "adapters/mindspore_like/mindspore_like/log.py",  # levels of a log
+    "plugins/mindspore_like/mindspore_like/log.py",  # levels of a log
     "adapters/tf/drynpu_tf/bridge/utilities.py",  # modes of a tuner
     "adapters/tf/drynpu_tf/device2/options.py",  # values of vendor options
     "adapters/torch/drynpu_torch/device/npu/_settings.py",  # levels of a vendor variable

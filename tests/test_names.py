@@ -16,6 +16,7 @@ NO_NAMES = {"own", "told", "made", "asked", "taken", "of", "wish", "manners", "v
 NAMED_BY_OTHERS = {
     "adapters/mindspore_like/drynpu_mindspore/compositions/_functions.py": "target",  # ops.multilabel_margin_loss
     "adapters/mindspore_like/drynpu_mindspore/patching/_import.py": "target",  # importlib: MetaPathFinder.find_spec
+    "plugins/mindspore_like/drynpu_mindspore_like/_serve.py": "target",  # importlib: MetaPathFinder.find_spec
     "plugins/tf1_contrib/drynpu_tf1_contrib/_finder.py": "target",  # the same
     "adapters/tf/drynpu_tf/face/_moved.py": "target",  # the same
     "adapters/tf/drynpu_tf/face/_serve.py": "target",  # the same

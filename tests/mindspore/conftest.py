@@ -20,7 +20,10 @@ from tests import scripts as running
 ROOT = Path(__file__).parents[2]
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "MS_", "MSMONITOR_", "GLOG_")
 _QUIET = {"GLOG_v": "2", "COLUMNS": "120", "OMP_NUM_THREADS": "1"}
-_ENTRY_POINT = "[drynpu.adapters]\nmindspore = drynpu_mindspore.plugin\n"
+_ENTRY_POINTS = """[drynpu.adapters]
+mindspore = drynpu_mindspore.plugin
+mindspore_like = drynpu_mindspore_like.plugin
+"""
 
 
 @frozen
@@ -95,8 +98,9 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
         about = folder / "drynpu-0.dist-info"
         about.mkdir()
         (about / "METADATA").write_text("Metadata-Version: 2.1\nName: drynpu\nVersion: 0\n", encoding="utf-8")
-        (about / "entry_points.txt").write_text(_ENTRY_POINT, encoding="utf-8")
-        path = os.pathsep.join((str(folder), str(ROOT / "core"), str(ROOT / "adapters" / "mindspore_like"), path))
+        (about / "entry_points.txt").write_text(_ENTRY_POINTS, encoding="utf-8")
+        houses = [ROOT / name for name in ("core", "adapters/mindspore_like", "plugins/mindspore_like")]
+        path = os.pathsep.join((*map(str, (folder, *houses)), path))
     return Scripts(functools.partial(tmp_path_factory.mktemp, "run"), path)
 
 

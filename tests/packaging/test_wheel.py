@@ -37,8 +37,10 @@ def tree(folder: Path, prefix: str) -> set[str]:
 def plugin(folder: Path) -> set[str]:
     """What the wheel should hold of a plugin: its package, with the facades inside, and not its README."""
     files: set[str] = set()
+    for package in (path.parent for path in folder.glob("*/__init__.py")):
+        files |= tree(package, f"{package.name}/")
     for package in folder.glob("drynpu_*"):
-        files |= tree(package, f"{package.name}/") | tree(folder / "vendor", f"{package.name}/_vendor/")
+        files |= tree(folder / "vendor", f"{package.name}/_vendor/")
     return files
 
 

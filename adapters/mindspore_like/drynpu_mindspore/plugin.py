@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from drynpu.plugins import Activation, KernelRule, Probe, StandIn, hookimpl
+from drynpu.plugins import Activation, KernelRule, Probe, hookimpl
 
 
 @hookimpl
@@ -36,12 +36,6 @@ def drynpu_probes() -> tuple[Probe, ...]:
     """Try an operator of MindSpore for Ascend."""
     advice = "pip install 'drynpu[mindspore]' brings the release that it works with"
     return (Probe(surface="MindSpore", framework="mindspore", extra="mindspore", code=_PROBE, advice=advice),)
-
-
-@hookimpl
-def drynpu_stand_ins() -> tuple[StandIn, ...]:
-    """Name the package that scripts get where there is no MindSpore."""
-    return (StandIn(framework="mindspore", module="mindspore_like", extra="mindspore"),)
 
 
 @hookimpl

@@ -146,7 +146,7 @@ class Plugins:
         return tuple(facade for _, facades in self._ask("drynpu_facades") for facade in facades)
 
     def stand_ins(self) -> tuple[StandIn, ...]:
-        """Return the packages that the adapters serve for frameworks that are not there."""
+        """Return the packages that stand in for frameworks that are not there."""
         return tuple(each for _, found in self._ask("drynpu_stand_ins") for each in found)
 
     def probes(self) -> tuple[Probe, ...]:

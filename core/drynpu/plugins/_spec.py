@@ -58,13 +58,13 @@ def drynpu_facades() -> Iterable[Facade]:  # type: ignore[empty-body]
 @hookspec
 def drynpu_stand_ins() -> Iterable[StandIn]:  # type: ignore[empty-body]
     """
-    Name the packages that this adapter serves for a framework that is not there.
+    Name the packages that stand in for a framework that is not there.
 
     Returns
     -------
     Iterable[StandIn]
-        For ``drynpu doctor``. The adapter serves them itself, in ``drynpu_activate``, so that nothing is shadowed
-        outside ``drynpu run``.
+        The framework's adapter serves the first one under the framework's name, under ``drynpu run`` alone, so that
+        nothing is shadowed outside. ``drynpu doctor`` shows it.
     """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from importlib.abc import Loader
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -73,6 +74,8 @@ class StandIn:
     """The module that is served, under a name of its own, e.g. ``mindspore_like``."""
     extra: str
     """Extra of drynpu (or of the adapter's own distribution) that brings the framework."""
+    loader: Callable[[], Loader]
+    """Makes what loads the module under the framework's name; the framework's adapter calls it."""
 
 
 @frozen(kw_only=True)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.machinery import BuiltinImporter
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
@@ -272,7 +273,7 @@ def test_exporters_of_one_name_are_an_error() -> None:
 
 def test_chips_facades_and_stand_ins_are_gathered(tmp_path: Path) -> None:
     facade = Facade(module="vendor_x", framework="x", extra="x", folder=tmp_path)
-    stand_in = StandIn(framework="x", module="x_like", extra="x")
+    stand_in = StandIn(framework="x", module="x_like", extra="x", loader=BuiltinImporter)
 
     class Plugin:
         @hookimpl

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from drynpu_mindspore.profiler import _ExperimentalConfig
+from drynpu_mindspore.profiler import ExperimentalConfig
 
 
 @pytest.fixture
 def collecting(bench: Any) -> Iterator[Any]:
-    profiler = bench.surface.profile(experimental_config=_ExperimentalConfig(mstx=True))
+    profiler = bench.surface.profile(experimental_config=ExperimentalConfig(mstx=True))
     bench.take()
     yield bench
     profiler.stop()

@@ -12,12 +12,12 @@ from attrs import fields
 
 from drynpu_mindspore.profiler import (
     AicoreMetrics,
+    ExperimentalConfig,
     ExportType,
     HostSystem,
     Parameters,
     ProfilerActivity,
     ProfilerLevel,
-    _ExperimentalConfig,
 )
 
 BOTH = (ProfilerActivity.CPU, ProfilerActivity.NPU)
@@ -103,7 +103,7 @@ def test_profile_takes_its_arguments_in_the_vendors_order(bench: Any) -> None:
 
 
 def test_a_config_has_the_vendors_defaults_and_checks_nothing() -> None:
-    config = _ExperimentalConfig()
+    config = ExperimentalConfig()
     assert config.describe() == {
         "profiler_level": ProfilerLevel.Level0,
         "aic_metrics": AicoreMetrics.AiCoreNone,
@@ -122,7 +122,7 @@ def test_a_config_has_the_vendors_defaults_and_checks_nothing() -> None:
 
 
 def test_a_config_comes_before_keywords(bench: Any) -> None:
-    config = _ExperimentalConfig(profiler_level=ProfilerLevel.Level2, aic_metrics=AicoreMetrics.Memory, l2_cache=True)
+    config = ExperimentalConfig(profiler_level=ProfilerLevel.Level2, aic_metrics=AicoreMetrics.Memory, l2_cache=True)
     settled = Settled(bench, profiler_level=ProfilerLevel.Level1, l2_cache=False, experimental_config=config)
     assert settled.parameters.profiler_level is ProfilerLevel.Level2
     assert settled.parameters.aic_metrics is AicoreMetrics.Memory

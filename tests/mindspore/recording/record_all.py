@@ -15,11 +15,11 @@ from mindspore import Tensor, context, nn
 from drynpu_mindspore.capture import Capture
 from drynpu_mindspore.profiler import (
     AicoreMetrics,
+    ExperimentalConfig,
     ExportType,
     HostSystem,
     ProfilerActivity,
     ProfilerLevel,
-    _ExperimentalConfig,
     build_surface,
 )
 from drynpu_mindspore.recording import RecordingBackend
@@ -72,7 +72,7 @@ def config(**changed: Any) -> Any:
         "aic_metrics": AicoreMetrics.PipeUtilization,
         "data_simplification": False,
     }
-    return _ExperimentalConfig(**{**standard, **changed})
+    return ExperimentalConfig(**{**standard, **changed})
 
 
 def main() -> None:

@@ -1,14 +1,16 @@
-"""Scripts in processes without MindSpore, whether it is installed or not."""
+"""What scripts of the plugin are run with: the same as MindSpore's, also where no MindSpore is found."""
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.mindspore.conftest import scripts
+
+__all__ = ["scripts", "without_mindspore"]
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +19,14 @@ def without_mindspore(scripts: Any) -> Callable[..., Any]:
     hidden = str(Path(__file__).with_name("without_mindspore"))
     path = os.pathsep.join((hidden, scripts.environment["PYTHONPATH"]))
 
-    def run(script: str | Path, *arguments: str, under: tuple[str, ...] = (), **options: Any) -> Any:
-        return scripts(script, *arguments, program=(*scripts.python, *under), **options)
+    def run(
+        script: str | Path,
+        *arguments: str,
+        under: tuple[str, ...] = (),
+        environment: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Any:
+        variables = {"PYTHONPATH": path, **(environment or {})}
+        return scripts(script, *arguments, program=(*scripts.python, *under), environment=variables, **options)
 
-    return functools.partial(run, environment={"PYTHONPATH": path})
+    return run

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import sys
 from collections import Counter
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,14 @@ def test_outside_drynpu_run_the_name_is_free_and_the_package_is_there(without_mi
     assert not list(run.glob("ASCEND_PROFILER_OUTPUT/kernel_details.csv")), "the script has no NPU"
 
 
+def test_without_the_plugin_a_line_says_how_to_get_the_name(without_mindspore: Any) -> None:
+    ended = without_mindspore("import mindspore\n", under=RUN, environment={"DRYNPU_PLUGINS": ""}, status=1)
+    (said,) = [line for line in ended.stderr.splitlines() if line.startswith("[drynpu]")]
+    assert "there is no MindSpore here: pip install 'drynpu[mindspore]'. 'mindspore' is served by the plugin" in said
+    assert "'mindspore_like', which is off" in said
+    assert ended.stderr.rstrip().endswith("ModuleNotFoundError: No module named 'mindspore'")
+
+
 @pytest.fixture
 def searching(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder in which ``mindspore`` is looked for first."""
@@ -160,11 +169,16 @@ def test_a_genuine_package_is_never_shadowed(searching: Path) -> None:
 
 
 def test_a_folder_of_that_name_is_no_package(searching: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    genuine, folder = PathFinder.find_spec, [str(searching.parent)]
+    monkeypatch.setattr(
+        PathFinder,
+        "find_spec",
+        lambda name, path=None, target=None: genuine(name, folder if name == "mindspore" else path),
+    )
     serve_mindspore()
-    monkeypatch.setattr(sys, "path", [str(searching.parent)])
     found = importlib.util.find_spec("mindspore")
     assert found is not None
-    assert type(found.loader).__name__ == "StandIn"
+    assert type(found.loader).__name__ == "StandInLoader"
 
 
 def resolved(ended: Any) -> dict[str, str]:

@@ -180,7 +180,7 @@ def _replace_profiler(surface: Surface) -> None:
             **enumerations,
             **in_package,
             **old,
-            "_ExperimentalConfig": room._ExperimentalConfig,
+            "_ExperimentalConfig": room.ExperimentalConfig,
         },
         "mindspore.profiler.profiler": {
             **old,
@@ -193,7 +193,7 @@ def _replace_profiler(surface: Surface) -> None:
         "mindspore.profiler.mstx": {"Mstx": surface.mstx},
         "mindspore.profiler.envprofiler": {"EnvProfiler": surface.EnvProfiler},
         "mindspore.profiler.dynamic_profiler": {"DynamicProfilerMonitor": surface.DynamicProfilerMonitor},
-        "mindspore.profiler.experimental_config": {"_ExperimentalConfig": room._ExperimentalConfig},
+        "mindspore.profiler.experimental_config": {"_ExperimentalConfig": room.ExperimentalConfig},
         "mindspore.profiler.common.constant": {**enumerations, "DeviceTarget": room.DeviceTarget},
     }
     for module, replaced in names.items():

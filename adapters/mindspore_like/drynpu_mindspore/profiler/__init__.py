@@ -26,8 +26,8 @@ from drynpu_mindspore.profiler._values import (
     ProfilerAction,
     ProfilerActivity,
     ProfilerLevel,
-    _ExperimentalConfig,
 )
+from drynpu_mindspore.profiler._values import _ExperimentalConfig as ExperimentalConfig
 
 __all__ = [
     "API_VARIABLE",
@@ -38,6 +38,7 @@ __all__ = [
     "AnalysisMode",
     "Backend",
     "DeviceTarget",
+    "ExperimentalConfig",
     "ExportType",
     "Generation",
     "Host",
@@ -53,7 +54,6 @@ __all__ = [
     "Schedule",
     "Surface",
     "UserLog",
-    "_ExperimentalConfig",
     "build_surface",
     "generation_of",
 ]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from drynpu_mindspore.profiler import _ExperimentalConfig
+from drynpu_mindspore.profiler import ExperimentalConfig as _ExperimentalConfig
 
 __all__ = ["_ExperimentalConfig"]
