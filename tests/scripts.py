@@ -14,6 +14,8 @@ from attrs import frozen
 from tests.warm_process import WarmProcess
 
 PYTHON = (sys.executable,)
+FRESH = {"FRESH_PROCESS": "1"}
+"""The environment of a script that shows how its process starts: its imports, its forks, its stack, say."""
 
 
 @frozen
@@ -61,6 +63,10 @@ class Scripts(Generic[R]):
         """What every script sees."""
         return environment_without(self.prefixes, self.settings)
 
+    def runs_warm(self, environment: Mapping[str, str] | None) -> bool:
+        """Return whether a script with these variables can run in a fork of a warm process."""
+        return self._warm is not None and all(name.startswith(self.read_late) for name in environment or ())
+
     def start(
         self,
         script: str | Path,
@@ -70,7 +76,7 @@ class Scripts(Generic[R]):
         program: Sequence[str] = (),
     ) -> tuple[Path, subprocess.Popen[str]]:
         """Start a script, given as a path or as its text, and return its working directory and the process."""
-        folder, script = self._placed(script, folder)
+        folder, script = self.placed(script, folder)
         process = subprocess.Popen(
             [*(program or self.python), str(script), *map(str, arguments)],
             cwd=folder,
@@ -92,8 +98,8 @@ class Scripts(Generic[R]):
         timeout_s: float = 240,
     ) -> R:
         """Run a script, given as a path or as its text, to its end, which has to be the expected one."""
-        folder, script = self._placed(script, folder)
-        if self._warm is None or program or not all(name.startswith(self.read_late) for name in environment or ()):
+        folder, script = self.placed(script, folder)
+        if program or not self.runs_warm(environment):
             _, process = self.start(script, *arguments, folder=folder, environment=environment, program=program)
             try:
                 stdout, stderr = process.communicate(timeout=timeout_s)
@@ -104,12 +110,13 @@ class Scripts(Generic[R]):
             pid, ended = process.pid, process.returncode
         else:
             command = [str(script), *map(str, arguments)]
+            assert self._warm is not None
             pid, done = self._warm.run(command, folder, {**self.environment, **(environment or {})}, timeout_s)
             ended, stdout, stderr = done.returncode, done.stdout, done.stderr
         assert ended == status, f"{stdout}\n{stderr}"
         return self.run_class(folder, ended, stdout, stderr, pid)  # type: ignore[return-value]
 
-    def _placed(self, script: str | Path, folder: Path | None) -> tuple[Path, Path]:
+    def placed(self, script: str | Path, folder: Path | None) -> tuple[Path, Path]:
         """Return the folder to run in and the path of the script, which is written there if it is a text."""
         folder = folder or self.new_folder()
         if isinstance(script, Path):

@@ -8,7 +8,7 @@ import pickle
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,14 @@ from typing import Any
 import pytest
 from attrs import frozen
 from tests import scripts as running
+from tests.scripts import environment_without
+from tests.warm_process import WarmProcess, warm_process
 
 ROOT = Path(__file__).parents[2]
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "MS_", "MSMONITOR_", "GLOG_")
 _QUIET = {"GLOG_v": "2", "COLUMNS": "120", "OMP_NUM_THREADS": "1"}
+_OPTIONS = ("-W", "ignore")
+_COMMAND = Path(__file__).with_name("command.py")
 _ENTRY_POINTS = """[drynpu.adapters]
 mindspore = drynpu_mindspore.plugin
 mindspore_like = drynpu_mindspore_like.plugin
@@ -45,10 +49,11 @@ class Scripts(running.Scripts[Run]):
     run_class = Run
     prefixes = _OURS
     settings = _QUIET
-    python = (sys.executable, "-W", "ignore")
+    python = (sys.executable, *_OPTIONS)
+    read_late = ("DRYNPU_",)  # MindSpore reads its own, and the vendor's, when it is imported
 
-    def __init__(self, new_folder: Callable[[], Path], python_path: str) -> None:
-        super().__init__(new_folder)
+    def __init__(self, new_folder: Callable[[], Path], python_path: str, warm: WarmProcess | None = None) -> None:
+        super().__init__(new_folder, warm)
         self._python_path = python_path
 
     @property
@@ -57,7 +62,10 @@ class Scripts(running.Scripts[Run]):
 
     def simulated(self, script: str | Path, *arguments: str, **options: Any) -> Run:
         """Run a script under ``drynpu run``."""
-        return self(script, *arguments, program=(*self.python, "-m", "drynpu", "run"), **options)
+        if not self.runs_warm(options.get("environment")):
+            return self(script, *arguments, program=(*self.python, "-m", "drynpu", "run"), **options)
+        folder, path = self.placed(script, options.pop("folder", None))
+        return self(_COMMAND, "run", path, *arguments, folder=folder, **options)
 
     def ranks(
         self,
@@ -90,7 +98,7 @@ class Scripts(running.Scripts[Run]):
 
 
 @pytest.fixture(scope="session")
-def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
+def python_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = os.environ.get("PYTHONPATH", "")
     if not entry_points(group="drynpu.adapters", name="mindspore"):
         # A checkout that is not installed: its entry point comes from a folder on the path.
@@ -101,7 +109,24 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
         (about / "entry_points.txt").write_text(_ENTRY_POINTS, encoding="utf-8")
         houses = [ROOT / name for name in ("core", "adapters/mindspore_like", "plugins/mindspore_like")]
         path = os.pathsep.join((*map(str, (folder, *houses)), path))
-    return Scripts(functools.partial(tmp_path_factory.mktemp, "run"), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def warm(python_path: str) -> Iterator[WarmProcess | None]:
+    """
+    Return a process that has imported MindSpore, which has one thread as long as nothing runs on it.
+
+    The patches are put in place in its forks, as where a script imports MindSpore before drynpu is there.
+    """
+    environment = environment_without(_OURS, {**_QUIET, "PYTHONPATH": python_path})
+    with warm_process(["mindspore"], environment, _OPTIONS) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def scripts(tmp_path_factory: pytest.TempPathFactory, python_path: str, warm: WarmProcess | None) -> Scripts:
+    return Scripts(functools.partial(tmp_path_factory.mktemp, "run"), python_path, warm)
 
 
 @pytest.fixture(scope="session")

@@ -32,9 +32,6 @@ _SETTINGS = {
 }
 _READ_LATER = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_")
 """Begins the names of variables that nothing reads before a script runs; with others it runs in a fresh process."""
-FRESH = {"FRESH_PROCESS": "1"}
-"""The environment of a script that looks at how its process started: at its stack down to the first function, say."""
-
 Row = dict[str, str]
 Event = dict[str, Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.scripts import FRESH
 from tests.tiny_benchmarks import BENCHMARKS, run_tiny
-from tests.torch.conftest import FRESH
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.torch.conftest import FRESH
+from tests.scripts import FRESH
 
 pytestmark = pytest.mark.slow
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scripts import FRESH
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,7 @@ profiler.stop()
 
 
 def test_what_is_recorded_is_left_to_the_process_that_began(scripts: Any) -> None:
-    run = scripts.simulated(SCRIPT)
+    run = scripts.simulated(SCRIPT, environment=FRESH)
     assert "rows 32" in run.stdout
     (directory,) = run.runs("out")
     assert len(list(directory.glob("logs/*"))) == 1, "nobody else wrote there"

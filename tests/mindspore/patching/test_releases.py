@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scripts import FRESH
 
 TRAINING = Path(__file__).with_name("training.py")
 RUN = f"""
@@ -132,7 +133,7 @@ def losses(scripts: Any) -> Any:
 def test_one_line_names_all_that_is_lost_and_the_rest_is_there(
     scripts: Any, losses: Any, pretence: str, lost: list[str]
 ) -> None:
-    run = scripts.simulated(PRETEND + pretence + RUN)
+    run = scripts.simulated(PRETEND + pretence + RUN, environment=FRESH)
     assert run.printed("losses") == losses
     assert [kernels(each) > 10 for below in ("data", "pynative") for each in run.runs(below)] == [True, True]
     (line,) = said(run)
@@ -141,7 +142,7 @@ def test_one_line_names_all_that_is_lost_and_the_rest_is_there(
 
 @pytest.mark.parametrize(("pretence", "reason"), [(NO_SURFACE, "AttributeError: log"), (NOTHING_FITS, "not as it was")])
 def test_without_any_patch_a_script_for_the_cpu_trains(scripts: Any, losses: Any, pretence: str, reason: str) -> None:
-    run = scripts.simulated(PRETEND + pretence + RUN)
+    run = scripts.simulated(PRETEND + pretence + RUN, environment=FRESH)
     assert run.printed("losses") == losses
     (line,) = [line for line in run.stderr.splitlines() if line.startswith("[drynpu] ")]
     assert reason in line
@@ -149,7 +150,7 @@ def test_without_any_patch_a_script_for_the_cpu_trains(scripts: Any, losses: Any
 
 
 def test_a_recording_that_mindspore_gives_little_for_is_written_with_notes(scripts: Any, losses: Any) -> None:
-    run = scripts.simulated(PRETEND + NO_CAPTURE + RUN, environment={"DRYNPU_QUIET": "1"})
+    run = scripts.simulated(PRETEND + NO_CAPTURE + RUN, environment={"DRYNPU_QUIET": "1", **FRESH})
     assert run.printed("losses") == losses
     for below in ("data", "pynative"):
         (left,) = run.runs(below)
@@ -162,6 +163,7 @@ def test_a_recording_that_mindspore_gives_little_for_is_written_with_notes(scrip
 
 
 def test_another_release_with_quiet_says_nothing(scripts: Any) -> None:
-    run = scripts.simulated(PRETEND + NEWER + "import mindspore\nprint('names=1')", environment={"DRYNPU_QUIET": "1"})
+    script = PRETEND + NEWER + "import mindspore\nprint('names=1')"
+    run = scripts.simulated(script, environment={"DRYNPU_QUIET": "1", **FRESH})
     assert run.printed("names") == 1
     assert said(run) == []

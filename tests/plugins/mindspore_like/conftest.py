@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.mindspore.conftest import scripts
+from tests.mindspore.conftest import python_path, scripts, warm
 
-__all__ = ["scripts", "without_mindspore"]
+__all__ = ["python_path", "scripts", "warm", "without_mindspore"]
 
 
 @pytest.fixture(scope="session")

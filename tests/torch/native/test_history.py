@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.torch.conftest import FRESH
+from tests.scripts import FRESH
 
 SCRIPT = Path(__file__).with_name("history.py")
 MB = 1 << 20

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.torch.conftest import FRESH
+from tests.scripts import FRESH
 
 pytestmark = pytest.mark.slow
 
