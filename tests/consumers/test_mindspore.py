@@ -16,7 +16,7 @@ import pytest
 from drynpu.options import ExportType
 from drynpu.products import export_mindspore, export_msprof, load_profile
 
-HAND_MADE = Path(__file__).parents[1] / "core" / "export" / "mindspore" / "hand_made.py"
+HAND_MADE = Path(__file__).parents[1] / "core" / "products" / "mindspore" / "hand_made.py"
 RANKS = (0, 1)
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 

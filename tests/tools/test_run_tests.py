@@ -184,6 +184,35 @@ def test_tests_mirror_the_tree(tool: ModuleType, path: str, mirror: str) -> None
     assert tool.mirror_of(ROOT, path) == ROOT / mirror
 
 
+ELSEWHERE = {
+    "adapters/torch/drynpu_torch/extension": "torch",  # tests/torch/native
+    "adapters/torch/drynpu_torch/graph_backend": "torch",  # tests/torch/device/test_torchair.py
+    "adapters/mindspore_like/mindspore_like": "mindspore",  # tests/mindspore/like
+}
+"""Parts of the tree -> the folder that tests them, if it has another name."""
+
+
+def parts_of(root: Path) -> list[str]:
+    """Return the rooms of the core, the packages of adapters, and their rooms."""
+    packages = sorted(root.glob("adapters/*/*/__init__.py"))
+    rooms = [*root.glob("core/drynpu/*/__init__.py"), *root.glob("adapters/*/drynpu_*/*/__init__.py")]
+    folders = [init.parent for init in (*packages, *sorted(rooms)) if not init.parent.name.startswith("_")]
+    return [folder.relative_to(root).as_posix() for folder in folders]
+
+
+@pytest.mark.parametrize("part", parts_of(ROOT))
+def test_every_part_of_the_tree_has_its_tests(tool: ModuleType, part: str) -> None:
+    folder = tool.mirror_of(ROOT, part)
+    assert folder.name == ELSEWHERE.get(part, Path(part).name.removeprefix("drynpu_"))
+    assert list(folder.rglob("test_*.py"))
+
+
+def test_every_folder_of_the_core_tests_a_room() -> None:
+    rooms = {Path(part).name for part in parts_of(ROOT) if part.startswith("core/")}
+    folders = {path.parent.name for path in (ROOT / "tests" / "core").glob("*/test_*.py")}
+    assert folders <= rooms | {"approved"}
+
+
 def test_plugins_are_mirrored(tool: ModuleType) -> None:
     write(tool.ROOT / "plugins" / "apex" / "drynpu_apex" / "fused" / "norms.py", "")
     write(tool.ROOT / "tests" / "plugins" / "apex" / "fused" / "test_norms.py", "")

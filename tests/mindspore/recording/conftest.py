@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-HAND_MADE = HERE.parents[1] / "core" / "export" / "mindspore" / "hand_made.py"
+HAND_MADE = HERE.parents[1] / "core" / "products" / "mindspore" / "hand_made.py"
 
 
 @pytest.fixture(scope="session")

@@ -1,34 +1,74 @@
-"""Numbers of tasks in the database, also where their ids come round again."""
+"""Tasks whose ids come round again keep their own kernels."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from drynpu.deliverables.tasks import _task_ids
-from drynpu.deliverables.tasks._task_ids import TASK_ID, TASK_KEY, find_task_ids
-
-
-def rows(*given: tuple[int, int, int], **more: list[int]) -> pl.DataFrame:
-    """Stream, task id and start; whatever else is part of a task's key is 0."""
-    stream, task, start = (list(column) for column in zip(*given, strict=True))
-    known: dict[str, Any] = {"stream_id": stream, "task_id": task}
-    columns = {name: known.get(name, [0] * len(given)) for name in TASK_KEY}
-    return pl.DataFrame({**columns, "start_ns": start, **more})
+from drynpu.deliverables.tasks._task_ids import find_task_ids
+from drynpu.tables import NO_CONTEXT
 
 
-@pytest.mark.parametrize("largest", [2**62, 6, 2])
-def test_a_row_has_the_number_of_the_task_with_its_ids(monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
-    """Keys that would grow too large are numbered on the way."""
-    monkeypatch.setattr(_task_ids, "_LARGEST_KEY", largest)
-    tasks = rows((2, 7, 10), (3, 7, 20), (2, 9, 30), (4, 1, 35), **{TASK_ID: [0, 1, 2, 3]})
-    wanted = rows((2, 9, 99), (3, 7, 0), (3, 9, 30), (4, 1, 35), (2, 7, 10))
-    assert find_task_ids(wanted, tasks).to_list() == [2, 1, None, 3, 0]
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(1, 50)), min_size=1, max_size=40),
+    st.data(),
+)
+def test_tasks_whose_ids_come_round_again(gaps: list[tuple[int, int]], data: st.DataObject) -> None:
+    time, rows = 0, []
+    for number, (task, gap) in enumerate(gaps):
+        time += 10 * gap
+        rows.append((number, 0, 1, task, 0, NO_CONTEXT, time))
+    names = ["globalTaskId", "device_id", "stream_id", "task_id", "batch_id", "context_id", "start_ns"]
+    tasks = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Int64), orient="row")
+    chosen = data.draw(st.lists(st.sampled_from(range(len(rows))), max_size=20))
+    late = data.draw(st.lists(st.integers(0, 4), min_size=len(chosen), max_size=len(chosen)))
+    asked = tasks[chosen].with_columns(pl.col("start_ns") + pl.Series(late, dtype=pl.Int64)).drop("globalTaskId")
+    assert find_task_ids(asked, tasks).to_list() == chosen
 
 
-def test_of_several_tasks_with_the_same_ids_it_is_the_nearest() -> None:
-    tasks = rows((2, 7, 100), (2, 8, 150), (2, 7, 300), **{TASK_ID: [0, 1, 2]})
-    wanted = rows((2, 7, 290), (2, 7, 110), (2, 8, 900), (2, 9, 100), (2, 7, 301))
-    assert find_task_ids(wanted, tasks).to_list() == [2, 0, 1, None, 2]
+@given(st.data())
+def test_ids_part_by_part_are_those_of_whole_tables(data: st.DataObject) -> None:
+    """Tasks of two devices whose ids come round again; some rows begin with their task, others beside it."""
+    ids = st.tuples(st.integers(0, 1), st.integers(0, 9), st.integers(0, 2))
+    tasks = sorted(data.draw(st.lists(ids, min_size=1, max_size=30, unique_by=lambda row: row[:2])))
+    rows = data.draw(st.lists(ids, max_size=30))
+    expected = []
+    for device, start, task in rows:
+        near = [
+            (abs(begun - start), -begun, number)
+            for number, (on, begun, ran) in enumerate(tasks)
+            if (on, ran) == (device, task)
+        ]
+        expected.append(min(near)[2] if near and len({each[0] for each in near}) == len(near) else None)
+    frames = [
+        pl.DataFrame(
+            {
+                "device_id": [device for device, _, _ in found],
+                "stream_id": [1] * len(found),
+                "task_id": [task for _, _, task in found],
+                "batch_id": [0] * len(found),
+                "context_id": [NO_CONTEXT] * len(found),
+                "start_ns": [start for _, start, _ in found],
+            },
+            schema=dict.fromkeys(("device_id", "stream_id", "task_id", "batch_id", "context_id", "start_ns"), pl.Int64),
+        )
+        for found in (rows, tasks)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("drynpu.tables.stored.PART_ROWS", 4)
+        found = find_task_ids(*frames).to_list()
+    for answer, wanted, row in zip(found, expected, rows, strict=True):
+        alone = [task for task in tasks if (task[0], task[2]) == (row[0], row[2])]
+        assert answer == wanted or (wanted is None and bool(alone)), "of two that are as near either will do"
+
+
+def test_a_task_that_is_not_there_has_no_id() -> None:
+    schema = dict.fromkeys(
+        ["globalTaskId", "device_id", "stream_id", "task_id", "batch_id", "context_id", "start_ns"], pl.Int64
+    )
+    tasks = pl.DataFrame([(0, 0, 1, 1, 0, 7, 5), (1, 0, 1, 1, 0, 7, 9)], schema=schema, orient="row")
+    asked = pl.DataFrame([(0, 0, 2, 1, 0, 7, 5)], schema=schema, orient="row").drop("globalTaskId")
+    assert find_task_ids(asked, tasks).to_list() == [None]
+    assert find_task_ids(asked, tasks[:1]).to_list() == [None]

@@ -26,7 +26,7 @@ from drynpu.products import load_profile
 from drynpu.products.toolkit import _msprof
 from drynpu.raw import ClockAnchors
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "core" / "neutral_session.py"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "core" / "neutral_session.py"
 OPTIONS = {
     **dict.fromkeys(("training_trace", "aicpu", "msproftx", "task_memory", "runtime_api", "l2"), "on"),
     **dict.fromkeys(("sys_hardware_mem_freq", "sys_io_sampling_freq", "sys_interconnection_freq"), 50),
