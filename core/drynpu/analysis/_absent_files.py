@@ -12,6 +12,23 @@ import polars as pl
 from attrs import frozen
 
 from drynpu._errors import DrynpuError
+from drynpu.layouts.result_files import (
+    API_STATISTIC_FILE,
+    COMMUNICATION_FILE,
+    COMMUNICATION_MATRIX_FILE,
+    DATA_PREPROCESS_FILE,
+    HCCS_FILE,
+    KERNEL_DETAILS_FILE,
+    L2_CACHE_FILE,
+    MEMORY_RECORD_FILE,
+    NIC_FILE,
+    OP_STATISTIC_FILE,
+    OPERATOR_DETAILS_FILE,
+    OPERATOR_MEMORY_FILE,
+    ROCE_FILE,
+    STEP_TRACE_TIME_FILE,
+    TASK_TIME_FILE,
+)
 from drynpu.options import NOT_SIMULATED, Activity, ProfilingRequest, files_of_option, option_names
 from drynpu.options.experimental_config import PROFILE_FLAGS, Flags, parse
 from drynpu.tables import Profile
@@ -32,28 +49,28 @@ _NO_COLLECTIVE = "no collective ran while it was recorded"
 _NO_TRANSFER = "no transfer between devices ran while it was recorded"
 _REASONS: Mapping[str, tuple[Callable[[Profile], bool], str]] = MappingProxyType(
     {
-        "kernel_details.csv": (lambda profile: not profile.kernels.height, _NO_KERNEL),
-        "op_statistic.csv": (lambda profile: not profile.kernels.height, _NO_KERNEL),
-        "task_time.csv": (lambda profile: not profile.kernels.height, _NO_KERNEL),
-        "step_trace_time.csv": (lambda profile: not profile.kernels.height, _NO_KERNEL),
-        "l2_cache.csv": (lambda profile: not profile.kernels.height, _NO_KERNEL),
-        "api_statistic.csv": (lambda profile: not profile.api.height, "no call of the toolkit was recorded"),
-        "operator_details.csv": (lambda profile: not profile.host_ops.height, "no operator was recorded"),
-        "operator_memory.csv": (lambda profile: not profile.allocations.height, _NO_ALLOCATION),
-        "memory_record.csv": (lambda profile: not profile.allocations.height, _NO_ALLOCATION),
-        "communication.json": (lambda profile: not profile.communication_ops.height, _NO_COLLECTIVE),
-        "communication_matrix.json": (lambda profile: not profile.communication_ops.height, _NO_COLLECTIVE),
-        "roce.csv": (lambda profile: not profile.communication_ops.height, _NO_TRANSFER),
-        "nic.csv": (lambda profile: not profile.communication_ops.height, _NO_TRANSFER),
-        "hccs.csv": (lambda profile: not profile.communication_ops.height, _NO_TRANSFER),
-        "data_preprocess.csv": (
+        KERNEL_DETAILS_FILE: (lambda profile: not profile.kernels.height, _NO_KERNEL),
+        OP_STATISTIC_FILE: (lambda profile: not profile.kernels.height, _NO_KERNEL),
+        TASK_TIME_FILE: (lambda profile: not profile.kernels.height, _NO_KERNEL),
+        STEP_TRACE_TIME_FILE: (lambda profile: not profile.kernels.height, _NO_KERNEL),
+        L2_CACHE_FILE: (lambda profile: not profile.kernels.height, _NO_KERNEL),
+        API_STATISTIC_FILE: (lambda profile: not profile.api.height, "no call of the toolkit was recorded"),
+        OPERATOR_DETAILS_FILE: (lambda profile: not profile.host_ops.height, "no operator was recorded"),
+        OPERATOR_MEMORY_FILE: (lambda profile: not profile.allocations.height, _NO_ALLOCATION),
+        MEMORY_RECORD_FILE: (lambda profile: not profile.allocations.height, _NO_ALLOCATION),
+        COMMUNICATION_FILE: (lambda profile: not profile.communication_ops.height, _NO_COLLECTIVE),
+        COMMUNICATION_MATRIX_FILE: (lambda profile: not profile.communication_ops.height, _NO_COLLECTIVE),
+        ROCE_FILE: (lambda profile: not profile.communication_ops.height, _NO_TRANSFER),
+        NIC_FILE: (lambda profile: not profile.communication_ops.height, _NO_TRANSFER),
+        HCCS_FILE: (lambda profile: not profile.communication_ops.height, _NO_TRANSFER),
+        DATA_PREPROCESS_FILE: (
             lambda profile: not profile.kernels.filter(pl.col("task_type") == "AI_CPU").height,
             "no operator ran on the AI CPU while it was recorded",
         ),
     }
 )
 """File -> when the data for it is known to be absent, and what to say then."""
-_OF_RANKS = frozenset({"communication.json", "communication_matrix.json"})
+_OF_RANKS = frozenset({COMMUNICATION_FILE, COMMUNICATION_MATRIX_FILE})
 """Files that nobody expects of a process without others."""
 _UNKNOWN = "the recording holds no data for it"
 

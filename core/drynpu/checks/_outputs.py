@@ -11,6 +11,7 @@ from pathlib import Path
 from drynpu.analysis import Summary
 from drynpu.checks._mistake import Mistake
 from drynpu.checks._observed import Observation, ObservedOutput, ObservedProfiler
+from drynpu.layouts.result_files import TRACE_VIEW_FILE
 from drynpu.options import Schedule, Severity, estimate_footprint, from_mapping
 
 _CHROME_BYTES = 256 << 20
@@ -132,7 +133,7 @@ def size_mistakes(profiler: ObservedProfiler, summary: Summary, total_steps: int
     if steps is None:
         return
     kernels = summary.kernel_count / recorded
-    trace = next((size for name, size in summary.files.items() if name.endswith("trace_view.json")), 0) / recorded
+    trace = next((size for name, size in summary.files.items() if name.endswith(TRACE_VIEW_FILE)), 0) / recorded
     common = f"about {trace / 1e6:.1f} MB a step as the check recorded it, {steps} steps are recorded"
     for limit, level, viewer in (
         (_PERFETTO_BYTES, Severity.ERROR, "ui.perfetto.dev holds 2 GB, and chrome://tracing loads 256 MB"),

@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 
 from drynpu import CommandError
 from drynpu.analysis import Summary, summarise
-from drynpu.layouts.result_files import METADATA_FILE
+from drynpu.layouts.result_files import METADATA_FILE, PROFILER_INFO_PATTERN
 from drynpu.products import load_profile
 
 _RANK = re.compile(r"^(\[\d+\] )?(\[rank\d+\]:\s?)?")
@@ -151,7 +151,7 @@ def _last_line(path: Path) -> str:
 
 def _read_cell(folder: Path, cell: Cell) -> Cell:
     # Scripts choose where their results go; every result directory of PyTorch's profiler has this file.
-    found = sorted({path.parent for path in folder.rglob("profiler_info*.json")})
+    found = sorted({path.parent for path in folder.rglob(PROFILER_INFO_PATTERN)})
     summaries = [summarise(load_profile(path)) for path in found]
     measured = [each for each in map(_measure, summaries) if each is not None]
     if not measured:

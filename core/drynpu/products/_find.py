@@ -8,6 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 from drynpu._errors import OutputError
+from drynpu.layouts.result_files import PROFILER_INFO_PATTERN
 from drynpu.products._product import FRAMEWORK_FOLDER, Product
 from drynpu.products.registry import product_of, registered_products
 from drynpu.products.results import ResultFiles, find_results, has_output
@@ -97,5 +98,5 @@ def _is_result(path: Path, products: Sequence[Product]) -> bool:
         return True
     # A stray profiler_info.json alone says nothing: a profiler that was never started leaves one where it stands.
     named = any(product.recognise(path, {}) for product in products)
-    marked = named or any(path.glob("profiler_info*.json"))
+    marked = named or any(path.glob(PROFILER_INFO_PATTERN))
     return marked and any(_is_prof(child) for child in path.glob("PROF_*"))

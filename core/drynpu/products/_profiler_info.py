@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from drynpu.layouts.result_files import PROFILER_INFO_PATTERN, profiler_info_file
+
 
 def info_file(path: Path) -> Path:
     """Return the profiler_info*.json of a result directory, whether it is there or not."""
-    named = sorted(path.glob("profiler_info*.json"))
-    return named[0] if named else path / "profiler_info.json"
+    named = sorted(path.glob(PROFILER_INFO_PATTERN))
+    return named[0] if named else path / profiler_info_file(None)
 
 
 def read_rank(info: Mapping[str, Any], known: int) -> int:

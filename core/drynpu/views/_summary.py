@@ -14,6 +14,7 @@ from rich.text import Text
 
 from drynpu._printable import printable
 from drynpu.analysis import Summary, summarise
+from drynpu.layouts.result_files import TRACE_VIEW_FILE
 from drynpu.tables import Profile
 from drynpu.writers.number_text import UNKNOWN
 
@@ -26,7 +27,7 @@ _BAR = range(len(_SHARE), 13)
 """Lengths that the bar of a step may have; it is left out where its row would not fit the width above."""
 _SIGNS = (("█", "green"), ("▓", "yellow"), ("░", "dim"))
 _OUTPUT = "ASCEND_PROFILER_OUTPUT/"
-_TRACE = f"{_OUTPUT}trace_view.json"
+_TRACE = f"{_OUTPUT}{TRACE_VIEW_FILE}"
 _TIMELINE = re.compile(r"(?:^|/)msprof_(?:slice_0_)?(\d{14})\.json$")
 """The toolkit's timeline, of several slices the first. Files of one layer (``msprof_tx_*.json``) begin alike."""
 

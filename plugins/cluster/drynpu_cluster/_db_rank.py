@@ -13,8 +13,9 @@ import polars as pl
 from attrs import frozen
 
 from drynpu import OutputError
+from drynpu.layouts.result_files import ANALYSIS_DATABASE, torch_database_file
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
-from drynpu_cluster._find import ANALYSIS_DB, RankSource
+from drynpu_cluster._find import RankSource
 
 STEP_COLUMNS = (
     "computing",
@@ -63,8 +64,7 @@ class DatabaseFacts:
 
 def database_path(source: RankSource) -> Path:
     """Return where the profiler's database of a rank lies."""
-    suffix = "" if source.rank < 0 else f"_{source.rank}"
-    return source.path / FRAMEWORK_OUTPUT / f"ascend_pytorch_profiler{suffix}.db"
+    return source.path / FRAMEWORK_OUTPUT / torch_database_file(None if source.rank < 0 else source.rank)
 
 
 def open_read_only(path: Path) -> closing[sqlite3.Connection]:
@@ -83,7 +83,7 @@ def read_db_rank(source: RankSource) -> tuple[Mapping[str, pl.DataFrame], Databa
     OutputError
         A database is damaged.
     """
-    analysis, profiler = source.path / FRAMEWORK_OUTPUT / ANALYSIS_DB, database_path(source)
+    analysis, profiler = source.path / FRAMEWORK_OUTPUT / ANALYSIS_DATABASE, database_path(source)
     try:
         tables = {name: _table(analysis, *place) for name, place in _TABLES.items()}
         return tables, _facts(profiler)

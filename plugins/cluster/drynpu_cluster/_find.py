@@ -11,15 +11,18 @@ from pathlib import Path
 from attrs import frozen
 
 from drynpu import OutputError
+from drynpu.layouts.result_files import (
+    ANALYSIS_DATABASE,
+    COMMUNICATION_FILE,
+    COMMUNICATION_MATRIX_FILE,
+    RANKED_DATABASE,
+    RANKED_INFO,
+)
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
-
-ANALYSIS_DB = "analysis.db"
 
 MOST_LEVELS = 5
 """How deep below the folder of a run its ranks are looked for."""
 
-_DB_NAME = re.compile(r"^ascend_pytorch_profiler(?:_(\d+))?\.db$")
-_INFO_NAME = re.compile(r"^profiler_info_(\d+)\.json$")
 _RESULT_SUFFIXES = ("ascend_pt", "ascend_ms")
 _STAMP = re.compile(r"_(\d+)_ascend_(?:pt|ms)$")
 
@@ -42,7 +45,7 @@ class RankSource:
     @property
     def size_bytes(self) -> int:
         """Bytes that an analysis of the rank reads, about."""
-        names = (ANALYSIS_DB,) if self.form is Form.DB else ("communication.json", "communication_matrix.json")
+        names = (ANALYSIS_DATABASE,) if self.form is Form.DB else (COMMUNICATION_FILE, COMMUNICATION_MATRIX_FILE)
         files = [self.path / FRAMEWORK_OUTPUT / name for name in names]
         return sum(file.stat().st_size for file in files if file.is_file())
 
@@ -136,11 +139,11 @@ def _database_rank(holder: Path) -> int | None:
     """Return the rank that a database names, -1 if it names none; ``None`` where there is no database."""
     names = [entry.name for entry in (holder / FRAMEWORK_OUTPUT).iterdir()]
     for name in names:
-        if found := _DB_NAME.match(name):
+        if found := RANKED_DATABASE.match(name):
             return int(found.group(1)) if found.group(1) else -1
-    return _text_rank(holder) if ANALYSIS_DB in names else None
+    return _text_rank(holder) if ANALYSIS_DATABASE in names else None
 
 
 def _text_rank(holder: Path) -> int | None:
-    found = (_INFO_NAME.match(entry.name) for entry in holder.iterdir())
+    found = (RANKED_INFO.match(entry.name) for entry in holder.iterdir())
     return next((int(match.group(1)) for match in found if match), None)

@@ -11,6 +11,7 @@ import orjson
 import polars as pl
 
 from drynpu.layouts.communication_files import START_TIME
+from drynpu.layouts.result_files import COMMUNICATION_FILE, COMMUNICATION_MATRIX_FILE, STEP_TRACE_TIME_FILE
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 from drynpu_cluster import _facts as f
 from drynpu_cluster._find import RankSource
@@ -60,12 +61,12 @@ Document = dict[str, Any]
 def read_text_rank(source: RankSource) -> Mapping[str, pl.DataFrame]:
     """Return the tables ``steps``, ``operations``, ``totals`` and ``matrix``; without rows where a file is missing."""
     output = source.path / FRAMEWORK_OUTPUT
-    operations, totals = _operations(_document(output / "communication.json"))
+    operations, totals = _operations(_document(output / COMMUNICATION_FILE))
     return {
-        "steps": _steps(output / "step_trace_time.csv"),
+        "steps": _steps(output / STEP_TRACE_TIME_FILE),
         "operations": operations,
         "totals": totals,
-        "matrix": _matrix(_document(output / "communication_matrix.json")),
+        "matrix": _matrix(_document(output / COMMUNICATION_MATRIX_FILE)),
     }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from drynpu import DrynpuError, OutputError
+from drynpu.layouts.result_files import RANKED_INFO_PATTERN
 from drynpu_mindspore.recording._directory import run_log
 from drynpu_mindspore.recording._progress import Bar, begin, parsers
 
@@ -99,7 +100,7 @@ def _print_progress(path: Path, mode: str) -> Iterator[Callable[[], None]]:
 
 def _info(path: Path) -> Path:
     """Return profiler_info_<rank>.json. Raises `OutputError` in the vendor's words if there is none."""
-    found = sorted(path.glob("profiler_info_*.json"))
+    found = sorted(path.glob(RANKED_INFO_PATTERN))
     if not found:
         raise OutputError(f"Cannot find profiler_info.json in the {path}")
     return found[0]

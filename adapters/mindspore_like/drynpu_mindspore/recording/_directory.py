@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from drynpu import OutputError, __version__
-from drynpu.layouts.result_files import METADATA_FILE
+from drynpu.layouts.result_files import METADATA_FILE, profiler_info_file
 from drynpu.products import FRAMEWORK_FOLDER
 from drynpu.raw import write_document
 from drynpu_mindspore.profiler import RunRequest
@@ -59,7 +59,7 @@ def clear_raw(path: Path) -> None:
 
 def info_name(run: RunRequest) -> str:
     """Return the name of the document that describes a run."""
-    return f"profiler_info_{run.rank_id}.json"
+    return profiler_info_file(run.rank_id)
 
 
 def info(run: RunRequest) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from drynpu import DrynpuError, OutputError, without_collections
+from drynpu.layouts.result_files import PROFILER_INFO_PATTERN
 from drynpu.options import ExportType
 from drynpu.options.experimental_config import EXPORTS, normalise_handler
 from drynpu_torch.profiler._messages import never_raises, print_error, print_info, print_warning, show
@@ -152,7 +153,7 @@ def _progress(path: Path, mode: str) -> Iterator[functools.partial[None]]:
 def _missing(path: Path) -> list[tuple[str, str]]:
     """Return the activities whose data is missing, as after a kill, each with the vendor's name of that data."""
     try:
-        text = next(path.glob("profiler_info*.json")).read_text(encoding="utf-8")
+        text = next(path.glob(PROFILER_INFO_PATTERN)).read_text(encoding="utf-8")
         activities = json.loads(text)["config"]["common_config"]["activities"]
     except (StopIteration, OSError, ValueError, KeyError, TypeError):
         return []

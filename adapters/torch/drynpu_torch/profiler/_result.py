@@ -15,7 +15,7 @@ from attrs import define, evolve, field
 
 from drynpu import CaptureError, OutputError, __version__, without_collections
 from drynpu.kernels import Operators, Placement
-from drynpu.layouts.result_files import METADATA_FILE
+from drynpu.layouts.result_files import METADATA_FILE, profiler_info_file
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder import (
@@ -258,10 +258,9 @@ class Result:
             }
         document["torch_npu_version"] = f"{torch.__version__.split('+')[0]}+drynpu{__version__}"
         document["cann_version"] = "not known"
-        suffix = "" if rank is None else f"_{rank}"
         if rank is not None:
             document["rank_id"] = rank
-        return f"profiler_info{suffix}.json", document
+        return profiler_info_file(rank), document
 
     def _save(self, captured: Callable[[], CapturedTorch]) -> None:
         """Save what was captured since the last time, for the case that the process is killed."""

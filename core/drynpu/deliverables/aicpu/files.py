@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.deliverables._task_rates import device_column
+from drynpu.layouts.result_files import DATA_PREPROCESS_FILE
 from drynpu.tables import Profile
 from drynpu.writers.number_text import UNKNOWN, Writer, decimal_text, floats_text, us_text
 
@@ -30,7 +31,7 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
 def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
     """Return what torch_npu.profiler copies: ``aicpu`` under another name (torch_npu_profiler.md 4.11)."""
     del writer
-    return {"data_preprocess.csv": _kernels(profile)}
+    return {DATA_PREPROCESS_FILE: _kernels(profile)}
 
 
 def _kernels(profile: Profile) -> pl.DataFrame:

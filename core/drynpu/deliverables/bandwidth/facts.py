@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from attrs import frozen
 
+from drynpu.layouts.result_files import L2_CACHE_FILE
 from drynpu.raw import RecordKind, device_kind, in_range, layout, reserved_is_zero
 from drynpu.writers.db import db_table
 from drynpu.writers.layers import Layer
@@ -160,6 +161,6 @@ DB_TABLES = (
 README = {
     "ddr.csv": "Bandwidth of the device's memory, averaged over all samples.",
     "hbm.csv": "Bandwidth of the device's memory by unit, averaged over all samples.",
-    "l2_cache.csv": "Victims and, where it is shown, hits of L2 by task.",
+    L2_CACHE_FILE: "Victims and, where it is shown, hits of L2 by task.",
     "llc_read_write.csv": "Hit rate and traffic of the last level caches, averaged over all samples.",
 }

@@ -12,6 +12,7 @@ from drynpu.deliverables._counter_layers import Block, counters, layer_head
 from drynpu.deliverables._task_rates import device_column, task_rates
 from drynpu.deliverables.bandwidth import facts
 from drynpu.deliverables.db_columns import Rows, bytes_per_s, place_and_time
+from drynpu.layouts.result_files import L2_CACHE_FILE
 from drynpu.tables import Profile
 from drynpu.writers.number_text import Writer, float_text, rounded_text
 from drynpu.writers.trace_json import JsonStyle
@@ -28,7 +29,7 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
 def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
     """Return what torch_npu.profiler copies (torch_npu_profiler.md 3.6)."""
     del writer
-    return {"l2_cache.csv": _l2_cache(profile)}
+    return {L2_CACHE_FILE: _l2_cache(profile)}
 
 
 def _memory_columns(metric: pl.Expr) -> list[pl.Expr]:

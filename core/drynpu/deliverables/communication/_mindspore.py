@@ -23,6 +23,7 @@ from drynpu.layouts.communication_files import (
     WAIT,
     WAIT_RATIO,
 )
+from drynpu.layouts.result_files import COMMUNICATION_FILE, COMMUNICATION_MATRIX_FILE
 
 _RATIOS = {WAIT_RATIO: WAIT, SYNCHRONIZATION_RATIO: SYNCHRONIZATION}
 _TOTAL = "Total"
@@ -41,14 +42,14 @@ def by_mindspore_steps(times: object, matrix: object, steps: pl.DataFrame) -> di
     operators, links = cast("_Operators", times), cast("_Operators", matrix)
     by_step = _split(operators, steps)
     documents: dict[str, object] = {
-        "communication.json": {f"step{step}": _step(members) for step, members in by_step.items()}
+        COMMUNICATION_FILE: {f"step{step}": _step(members) for step, members in by_step.items()}
     }
     ranked = {
         f"step{step}": _matrix({name: links[name] for name in links if name in members})
         for step, members in by_step.items()
         if any(name in members for name in links)
     }
-    return documents | ({"communication_matrix.json": ranked} if ranked else {})
+    return documents | ({COMMUNICATION_MATRIX_FILE: ranked} if ranked else {})
 
 
 def _split(operators: _Operators, steps: pl.DataFrame) -> dict[str, Document]:

@@ -25,11 +25,12 @@ from drynpu.layouts.communication_files import (
     TRANSPORT,
     WAIT,
 )
+from drynpu.layouts.result_files import COMMUNICATION_DATABASE
 from drynpu.tables import Profile
 from drynpu.writers.db import Table
 from drynpu.writers.files import make_directory, new_path
 
-_NAME = "communication_analyzer.db"
+_NAME = COMMUNICATION_DATABASE
 _TIME, _BANDWIDTH, _MATRIX = "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix"
 _RULES: Mapping[str, tuple[str, ...]] = {"communication": (_TIME, _BANDWIDTH), "communication_matrix": (_MATRIX,)}
 

@@ -37,6 +37,7 @@ from drynpu.layouts.communication_files import (
     WAIT,
     WAIT_RATIO,
 )
+from drynpu.layouts.result_files import COMMUNICATION_FILE, COMMUNICATION_MATRIX_FILE
 from drynpu.tables import Profile
 from drynpu.writers.number_text import Writer, statistic_text
 
@@ -147,7 +148,7 @@ def step_documents(parts: Mapping[str, pl.DataFrame], transfers: pl.DataFrame) -
     """Return communication.json and communication_matrix.json by name, of the times of each step and all transfers."""
     document = {name: _step_document(rows, transfers) for name, rows in parts.items()}
     matrix = {name: _step_matrix(rows, transfers) for name, rows in parts.items() if rows.height}
-    return {"communication.json": document, "communication_matrix.json": matrix}
+    return {COMMUNICATION_FILE: document, COMMUNICATION_MATRIX_FILE: matrix}
 
 
 def mindspore_json_files(profile: Profile, steps: pl.DataFrame) -> Mapping[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from drynpu.layouts.result_files import HCCS_FILE, NIC_FILE, ROCE_FILE
 from drynpu.raw import (
     CLOCK_TITLE,
     RecordKind,
@@ -119,8 +120,8 @@ DB_TABLES = (
 )
 
 README = {
-    "hccs.csv": "Traffic of the links to other devices: largest, least, average.",
-    "nic.csv": "Traffic of the network port.",
+    HCCS_FILE: "Traffic of the links to other devices: largest, least, average.",
+    NIC_FILE: "Traffic of the network port.",
     "pcie.csv": "Traffic of the PCIe link by kind of packet.",
-    "roce.csv": "RDMA traffic of the network port.",
+    ROCE_FILE: "RDMA traffic of the network port.",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drynpu.layouts import npu_memory
+from drynpu.layouts.result_files import NPU_MODULE_MEM_FILE
 from drynpu.writers.db import db_table
 from drynpu.writers.layers import Layer
 
@@ -17,5 +18,5 @@ DB_TABLES = (
 
 README = {
     "npu_mem.csv": "Memory of the process and of the device, sampled.",
-    "npu_module_mem.csv": "Memory reserved by each component of the device software, sampled.",
+    NPU_MODULE_MEM_FILE: "Memory reserved by each component of the device software, sampled.",
 }

@@ -11,6 +11,7 @@ from drynpu.deliverables.db_columns import Rows, place_and_time
 from drynpu.deliverables.npu_memory.facts import NPU_MEM_LAYER
 from drynpu.deliverables.units import KB, MB
 from drynpu.layouts.npu_memory import APP, DEVICE, MODULE_NAMES
+from drynpu.layouts.result_files import NPU_MODULE_MEM_FILE
 from drynpu.tables import Profile
 from drynpu.writers.number_text import Writer, float_text, shortest_text, us_text
 from drynpu.writers.trace_json import JsonStyle
@@ -33,7 +34,7 @@ def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFra
     """Return npu_module_mem of torch: megabytes as float text (torch_npu_profiler.md 4.10)."""
     del writer
     megabytes = (pl.col("reserved_bytes") / MB).cast(pl.String)
-    return {"npu_module_mem.csv": _npu_module_mem(profile, "Total Reserved(MB)", megabytes)}
+    return {NPU_MODULE_MEM_FILE: _npu_module_mem(profile, "Total Reserved(MB)", megabytes)}
 
 
 def _npu_mem(samples: pl.DataFrame) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drynpu.layouts import operator_memory
+from drynpu.layouts.result_files import MEMORY_RECORD_FILE, OPERATOR_MEMORY_FILE
 from drynpu.writers.db import db_table
 
 KINDS = operator_memory.KINDS
@@ -15,6 +16,6 @@ DB_TABLES = (
 )
 
 README = {
-    "memory_record.csv": "Memory held by the toolkit's operators after every allocation and release.",
-    "operator_memory.csv": "One row per allocation of an operator, with its release.",
+    MEMORY_RECORD_FILE: "Memory held by the toolkit's operators after every allocation and release.",
+    OPERATOR_MEMORY_FILE: "One row per allocation of an operator, with its release.",
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from drynpu.layouts import soc_pmu
+from drynpu.layouts.result_files import SOC_PMU_FILE
 
 KINDS = soc_pmu.KINDS
 
-README = {"soc_pmu.csv": "Hits and misses of the translation buffers by task."}
+README = {SOC_PMU_FILE: "Hits and misses of the translation buffers by task."}

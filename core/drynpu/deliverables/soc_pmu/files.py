@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.deliverables._task_rates import task_rates
+from drynpu.layouts.result_files import SOC_PMU_FILE
 from drynpu.tables import Profile
 from drynpu.writers.number_text import Writer
 
@@ -22,7 +23,7 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
 def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
     """Return what torch_npu.profiler copies (torch_npu_profiler.md 3.6)."""
     del writer
-    return {"soc_pmu.csv": _table(profile)}
+    return {SOC_PMU_FILE: _table(profile)}
 
 
 def _table(profile: Profile) -> pl.DataFrame:

@@ -19,6 +19,17 @@ from drynpu.deliverables.communication.files import mindspore_json_files
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import GROUPS
 from drynpu.layouts.communication_files import ANALYSES
+from drynpu.layouts.result_files import (
+    COMMUNICATION_DATABASE,
+    DATA_PREPROCESS_FILE,
+    KERNEL_DETAILS_FILE,
+    MEMORY_RECORD_FILE,
+    NPU_MODULE_MEM_FILE,
+    OPERATOR_DETAILS_FILE,
+    OPERATOR_MEMORY_FILE,
+    STEP_TRACE_TIME_FILE,
+    TRACE_VIEW_FILE,
+)
 from drynpu.options import ExportType
 from drynpu.products._product import NO_TASKS, forms_from_words
 from drynpu.products.mindspore._memory import mindspore_memory_record, mindspore_operator_memory
@@ -129,8 +140,8 @@ def _write_text(profile: Profile, directory: Path, choice: _Choice, groups: Sequ
     if not choice.host and not choice.device:
         return names
     steps = mindspore_steps(profile)
-    if write_trace(directory / "trace_view.json", mindspore_blocks(profile, SPACED, groups), SPACED):
-        names.append("trace_view.json")
+    if write_trace(directory / TRACE_VIEW_FILE, mindspore_blocks(profile, SPACED, groups), SPACED):
+        names.append(TRACE_VIEW_FILE)
     tables = [*_host_tables(profile, choice)]
     if choice.device:
         tables += _device_tables(profile, choice, groups)
@@ -151,7 +162,7 @@ def _host_tables(profile: Profile, choice: _Choice) -> Iterator[tuple[str, Table
     if choice.host:
         yield "dataset.csv", dataset_table(profile), _CRLF
         if choice.shapes:
-            yield "operator_details.csv", operator_shapes_table(profile), _CRLF
+            yield OPERATOR_DETAILS_FILE, operator_shapes_table(profile), _CRLF
 
 
 def _device_tables(
@@ -163,23 +174,23 @@ def _device_tables(
         shown = steps if choice.schedule and steps.height else None
         summary = whole_op_summary(profile, writer)
         yield (
-            "kernel_details.csv",
+            KERNEL_DETAILS_FILE,
             mindspore_kernel_details(summary, mindspore_launches(profile), shown, level=profile.level),
             _CRLF,
         )
         if overlaps.height:
             trace = mindspore_step_trace(profile, steps, overlaps, with_host=choice.host)
-            yield "step_trace_time.csv", mindspore_step_trace_table(trace), _CRLF
+            yield STEP_TRACE_TIME_FILE, mindspore_step_trace_table(trace), _CRLF
     # What is copied from the toolkit keeps the toolkit's line ends.
     yield from ((f"{stem}.csv", tables[stem], "\n") for stem in _COPIED if stem in tables)
     if "aicpu" in tables:
-        yield "data_preprocess.csv", tables["aicpu"], "\n"
+        yield DATA_PREPROCESS_FILE, tables["aicpu"], "\n"
     if choice.memory:
         if choice.host:
-            yield "operator_memory.csv", mindspore_operator_memory(profile), _CRLF
-        yield "memory_record.csv", mindspore_memory_record(profile, tables), _CRLF
+            yield OPERATOR_MEMORY_FILE, mindspore_operator_memory(profile), _CRLF
+        yield MEMORY_RECORD_FILE, mindspore_memory_record(profile, tables), _CRLF
         if "npu_module_mem" in tables:
-            yield "npu_module_mem.csv", tables["npu_module_mem"], _CRLF
+            yield NPU_MODULE_MEM_FILE, tables["npu_module_mem"], _CRLF
 
 
 def _write_documents(directory: Path, documents: Mapping[str, object]) -> list[str]:
@@ -221,7 +232,7 @@ def _write_databases(profile: Profile, directory: Path, rank: int, groups: Seque
             communication = export_communication_db(profile, Path(folder), ANALYSES)
         for found, name in (
             (export_msprof_db(profile, Path(folder), groups=groups), f"ascend_mindspore_profiler_{rank}.db"),
-            (communication, "communication_analyzer.db"),
+            (communication, COMMUNICATION_DATABASE),
         ):
             if found is not None:
                 shutil.move(found, directory / name)

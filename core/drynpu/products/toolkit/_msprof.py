@@ -23,6 +23,7 @@ from drynpu.deliverables.tasks.statistics import (
     task_time_table,
 )
 from drynpu.deliverables.tasks.timeline import Timeline, timeline_blocks
+from drynpu.layouts.result_files import API_STATISTIC_FILE, OP_STATISTIC_FILE, TASK_TIME_FILE
 from drynpu.products.toolkit._reports import Reports
 from drynpu.tables import Profile
 from drynpu.writers.files import free_stamp, make_directory, new_file, write_csv_slices
@@ -233,10 +234,10 @@ def _with_readme(
 
 README = {
     "msprof.json": "All layers on one time axis: host calls, device tasks, communication, memory, overlap analysis.",
-    "api_statistic.csv": "Time spent in the calls of the CANN interfaces, by level and name.",
-    "op_statistic.csv": "Number and time of kernels by operator type and core type.",
+    API_STATISTIC_FILE: "Time spent in the calls of the CANN interfaces, by level and name.",
+    OP_STATISTIC_FILE: "Number and time of kernels by operator type and core type.",
     "op_summary.csv": "One row per kernel and collective: task, time, shapes, counters.",
-    "task_time.csv": "One row per device task with start and end.",
+    TASK_TIME_FILE: "One row per device task with start and end.",
 }
 """Lines about the files that are of no record group."""
 _NO_DESCRIPTION = "Here is no description about this file: {name}, please check in 'Profiling Instructions'!"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from drynpu.deliverables.communication.files import torch_db_documents
 from drynpu.deliverables.record_group import RecordGroup
+from drynpu.layouts.result_files import ANALYSIS_DATABASE, torch_database_file
 from drynpu.products._product import NO_TASKS
 from drynpu.products.toolkit._db import database_tables, has_toolkit_data, toolkit_rows
 from drynpu.products.torch._db_api import api_rows
@@ -53,7 +54,7 @@ def export_torch_db(
         The files (mode 0640). Raises ``OutputError`` if one cannot be written.
     """
     rank = rank_of(profile)
-    path = directory / f"ascend_pytorch_profiler{'' if rank is None else f'_{rank}'}.db"
+    path = directory / torch_database_file(rank)
     _write_profile(profile, path, environment, groups)
     if not _has_steps(profile):
         return [path]
@@ -61,7 +62,7 @@ def export_torch_db(
     tables["StepTraceTime"] = step_trace_rows(profile)
     if all(rows.is_empty() for rows in tables.values()):
         return [path]
-    analysis = directory / "analysis.db"
+    analysis = directory / ANALYSIS_DATABASE
     with new_database(analysis, ANALYSIS_TABLES) as database:
         for name, rows in tables.items():
             database.write(name, rows)

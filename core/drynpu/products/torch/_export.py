@@ -33,6 +33,18 @@ from drynpu.deliverables.tasks.statistics import (
     task_time_table,
 )
 from drynpu.deliverables.tasks.timeline import Block, timeline_blocks
+from drynpu.layouts.result_files import (
+    ANALYSE_DONE_FILE,
+    API_STATISTIC_FILE,
+    KERNEL_DETAILS_FILE,
+    MEMORY_RECORD_FILE,
+    OP_STATISTIC_FILE,
+    OPERATOR_DETAILS_FILE,
+    OPERATOR_MEMORY_FILE,
+    STEP_TRACE_TIME_FILE,
+    TASK_TIME_FILE,
+    TRACE_VIEW_FILE,
+)
 from drynpu.options import ExportType
 from drynpu.options.experimental_config import noted_variables
 from drynpu.products._product import NO_TASKS, forms_from_words
@@ -99,8 +111,8 @@ def export_torch(
             environment = noted_variables(os.environ)
             written = export_torch_db(profile, directory, environment=environment, groups=groups)
             names += [path.name for path in written]
-        with new_file(directory / "analyse.done"):
-            names.append("analyse.done")
+        with new_file(directory / ANALYSE_DONE_FILE):
+            names.append(ANALYSE_DONE_FILE)
     return [final / name for name in names]
 
 
@@ -109,8 +121,8 @@ def _write_text(
 ) -> list[str]:
     """Write timeline, tables and *documents* by file name; return the names of the files."""
     names: list[str] = []
-    if write_trace(directory / "trace_view.json", trace_blocks(profile, groups), SPACED):
-        names.append("trace_view.json")
+    if write_trace(directory / TRACE_VIEW_FILE, trace_blocks(profile, groups), SPACED):
+        names.append(TRACE_VIEW_FILE)
     for name, table in _tables(profile, groups):
         if not table.is_empty():
             write_csv(directory / name, table, line_end="\r\n")
@@ -196,9 +208,9 @@ class _OperatorRows:
 
 def _tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table]]:
     """Yield file names and their rows; a table may be empty."""
-    yield "operator_details.csv", operator_details_table(_OperatorRows.from_profile(profile))
-    yield "operator_memory.csv", operator_memory_table(operator_memory(profile))
-    yield "memory_record.csv", memory_record_table(memory_record(profile))
+    yield OPERATOR_DETAILS_FILE, operator_details_table(_OperatorRows.from_profile(profile))
+    yield OPERATOR_MEMORY_FILE, operator_memory_table(operator_memory(profile))
+    yield MEMORY_RECORD_FILE, memory_record_table(memory_record(profile))
     if profile.level != NO_TASKS:
         yield from _device_tables(profile, groups)
 
@@ -208,10 +220,10 @@ def _device_tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[
     ranges = step_ranges(profile)
     summary = plain_op_summary(profile, writer)
     steps = None if ranges.is_empty() else (lambda starts: steps_at(starts, ranges).cast(pl.String))
-    yield "kernel_details.csv", kernel_details(summary, steps, level=profile.level)
-    yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlap_table(profile)))
-    yield "task_time.csv", task_time_table(profile.table("tasks"), writer)
+    yield KERNEL_DETAILS_FILE, kernel_details(summary, steps, level=profile.level)
+    yield STEP_TRACE_TIME_FILE, step_trace_table(step_trace(profile, ranges, overlap_table(profile)))
+    yield TASK_TIME_FILE, task_time_table(profile.table("tasks"), writer)
     if profile.level != "level0":
-        yield "op_statistic.csv", op_statistic_table(op_statistic(profile), writer)
-        yield "api_statistic.csv", api_statistic_table(api_statistic(profile), writer, profile.device_ids)
+        yield OP_STATISTIC_FILE, op_statistic_table(op_statistic(profile), writer)
+        yield API_STATISTIC_FILE, api_statistic_table(api_statistic(profile), writer, profile.device_ids)
     yield from torch_csv_tables(groups, profile, writer).items()

@@ -9,6 +9,7 @@ import polars as pl
 
 from drynpu.analysis import launched_step_trace
 from drynpu.deliverables.communication.analyzer_db import Row, bandwidth_rows, link_rows, time_rows
+from drynpu.layouts.result_files import COMMUNICATION_FILE, COMMUNICATION_MATRIX_FILE
 from drynpu.tables import Profile
 from drynpu.writers.db import ANALYSIS_TABLES
 
@@ -36,15 +37,15 @@ def communication_rows(documents: Mapping[str, object]) -> Iterator[tuple[str, p
 
     Sums over operators are left out. Times are ms (starts us), sizes 10^6 bytes, rates GB/s.
     """
-    if "communication.json" not in documents:
+    if COMMUNICATION_FILE not in documents:
         return
     times: list[Row] = []
     bandwidths: list[Row] = []
     links: list[Row] = []
-    for step, kind, operators in _kinds(documents["communication.json"]):
+    for step, kind, operators in _kinds(documents[COMMUNICATION_FILE]):
         times += [(*row, step, kind) for row in time_rows(operators)]
         bandwidths += [(*row, step, kind) for row in bandwidth_rows(operators)]
-    for step, kind, operators in _kinds(documents["communication_matrix.json"]):
+    for step, kind, operators in _kinds(documents[COMMUNICATION_MATRIX_FILE]):
         links += [(*row, step, kind, link.get("Op Name", "")) for row, link in link_rows(operators)]
     for table, rows in (
         ("CommAnalyzerBandwidth", bandwidths),

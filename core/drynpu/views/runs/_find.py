@@ -9,11 +9,11 @@ from pathlib import Path
 from attrs import frozen
 
 from drynpu._errors import OutputError
+from drynpu.layouts.result_files import RANKED_INFO, RANKED_INFO_PATTERN
 from drynpu.products import find_profiles
 
 _STAMP = re.compile(r"(?<!\d)(\d{17})(?!\d)")
 """Time in the name of a result or PROF directory, to the millisecond."""
-_RANK = re.compile(r"profiler_info_(\d+)\.json$")
 _DEEPEST = 4
 """Folders below the base that are looked into."""
 
@@ -118,9 +118,9 @@ def _run(folders: Sequence[RankFolder], base: Path) -> RunFolder:
 
 def _rank_folder(path: Path) -> RankFolder:
     stamps = _STAMP.findall(path.name)
-    ranks = [int(found.group(1)) for file in _files(path) if (found := _RANK.search(file.name))]
+    ranks = [int(found.group(1)) for file in _files(path) if (found := RANKED_INFO.match(file.name))]
     return RankFolder(path, min(ranks, default=None), stamps[-1] if stamps else "")
 
 
 def _files(path: Path) -> list[Path]:
-    return list(path.glob("profiler_info_*.json")) if path.is_dir() else []
+    return list(path.glob(RANKED_INFO_PATTERN)) if path.is_dir() else []

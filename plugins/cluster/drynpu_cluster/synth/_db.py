@@ -13,13 +13,14 @@ import orjson
 
 from drynpu.arrays import I64
 from drynpu.layouts.communication_files import START_TIME
+from drynpu.layouts.result_files import ANALYSIS_DATABASE, torch_database_file
 from drynpu.products.torch.db_analysis import communication_rows
 from drynpu.raw import ClockAnchors
 from drynpu.writers.files import new_path
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 from drynpu_cluster import _facts as f
 from drynpu_cluster._db_rank import STEP_COLUMNS, database_path
-from drynpu_cluster._find import ANALYSIS_DB, RankSource
+from drynpu_cluster._find import RankSource
 from drynpu_cluster.synth._groups import GroupCopies
 from drynpu_cluster.synth._linked import LinkedRank
 from drynpu_cluster.synth._plan import DB_TITLES, RankPlan, changed_step, changed_times, step_key
@@ -53,9 +54,9 @@ def write_db_rank(
     and ends on its ticks. Returns the map of times.
     """
     spans: Sequence[Span] = ()
-    analysis = source.path / FRAMEWORK_OUTPUT / ANALYSIS_DB
+    analysis = source.path / FRAMEWORK_OUTPUT / ANALYSIS_DATABASE
     if analysis.is_file():
-        with new_path(output / ANALYSIS_DB) as partial, _copied(analysis, partial) as connection:
+        with new_path(output / ANALYSIS_DATABASE) as partial, _copied(analysis, partial) as connection:
             _steps(connection, plan)
             if linked is None:
                 spans = _operators(connection, plan, groups)
@@ -69,7 +70,7 @@ def write_db_rank(
     warp = build_warp(min((span.start_ns for span in spans), default=0), spans, alone)
     profiler = database_path(source)
     if profiler.is_file():
-        path = output / f"ascend_pytorch_profiler_{plan.rank}.db"
+        path = output / torch_database_file(plan.rank)
         with new_path(path) as partial, _copied(profiler, partial) as connection:
             warp = _move_times(connection, spans, alone, anchors)
             _rename(connection, plan, groups)

@@ -13,7 +13,14 @@ import polars as pl
 from attrs import frozen
 
 from drynpu import OutputError
-from drynpu.layouts.result_files import METADATA_FILE
+from drynpu.layouts.result_files import (
+    ANALYSE_DONE_FILE,
+    ANALYSIS_DATABASE,
+    METADATA_FILE,
+    RANKED_DATABASE,
+    RANKED_INFO_PATTERN,
+    profiler_info_file,
+)
 from drynpu.writers.files import make_directory, new_file
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 from drynpu_cluster import _facts as f
@@ -159,9 +166,9 @@ def _label(
 
 def _left_out(source: ClusterSource) -> tuple[str, ...]:
     """Return the names of result files that synthetic ranks do not have."""
-    known = (*FILES, "analyse.done") if source.form is Form.TEXT else ("analysis.db", "analyse.done")
+    known = (*FILES, ANALYSE_DONE_FILE) if source.form is Form.TEXT else (ANALYSIS_DATABASE, ANALYSE_DONE_FILE)
     names = {entry.name for rank in source.ranks for entry in (rank.path / FRAMEWORK_OUTPUT).iterdir()}
-    databases = {name for name in names if source.form is Form.DB and name.startswith("ascend_pytorch_profiler")}
+    databases = {name for name in names if source.form is Form.DB and RANKED_DATABASE.match(name)}
     return tuple(sorted(names - set(known) - databases))
 
 
@@ -187,13 +194,13 @@ def _write_rank(item: tuple[RankPlan, tuple[OperatorWork, ...]], job: _Job) -> N
         warp = write_text_rank(source.path, output, plan, groups, linked, anchors)
     if raw is not None:
         write_raw_rank(raw, directory, plan, groups, warp, job.options.ranks)
-    info = next(source.path.glob("profiler_info_*.json"), None)
+    info = next(source.path.glob(RANKED_INFO_PATTERN), None)
     said = orjson.loads(info.read_bytes()) if info is not None else {}
     if "rank_id" in said:
         said["rank_id"] = plan.rank
     if raw is not None:
         move_end(said, warp)
-    _write(directory / f"profiler_info_{plan.rank}.json", said)
+    _write(directory / profiler_info_file(plan.rank), said)
     metadata = source.path / METADATA_FILE
     facts = orjson.loads(metadata.read_bytes()) if metadata.is_file() else {}
     facts.pop("distributed_args", None)

@@ -12,6 +12,12 @@ import orjson
 import polars as pl
 
 from drynpu.layouts.communication_files import START_TIME
+from drynpu.layouts.result_files import (
+    COMMUNICATION_FILE,
+    COMMUNICATION_MATRIX_FILE,
+    KERNEL_DETAILS_FILE,
+    STEP_TRACE_TIME_FILE,
+)
 from drynpu.raw import ClockAnchors
 from drynpu.writers.files import new_file
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
@@ -23,7 +29,7 @@ from drynpu_cluster.synth._linked import LinkedRank
 from drynpu_cluster.synth._plan import TEXT_TITLES, RankPlan, changed_step, changed_times, step_key
 from drynpu_cluster.synth._warp import Span, Warp, build_warp, on_grid
 
-FILES = ("step_trace_time.csv", "communication.json", "communication_matrix.json", "kernel_details.csv")
+FILES = (STEP_TRACE_TIME_FILE, COMMUNICATION_FILE, COMMUNICATION_MATRIX_FILE, KERNEL_DETAILS_FILE)
 """Files of a recorded rank that a synthetic one has as well."""
 
 _START, _DURATION, _NAME = "Start Time(us)", "Duration(us)", "Name"
