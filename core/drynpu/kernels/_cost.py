@@ -59,12 +59,12 @@ def _timed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     if spec.task_type is TaskType.MEMCPY:
         return _copy(spec, chip, tuning)
     if spec.task_type is TaskType.DSA:
-        moved = (spec.bytes_read + spec.bytes_written) / tuning.dsa_bytes_per_ns
-        return KernelCost(duration_ns=tuning.dsa_start_ns + moved, block_num=0, mix_block_num=0)
+        moved = (spec.bytes_read + spec.bytes_written) / tuning.dsa.bytes_per_ns
+        return KernelCost(duration_ns=tuning.dsa.start_ns + moved, block_num=0, mix_block_num=0)
     if spec.task_type is TaskType.AI_CPU:
-        moved = (spec.bytes_read + spec.bytes_written) / tuning.aicpu_bytes_per_ns
-        worked = (spec.vector_ops + spec.cube_flops) / tuning.aicpu_ops_per_ns
-        return KernelCost(duration_ns=tuning.aicpu_start_ns + moved + worked, block_num=1, mix_block_num=0)
+        moved = (spec.bytes_read + spec.bytes_written) / tuning.aicpu.bytes_per_ns
+        worked = (spec.vector_ops + spec.cube_flops) / tuning.aicpu.ops_per_ns
+        return KernelCost(duration_ns=tuning.aicpu.start_ns + moved + worked, block_num=1, mix_block_num=0)
     if not chip.split:
         return _unified(spec, chip, tuning)
     if spec.task_type is TaskType.AI_CORE:
@@ -76,21 +76,21 @@ def _timed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
 
 def _copy(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     if spec.copy is Copy.DEVICE_TO_DEVICE:
-        moved = (spec.bytes_read + spec.bytes_written) / (chip.memory_gbs * tuning.link_efficiency)
+        moved = (spec.bytes_read + spec.bytes_written) / (chip.memory_gbs * tuning.copies.link_efficiency)
     else:
-        moved = max(spec.bytes_read, spec.bytes_written) / (chip.pcie_gbs * tuning.link_efficiency)
-    return KernelCost(duration_ns=tuning.copy_latency_ns + moved, block_num=0, mix_block_num=0)
+        moved = max(spec.bytes_read, spec.bytes_written) / (chip.pcie_gbs * tuning.copies.link_efficiency)
+    return KernelCost(duration_ns=tuning.copies.latency_ns + moved, block_num=0, mix_block_num=0)
 
 
 def _cube_pipes(cut: Cut, moved: pipes.Transfer, tuning: Tuning) -> tuple[float, float, float, float]:
     """Return the busy times of mac, mte1, mte2 with what shares its way, and fixpipe."""
     mte2 = max(moved.read_ns, cut.load_ns, cut.draw_ns, moved.bus_ns)
-    return cut.mac_ns, tuning.mte1_per_mac * cut.mac_ns, mte2, max(moved.write_ns, cut.store_ns)
+    return cut.mac_ns, tuning.cube.mte1_per_mac * cut.mac_ns, mte2, max(moved.write_ns, cut.store_ns)
 
 
 def _cube_engine_ns(cut: Cut, moved: pipes.Transfer, tuning: Tuning, factors: Factors) -> float:
-    limit = max(cut.mac_ns / tuning.mac_factor, moved.limit_ns, moved.one_core_ns / cut.blocks)
-    return pipes.engine_ns(tuning.cube, cut.blocks, _cube_pipes(cut, moved, tuning), tuning, factors, limit)
+    limit = max(cut.mac_ns / tuning.cube.mac_factor, moved.limit_ns, moved.one_core_ns / cut.blocks)
+    return pipes.engine_ns(tuning.cube.fixed, cut.blocks, _cube_pipes(cut, moved, tuning), tuning, factors, limit)
 
 
 def _cube_side(
@@ -102,11 +102,11 @@ def _cube_side(
     return {
         "aic_time_ns": engine,
         "mac_ns": pipes.pipe_ns(mac, engine, tuning),
-        "aic_scalar_ns": pipes.scalar_ns(tuning.cube, engine),
-        "mte1_ns": pipes.pipe_ns(tuning.mte1_per_mac * mac, engine, tuning),
+        "aic_scalar_ns": pipes.scalar_ns(tuning.cube.fixed, engine),
+        "mte1_ns": pipes.pipe_ns(tuning.cube.mte1_per_mac * mac, engine, tuning),
         "aic_mte2_ns": pipes.pipe_ns(max(moved.read_ns, cut.load_ns, cut.draw_ns), engine, tuning),
         "fixpipe_ns": pipes.pipe_ns(max(moved.write_ns, cut.store_ns), engine, tuning),
-        "aic_icache_miss_rate": pipes.icache_miss_rate(tuning.cube, engine, tuning),
+        "aic_icache_miss_rate": pipes.icache_miss_rate(tuning.cube.fixed, engine, tuning),
     }
 
 
@@ -123,16 +123,16 @@ def _vector_side(
     factors: Factors = PHYSICS,
     at_least_ns: float = 0.0,
 ) -> dict[str, Any]:
-    limit = max(vec * tuning.vector_efficiency, moved.limit_ns)
-    engine = pipes.engine_ns(tuning.vector, blocks, (vec, moved.bus_ns), tuning, factors, limit)
+    limit = max(vec * tuning.vector.efficiency, moved.limit_ns)
+    engine = pipes.engine_ns(tuning.vector.fixed, blocks, (vec, moved.bus_ns), tuning, factors, limit)
     engine = max(engine, at_least_ns)
     return {
         "aiv_time_ns": engine,
         "vec_ns": pipes.pipe_ns(vec, engine, tuning),
-        "aiv_scalar_ns": pipes.scalar_ns(tuning.vector, engine),
+        "aiv_scalar_ns": pipes.scalar_ns(tuning.vector.fixed, engine),
         "aiv_mte2_ns": pipes.pipe_ns(moved.read_ns, engine, tuning),
         "mte3_ns": pipes.pipe_ns(moved.write_ns, engine, tuning),
-        "aiv_icache_miss_rate": pipes.icache_miss_rate(tuning.vector, engine, tuning),
+        "aiv_icache_miss_rate": pipes.icache_miss_rate(tuning.vector.fixed, engine, tuning),
     }
 
 
@@ -142,17 +142,17 @@ def _cube(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     # Of equally fast ways the first has the largest tiles.
     cut = min(_cut_all(spec, chip, tuning), key=lambda way: _cube_engine_ns(way, moved, tuning, factors))
     side = _cube_side(spec, chip, tuning, cut, moved)
-    duration = pipes.duration_ns(tuning.cube, cut.blocks, side["aic_time_ns"], factors)
+    duration = pipes.duration_ns(tuning.cube.fixed, cut.blocks, side["aic_time_ns"], factors)
     return KernelCost(duration_ns=duration, block_num=cut.blocks, mix_block_num=0, **side)
 
 
 def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     every, factors = chip.vector_cores, tuning.factors(spec, chip)
     cores, blocks = min(every, dealt_rows(spec) or every), pipes.vector_blocks(spec, every, tuning)
-    vec = pipes.vec_ns(spec, chip, tuning, cores=cores, block_ops=tuning.vector_block_ops)
-    moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=every, block_bytes=tuning.vector_block_bytes)
+    vec = pipes.vec_ns(spec, chip, tuning, cores=cores, block_ops=tuning.vector.block_ops)
+    moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=every, block_bytes=tuning.vector.block_bytes)
     side = _vector_side(blocks, vec, moved, tuning, factors)
-    duration = pipes.duration_ns(tuning.vector, blocks, side["aiv_time_ns"], factors)
+    duration = pipes.duration_ns(tuning.vector.fixed, blocks, side["aiv_time_ns"], factors)
     return KernelCost(duration_ns=duration, block_num=blocks, mix_block_num=0, **side)
 
 
@@ -165,18 +165,18 @@ def _mixed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     vec = pipes.vec_ns(spec, chip, tuning, cores=2 * cores) * 2 * cores
 
     def vector(way: Cut) -> dict[str, Any]:
-        rate = tuning.l2_efficiency * 2 / chip.vector_cores
+        rate = tuning.l2.efficiency * 2 / chip.vector_cores
         out, back = (exchanged * way.share / (l2 * rate) for l2 in (chip.l2_write_gbs, chip.l2_read_gbs))
         through = pipes.Transfer(read_ns=back, write_ns=out, bus_ns=max(out, back) + reformed)
         waits = _cube_engine_ns(way, moved, tuning, factors) + reformed
         return _vector_side(2 * way.blocks, vec * way.share / 2, through, tuning, factors, at_least_ns=waits)
 
     def duration(way: Cut) -> float:
-        return pipes.duration_ns(tuning.vector, 2 * way.blocks, vector(way)["aiv_time_ns"], factors)
+        return pipes.duration_ns(tuning.vector.fixed, 2 * way.blocks, vector(way)["aiv_time_ns"], factors)
 
     cut = min(_mixed_cuts(spec, chip, tuning, cores), key=duration)
     side = vector(cut)
-    cube = _cube_side(spec, chip, tuning, cut, moved, at_least_ns=tuning.mix_cube_share * side["aiv_time_ns"])
+    cube = _cube_side(spec, chip, tuning, cut, moved, at_least_ns=tuning.mixed.cube_share * side["aiv_time_ns"])
     return KernelCost(duration_ns=duration(cut), block_num=cut.blocks, mix_block_num=2 * cut.blocks, **cube, **side)
 
 
@@ -209,17 +209,17 @@ def _unified(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
             return way.mac_ns, vec * cores / way.blocks, max(moved.read_ns, moved.bus_ns, way.load_ns, way.draw_ns)
 
         def engine(way: Cut) -> float:
-            return _unified_engine_ns(tuning.cube, way.blocks, busy(way), moved, tuning, factors)
+            return _unified_engine_ns(tuning.cube.fixed, way.blocks, busy(way), moved, tuning, factors)
 
         # Blocks of an attention follow the queries or the cache, as beside vector cores: tiles of few queries would
         # leave most of its vector work to one core.
         mixed = family_of(spec.op_type).name == "attention"
         cut = min(_mixed_cuts(spec, chip, tuning, cores) if mixed else _cut_all(spec, chip, tuning), key=engine)
-        return _unified_account(spec, chip, tuning.cube, cut.blocks, busy(cut), moved, tuning)
+        return _unified_account(spec, chip, tuning.cube.fixed, cut.blocks, busy(cut), moved, tuning)
     used, blocks = min(cores, dealt_rows(spec) or cores), pipes.vector_blocks(spec, cores, tuning)
-    vec = pipes.vec_ns(spec, chip, tuning, cores=used, block_ops=tuning.vector_block_ops)
-    moved = pipes.transfer(spec, chip, tuning, cores=used, all_cores=cores, block_bytes=tuning.vector_block_bytes)
-    return _unified_account(spec, chip, tuning.vector, blocks, (0.0, vec, moved.read_ns), moved, tuning)
+    vec = pipes.vec_ns(spec, chip, tuning, cores=used, block_ops=tuning.vector.block_ops)
+    moved = pipes.transfer(spec, chip, tuning, cores=used, all_cores=cores, block_bytes=tuning.vector.block_bytes)
+    return _unified_account(spec, chip, tuning.vector.fixed, blocks, (0.0, vec, moved.read_ns), moved, tuning)
 
 
 def _unified_engine_ns(
@@ -233,12 +233,12 @@ def _unified_engine_ns(
     mac, vec, mte2 = work
     rates = max(moved.limit_ns, moved.one_core_ns / blocks)
     if mac:
-        busy = (mac, vec, tuning.mte1_per_mac * mac, max(mte2, moved.bus_ns), moved.write_ns)
+        busy = (mac, vec, tuning.cube.mte1_per_mac * mac, max(mte2, moved.bus_ns), moved.write_ns)
     else:
         # What a core does with the bytes takes as long wherever they come from; memory goes on meanwhile.
         busy = (0.0, vec, 0.0, max(moved.l2_read_ns, moved.l2_write_ns), moved.l2_write_ns)
         rates = max(rates, moved.memory_ns)
-    limit = max(mac / tuning.mac_factor, vec * tuning.vector_efficiency, rates)
+    limit = max(mac / tuning.cube.mac_factor, vec * tuning.vector.efficiency, rates)
     return pipes.engine_ns(fixed, blocks, busy, tuning, factors, limit)
 
 
@@ -252,12 +252,12 @@ def _unified_account(
     tuning: Tuning,
 ) -> KernelCost:
     mac, vec, mte2 = work
-    mte1 = tuning.mte1_per_mac * mac
+    mte1 = tuning.cube.mte1_per_mac * mac
     factors = tuning.factors(spec, chip)
     engine = _unified_engine_ns(fixed, blocks, work, moved, tuning, factors)
     if mac:
         mac = min(mac, pipes.mac_ns(spec, chip, tuning, blocks))
-        mte1 = tuning.mte1_per_mac * mac
+        mte1 = tuning.cube.mte1_per_mac * mac
     return KernelCost(
         duration_ns=pipes.duration_ns(fixed, blocks, engine, factors),
         block_num=blocks,

@@ -66,14 +66,15 @@ def transfer(
         Smallest share of one core; 0 = the bytes divide evenly.
     """
     share = cores / all_cores
-    per_core = tuning.memory_bytes_per_cycle * chip.aic_mhz / 1000
+    per_core = tuning.memory.core_bytes_per_cycle * chip.aic_mhz / 1000
     memory = min(chip.memory_gbs, max(cores * per_core, chip.memory_gbs * share))
     read = _spread(spec.bytes_read, cores, block_bytes)
     written = _spread(spec.bytes_written, cores, block_bytes)
-    memory_read, memory_write = read / (memory * tuning.read_efficiency), written / (memory * tuning.write_efficiency)
+    memory_read = read / (memory * tuning.memory.read_efficiency)
+    memory_write = written / (memory * tuning.memory.write_efficiency)
     # A cache slower than the memory behind it would be passed by.
-    l2_read = min(memory_read, read / (chip.l2_read_gbs * share * tuning.l2_efficiency))
-    l2_write = min(memory_write, written / (chip.l2_write_gbs * share * tuning.l2_efficiency))
+    l2_read = min(memory_read, read / (chip.l2_read_gbs * share * tuning.l2.efficiency))
+    l2_write = min(memory_write, written / (chip.l2_write_gbs * share * tuning.l2.efficiency))
     waiting = access_ns(spec, split=chip.split)
     waiting = max(waiting / all_cores, min(waiting, _LEAST_WAIT_NS)) if waiting else 0.0
     waiting += chain_ns(spec) if chip.split else 0.0
@@ -82,7 +83,7 @@ def transfer(
         misses = missed_shares(spec, chip, tuning)
         behind = [share * ns for share, ns in zip(misses, (memory_read, memory_write), strict=True)]
         before = [(1 - share) * ns for share, ns in zip(misses, (l2_read, l2_write), strict=True)]
-        turned = tuning.turnaround * min(misses[0] * read, misses[1] * written) / memory
+        turned = tuning.memory.turnaround * min(misses[0] * read, misses[1] * written) / memory
         crossed = misses[0] * spec.bytes_read + misses[1] * spec.bytes_written
         return Transfer(
             read_ns=behind[0] + before[0] + waiting,
@@ -104,7 +105,7 @@ def transfer(
     overflow = 1.0 if cold >= total else overflow_share(spec, chip, tuning)
     from_l2 = 1 - overflow
     added = from_l2 * (memory_read - l2_read) * min(cold / spec.bytes_read, 1.0) if cold and spec.bytes_read else 0.0
-    bus_memory = memory_read + memory_write + tuning.turnaround * min(read, written) / memory
+    bus_memory = memory_read + memory_write + tuning.memory.turnaround * min(read, written) / memory
     return Transfer(
         read_ns=overflow * memory_read + from_l2 * l2_read + added + waiting,
         write_ns=overflow * memory_write + from_l2 * l2_write,
@@ -155,8 +156,8 @@ def overflow_share(spec: KernelSpec, chip: Chip, tuning: Tuning) -> float:
 
 def l2_window(chip: Chip, tuning: Tuning) -> tuple[float, float]:
     """Return up to how many bytes L2 holds all of what was touched since, and from how many on nothing of it."""
-    cold_share = tuning.l2_cold_share if chip.split else tuning.l2_cold_share_unified
-    return tuning.l2_warm_share * chip.l2_bytes, cold_share * chip.l2_bytes
+    cold_share = tuning.l2.cold_share if chip.split else tuning.l2.cold_share_unified
+    return tuning.l2.warm_share * chip.l2_bytes, cold_share * chip.l2_bytes
 
 
 def presumed_cold(spec: KernelSpec) -> tuple[bool, ...]:
@@ -196,8 +197,8 @@ def vector_blocks(spec: KernelSpec, cores: int, tuning: Tuning) -> int:
     What works on whole rows has at most a block for each row (32 rows of a LogSoftmaxGrad on 48 cores ran as 32).
     """
     cores = min(cores, dealt_rows(spec) or cores)
-    by_bytes = math.ceil((spec.bytes_read + spec.bytes_written) / tuning.vector_block_bytes)
-    by_ops = math.ceil(max(spec.vector_ops + spec.cube_flops, vector_work(spec).ops) / tuning.vector_block_ops)
+    by_bytes = math.ceil((spec.bytes_read + spec.bytes_written) / tuning.vector.block_bytes)
+    by_ops = math.ceil(max(spec.vector_ops + spec.cube_flops, vector_work(spec).ops) / tuning.vector.block_ops)
     return min(max(by_bytes, by_ops, 1), cores)
 
 
@@ -219,7 +220,7 @@ def mac_rate(spec: KernelSpec, chip: Chip) -> float:
 
 def mac_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int) -> float:
     """Return the time of the multiply-accumulate pipe (3.1, item 4)."""
-    return spec.cube_flops / (mac_rate(spec, chip) * blocks) * tuning.mac_factor
+    return spec.cube_flops / (mac_rate(spec, chip) * blocks) * tuning.cube.mac_factor
 
 
 def exchanged_bytes(spec: KernelSpec, tuning: Tuning) -> float:
@@ -228,7 +229,8 @@ def exchanged_bytes(spec: KernelSpec, tuning: Tuning) -> float:
         # Sums that the vector cores work on leave the cube as 32-bit numbers.
         return float(_SUM_BYTES * max((t.elements for t in spec.outputs), default=0)) if spec.vector_ops else 0.0
     gradient = "grad" in spec.op_type.lower()
-    return spec.vector_ops * (tuning.exchange_gradient_bytes_per_op if gradient else tuning.exchange_bytes_per_op)
+    per_op = tuning.attention.gradient_exchanged_bytes if gradient else tuning.attention.exchanged_bytes
+    return spec.vector_ops * per_op
 
 
 _SUM_BYTES = 4
@@ -245,8 +247,8 @@ def reforming_ns(spec: KernelSpec, chip: Chip, tuning: Tuning) -> float:
     if not spec.op_type.startswith(_REFORMED_TYPES) or not spec.cube_flops:
         return 0.0
     apart = sum(t.size_bytes for t in spec.inputs[:2] if _is_taken_apart(t))
-    rate = chip.memory_gbs * tuning.read_efficiency
-    return tuning.reforming_passes * apart / rate * overflow_share(spec, chip, tuning)
+    rate = chip.memory_gbs * tuning.memory.read_efficiency
+    return tuning.mixed.reforming_passes * apart / rate * overflow_share(spec, chip, tuning)
 
 
 _REFORMED_TYPES = ("MatMulV3", "MatMulV2", "BatchMatMulV3", "BatchMatMulV2")
@@ -264,7 +266,7 @@ def _is_taken_apart(tensor: TensorDesc) -> bool:
 
 def refetch_bytes(spec: KernelSpec, tuning: Tuning) -> float:
     """Return the bytes of both operands of every output tile."""
-    tile = (tuning.tile_m + tuning.tile_n) / (2 * tuning.tile_m * tuning.tile_n)
+    tile = (tuning.cube.tile_m + tuning.cube.tile_n) / (2 * tuning.cube.tile_m * tuning.cube.tile_n)
     return spec.cube_flops * tile * DTYPES[cube_dtype(spec)].size_bytes
 
 
@@ -274,9 +276,9 @@ def vec_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, *, cores: int, block_op
     lanes = vector_lanes(work.dtype, chip, tuning)
     ops = float(work.ops)
     if family_of(spec.op_type).name == "attention":
-        ops *= tuning.attention_gradient_ops if "grad" in spec.op_type.lower() else tuning.attention_ops
+        ops *= tuning.attention.gradient_vector_ops if "grad" in spec.op_type.lower() else tuning.attention.vector_ops
     done = _spread(ops + work.conversions, cores, block_ops)
-    return done / (lanes * chip.aiv_mhz / 1000 * cores * tuning.vector_efficiency)
+    return done / (lanes * chip.aiv_mhz / 1000 * cores * tuning.vector.efficiency)
 
 
 def vector_work(spec: KernelSpec) -> VectorWork:
@@ -311,7 +313,7 @@ def vector_lanes(dtype: str, chip: Chip, tuning: Tuning) -> float:
     """Return the elements of *dtype* that one vector core computes per cycle."""
     size = DTYPES[dtype].size_bytes
     if size > DTYPES["FLOAT"].size_bytes:
-        return chip.vector_lanes_16bit * tuning.wide_lanes_share
+        return chip.vector_lanes_16bit * tuning.vector.wide_lanes_share
     return chip.vector_lanes_16bit * (0.5 if size == DTYPES["FLOAT"].size_bytes else 1.0)
 
 
@@ -323,7 +325,7 @@ def _vector_dtype(spec: KernelSpec) -> str:
 
 def pipe_ns(busy_ns: float, engine: float, tuning: Tuning) -> float:
     """Return a pipe's busy time with its latency, within the engine time; an idle pipe has 0."""
-    return min(busy_ns + tuning.latency_ns, engine) if busy_ns > 0 else 0.0
+    return min(busy_ns + tuning.pipes.latency_ns, engine) if busy_ns > 0 else 0.0
 
 
 def engine_ns(
@@ -340,8 +342,8 @@ def engine_ns(
     The calibrated *factors* scale the start and the work; work never takes less than *limit_ns*, the chip's rates.
     """
     slowest = max(pipes)
-    start = fixed.start_ns + fixed.start_per_block_ns * blocks + tuning.latency_ns
-    work = slowest + tuning.unhidden_share * (sum(pipes) - slowest)
+    start = fixed.start_ns + fixed.start_per_block_ns * blocks + tuning.pipes.latency_ns
+    work = slowest + tuning.pipes.unhidden_share * (sum(pipes) - slowest)
     return start * factors.fixed + max(work * factors.work, limit_ns)
 
 
@@ -358,4 +360,4 @@ def scalar_ns(fixed: Fixed, engine: float) -> float:
 
 def icache_miss_rate(fixed: Fixed, engine: float, tuning: Tuning) -> float:
     """Return misses per request: cold code in short kernels, none in long ones."""
-    return fixed.icache_cold / (1 + engine / tuning.icache_warm_ns)
+    return fixed.icache_cold / (1 + engine / tuning.counters.icache_warm_ns)

@@ -100,11 +100,11 @@ def cuts(edges: Edges, spec: KernelSpec, chip: Chip, tuning: Tuning, rate: float
         Bytes of an element of the operands.
     """
     cores = chip.cube_cores
-    lost = tuning.refetch_efficiency_lost * pipes.overflow_share(spec, chip, tuning)
-    l2 = chip.l2_read_gbs / cores * (tuning.refetch_efficiency - lost)
+    lost = tuning.cube.refetch_efficiency_lost * pipes.overflow_share(spec, chip, tuning)
+    l2 = chip.l2_read_gbs / cores * (tuning.cube.refetch_efficiency - lost)
     cores = _cores_of_batch(spec, cores)
     out_size = max((DTYPES[t.dtype].size_bytes for t in spec.outputs[:1]), default=2)
-    per_core = tuning.cube_memory_bytes_per_cycle * chip.aic_mhz / 1000
+    per_core = tuning.cube.memory_bytes_per_cycle * chip.aic_mhz / 1000
     results = edges.batch * edges.rows * edges.columns
     for rows, columns in _TILES:
         tall, wide = min(rows, _padded(edges.group_rows)), min(columns, _padded(edges.columns))
@@ -116,10 +116,10 @@ def cuts(edges: Edges, spec: KernelSpec, chip: Chip, tuning: Tuning, rate: float
             summed = (parts - 1) * edges.batch * edges.rows * edges.columns * 4 * 2 if parts > 1 else 0
             yield Cut(
                 blocks=blocks,
-                mac_ns=waves * 2.0 * tall * wide * deep / rate * tuning.mac_factor,
+                mac_ns=waves * 2.0 * tall * wide * deep / rate * tuning.cube.mac_factor,
                 load_ns=waves * (tall + wide) * deep * size / l2,
-                store_ns=waves * tall * wide * out_size / (tuning.fixpipe_bytes_per_cycle * chip.aic_mhz / 1000)
-                + summed / (chip.l2_write_gbs * tuning.l2_efficiency),
+                store_ns=waves * tall * wide * out_size / (tuning.cube.fixpipe_bytes_per_cycle * chip.aic_mhz / 1000)
+                + summed / (chip.l2_write_gbs * tuning.l2.efficiency),
                 draw_ns=math.ceil(stacks * math.ceil(edges.columns / columns) * parts / cores)
                 * (wide * deep * size / per_core),
                 share=min(waves * min(rows, edges.group_rows) * min(columns, edges.columns) / max(results, 1), 1.0),

@@ -109,13 +109,13 @@ def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> 
     scalar *= blocks / 1000
     return {
         **{f"vec_{kind}_cycles": number for kind, number in cycles.items()},
-        "ub_vector_read_bytes": tuning.ub_reads_per_op * computed + converted,
+        "ub_vector_read_bytes": tuning.counters.ub_reads_per_op * computed + converted,
         "ub_vector_write_bytes": computed + converted,
-        "ub_scalar_read_bytes": SCALAR_BYTES * round(scalar * tuning.scalar_ub_reads_per_cycle),
-        "ub_scalar_write_bytes": SCALAR_BYTES * round(scalar * tuning.scalar_ub_writes_per_cycle),
-        "bankgroup_conflict_share": tuning.bankgroup_conflict_share,
-        "bank_conflict_share": tuning.bank_conflict_share,
-        "resource_conflict_share": tuning.resource_conflict_share,
+        "ub_scalar_read_bytes": SCALAR_BYTES * round(scalar * tuning.counters.scalar_ub_reads_per_cycle),
+        "ub_scalar_write_bytes": SCALAR_BYTES * round(scalar * tuning.counters.scalar_ub_writes_per_cycle),
+        "bankgroup_conflict_share": tuning.counters.bankgroup_conflict_share,
+        "bank_conflict_share": tuning.counters.bank_conflict_share,
+        "resource_conflict_share": tuning.counters.resource_conflict_share,
     }
 
 
@@ -142,7 +142,7 @@ def _moved(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> d
 def _operands(spec: KernelSpec, tuning: Tuning) -> dict[str, int]:
     """Return the way of the operands into the cube: a tile of the result takes rows of A once per tile of columns."""
     entered = max(spec.bytes_read, round(pipes.refetch_bytes(spec, tuning)))
-    left = round(entered * tuning.tile_m / (tuning.tile_m + tuning.tile_n))
+    left = round(entered * tuning.cube.tile_m / (tuning.cube.tile_m + tuning.cube.tile_n))
     return {"gm_to_l1_bytes": entered, "l1_to_l0a_bytes": left, "l1_to_l0b_bytes": entered - left}
 
 

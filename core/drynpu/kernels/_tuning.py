@@ -1,4 +1,9 @@
-"""The constants of the cost model that are not the chip's own figures."""
+"""
+The constants of the cost model that are not the chip's own figures, by the part of the chip that they are about.
+
+They are efficiencies and fixed costs (ns, bytes, shares), read off device_and_cost_model.md 3; not calibrated. The
+defaults are part of the model.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ class Fixed:
     """Costs of a kind of kernel besides its work (ns; shares of the engine time)."""
 
     start_ns: float
-    """Engine time of an empty kernel, besides ``Tuning.latency_ns``."""
+    """Engine time of an empty kernel, besides the latency of a pipe."""
     start_per_block_ns: float
     overhead_ns: float
     """Duration minus engine time."""
@@ -50,15 +55,8 @@ _CUBE = Fixed(
 
 
 @frozen(kw_only=True)
-class Tuning:
-    """
-    Efficiencies and fixed costs (ns, bytes, shares), read off device_and_cost_model.md 3; not calibrated.
-
-    ``cost`` takes another instance to calibrate; the defaults are part of the model.
-    """
-
-    vector: Fixed = _VECTOR
-    cube: Fixed = _CUBE
+class MemoryTuning:
+    """What kernels reach of the memory's rate."""
 
     read_efficiency: float = 0.92
     """Share of the memory rate that pure reading reaches."""
@@ -66,23 +64,41 @@ class Tuning:
     """A pure fill reaches 0.99 (3.4)."""
     turnaround: float = 0.4
     """Added bus time per byte that is both read and written; with it a copy reaches 0.80 of the rate (3.4)."""
-    l2_efficiency: float = 0.7
-    l2_warm_share: float = 0.75
-    """A footprint up to this share of L2 is found there."""
-    l2_cold_share: float = 1.5
-    """A footprint from this share of L2 on comes from memory; in between the part found falls linearly."""
-    l2_cold_share_unified: float = 3.0
-    """The same on unified chips, where kernels that stream 75 MB through 32 MB reach 1.9 TB/s of a memory of 1.2."""
-    memory_bytes_per_cycle: float = 32.0
+    core_bytes_per_cycle: float = 32.0
     """What one core can draw from memory while others idle, of the platform file (1.1); never less than its share."""
 
-    vector_block_bytes: int = 8192
+
+@frozen(kw_only=True)
+class CacheTuning:
+    """What kernels reach of the rate of L2, and what they find there."""
+
+    efficiency: float = 0.7
+    warm_share: float = 0.75
+    """A footprint up to this share of L2 is found there."""
+    cold_share: float = 1.5
+    """A footprint from this share of L2 on comes from memory; in between the part found falls linearly."""
+    cold_share_unified: float = 3.0
+    """The same on unified chips, where kernels that stream 75 MB through 32 MB reach 1.9 TB/s of a memory of 1.2."""
+
+
+@frozen(kw_only=True)
+class VectorTuning:
+    """Vector cores."""
+
+    fixed: Fixed = _VECTOR
+    efficiency: float = 0.6
+    block_bytes: int = 8192
     """Traffic per block of a vector kernel: 4096 FLOAT elements copied = 32 KiB ran as 4 blocks (3.3)."""
-    vector_block_ops: int = 16384
-    vector_efficiency: float = 0.6
+    block_ops: int = 16384
     wide_lanes_share: float = 1 / 32
     """Elements of 8 bytes are emulated: share of the 16-bit lanes."""
 
+
+@frozen(kw_only=True)
+class CubeTuning:
+    """Cube cores."""
+
+    fixed: Fixed = _CUBE
     mac_factor: float = 1.05
     """3.1, item 4."""
     tile_m: int = 128
@@ -96,27 +112,50 @@ class Tuning:
     mte1_per_mac: float = 0.83
     """Medians .64 / .77 (3.2)."""
     fixpipe_bytes_per_cycle: float = 48.0
-    cube_memory_bytes_per_cycle: float = 64.0
+    memory_bytes_per_cycle: float = 64.0
     """What one cube core can draw from memory while others idle: 16 of 24 cores reach 1.56 TB/s in a product of 32
     rows."""
-    attention_ops: float = 1.5
-    attention_gradient_ops: float = 2.0
-    """What the vector cores do per stated operation of a softmax (4 per pair forward, 8 backward), with conversions and
-    rescaling: 27 passes per pair of the measured gradient at the vector efficiency."""
-    exchange_bytes_per_op: float = 1.5
-    exchange_gradient_bytes_per_op: float = 4.0
-    """Scores and probabilities that pass between cube and vector cores per stated operation of an attention: 4 bytes
-    out of the cube as FP32 and 2 back in 16 bit; the gradient has them twice, and sums of dQ, dK and dV in FP32."""
+
+
+@frozen(kw_only=True)
+class AttentionTuning:
+    """Work of the vector cores in an attention, per stated operation of a softmax."""
+
+    vector_ops: float = 1.5
+    gradient_vector_ops: float = 2.0
+    """What the vector cores do (4 stated operations per pair forward, 8 backward), with conversions and rescaling: 27
+    passes per pair of the measured gradient at the vector efficiency."""
+    exchanged_bytes: float = 1.5
+    gradient_exchanged_bytes: float = 4.0
+    """Scores and probabilities that pass between cube and vector cores: 4 bytes out of the cube as FP32 and 2 back in
+    16 bit; the gradient has them twice, and sums of dQ, dK and dV in FP32."""
+
+
+@frozen(kw_only=True)
+class MixedTuning:
+    """Kernels on both kinds of cores."""
+
     reforming_passes: float = 2.7
     """How often the vector cores move an operand that they bring into blocks, at the memory's rate: a TransData kernel
     of the same matrix takes that long (4096 x 151936 BF16: 4157 us at 0.8 TB/s)."""
-    mix_cube_share: float = 0.87
+    cube_share: float = 0.87
     """A cube engine that waits for its vector side ends at this share of it (1962 of 2238 us, 3.1 item 5)."""
+
+
+@frozen(kw_only=True)
+class PipeTuning:
+    """The pipes of a core beside each other."""
 
     unhidden_share: float = 0.05
     """Part of the faster pipes that does not hide behind the slowest."""
     latency_ns: float = 150.0
     """Busy time of a pipe that moves anything at all."""
+
+
+@frozen(kw_only=True)
+class CounterTuning:
+    """What only counters show: it changes no time."""
+
     ub_reads_per_op: int = 2
     """An element operation reads two operands from UB and writes one result there; assumed for all of them."""
     scalar_ub_reads_per_cycle: float = 1 / 64
@@ -129,16 +168,50 @@ class Tuning:
     icache_warm_ns: float = 10_000.0
     """Instruction cache misses are a matter of kernels of a few us (3.2): rate = cold / (1 + engine / this)."""
 
-    aicpu_start_ns: float = 30_000.0
-    aicpu_bytes_per_ns: float = 2.0
-    aicpu_ops_per_ns: float = 1.0
-    """No measurement: tens of us, then a scalar processor's pace."""
-    dsa_start_ns: float = 1_100.0
-    dsa_bytes_per_ns: float = 16.25
-    """Two measured masks: 16384 B in 2.12 us, 36864 B in 3.38 us."""
+
+@frozen(kw_only=True)
+class AicpuTuning:
+    """AI CPU. No measurement: tens of us, then a scalar processor's pace."""
+
+    start_ns: float = 30_000.0
+    bytes_per_ns: float = 2.0
+    ops_per_ns: float = 1.0
+
+
+@frozen(kw_only=True)
+class DsaTuning:
+    """The generator of random masks. Two measured masks: 16384 B in 2.12 us, 36864 B in 3.38 us."""
+
+    start_ns: float = 1_100.0
+    bytes_per_ns: float = 16.25
+
+
+@frozen(kw_only=True)
+class CopyTuning:
+    """Copies by the DMA engines (1.3)."""
+
+    latency_ns: float = 2_200.0
+    """First-generation remote copies."""
+    link_efficiency: float = 0.7
+
+
+@frozen(kw_only=True)
+class Tuning:
+    """The constants of the cost model, by what they are about; ``cost`` takes another instance to calibrate."""
+
+    memory: MemoryTuning = MemoryTuning()
+    l2: CacheTuning = CacheTuning()
+    vector: VectorTuning = VectorTuning()
+    cube: CubeTuning = CubeTuning()
+    attention: AttentionTuning = AttentionTuning()
+    mixed: MixedTuning = MixedTuning()
+    pipes: PipeTuning = PipeTuning()
+    counters: CounterTuning = CounterTuning()
+    aicpu: AicpuTuning = AicpuTuning()
+    dsa: DsaTuning = DsaTuning()
+    copies: CopyTuning = CopyTuning()
     calibration: Calibration = field(factory=usual_calibration)
     """Factors on the physics of kernels."""
-
     uniform: Factors | None = None
     """Factors of all kernels, instead of the calibration's factors."""
 
@@ -147,8 +220,3 @@ class Tuning:
         if self.uniform is not None:
             return self.uniform
         return self.calibration.factors(spec.op_type, chip.generation, chip.name)
-
-    copy_latency_ns: float = 2_200.0
-    """First-generation remote copies (1.3)."""
-    link_efficiency: float = 0.7
-    """1.3."""

@@ -248,9 +248,9 @@ def test_vector_work_of_a_mixed_kernel_is_shared_by_two_vector_cores_for_each_cu
     spec = KernelSpec(name="k", op_type="Foreign", task_type=TaskType.MIX_AIC, inputs=(x,), outputs=())
     spec = evolve(spec, cube_flops=10**6, vector_ops=10**9, bytes_read=x.size_bytes)
     found, tuning = cost(spec, chip), Tuning()
-    rate = chip.vector_lanes_16bit * chip.aiv_mhz / 1000 * 2 * found.block_num * tuning.vector_efficiency
+    rate = chip.vector_lanes_16bit * chip.aiv_mhz / 1000 * 2 * found.block_num * tuning.vector.efficiency
     assert (found.block_num, found.mix_block_num) == (chip.cube_cores, 2 * chip.cube_cores)
-    assert found.vec_ns == pytest.approx(10**9 / rate + tuning.latency_ns)
+    assert found.vec_ns == pytest.approx(10**9 / rate + tuning.pipes.latency_ns)
 
 
 def test_mixed_kernel_without_vector_work_waits_for_its_cube() -> None:
@@ -293,7 +293,8 @@ def test_a_faster_chip_is_faster() -> None:
 
 def test_tuning_is_a_parameter() -> None:
     usual = Tuning(uniform=Factors())
-    slow = evolve(usual, vector=evolve(usual.vector, start_ns=5_550.0))
+    slow_start = evolve(usual.vector.fixed, start_ns=5_550.0)
+    slow = evolve(usual, vector=evolve(usual.vector, fixed=slow_start))
     c, d = cost(vector(1), load_chip("910B2"), usual), cost(vector(1), load_chip("910B2"), slow)
     assert d.aiv_time_ns == pytest.approx(c.aiv_time_ns + 5_000)
 
@@ -305,15 +306,15 @@ def test_cost_is_a_value() -> None:
 
 def test_one_block_moves_at_the_pace_of_one_core() -> None:
     chip, tuning = load_chip("910B2"), Tuning()
-    one_core_gbs = chip.l2_read_gbs * tuning.l2_efficiency / chip.vector_cores
+    one_core_gbs = chip.l2_read_gbs * tuning.l2.efficiency / chip.vector_cores
     c = cost(vector(1024), chip)
-    assert c.aiv_mte2_ns - tuning.latency_ns == pytest.approx(4096 / one_core_gbs)
-    assert c.vec_ns - tuning.latency_ns == pytest.approx(1024 / (64 * 1.8 * tuning.vector_efficiency))
+    assert c.aiv_mte2_ns - tuning.pipes.latency_ns == pytest.approx(4096 / one_core_gbs)
+    assert c.vec_ns - tuning.pipes.latency_ns == pytest.approx(1024 / (64 * 1.8 * tuning.vector.efficiency))
 
 
 def test_blocks_of_a_vector_kernel_round_up() -> None:
     tuning = Tuning()
-    ops = int(tuning.vector_block_ops)
+    ops = int(tuning.vector.block_ops)
     scalar = evolve(vector(1), vector_ops=0)
     assert vector_blocks(evolve(scalar, vector_ops=2 * ops + 1), 48, tuning) == 3
     assert vector_blocks(evolve(scalar, vector_ops=2 * ops), 48, tuning) == 2

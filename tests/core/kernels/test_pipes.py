@@ -79,8 +79,8 @@ def test_cold_bytes_are_those_of_weights_caches_and_parameters(kernel: KernelSpe
 @pytest.mark.parametrize("chip", [SPLIT, UNIFIED])
 def test_the_share_that_overflows_the_cache_grows_over_its_window(chip: Chip) -> None:
     warm, cold = l2_window(chip, TUNING)
-    share = TUNING.l2_cold_share if chip.split else TUNING.l2_cold_share_unified
-    assert (warm, cold) == (TUNING.l2_warm_share * chip.l2_bytes, share * chip.l2_bytes)
+    share = TUNING.l2.cold_share if chip.split else TUNING.l2.cold_share_unified
+    assert (warm, cold) == (TUNING.l2.warm_share * chip.l2_bytes, share * chip.l2_bytes)
     for part, expected in ((-0.1, 0.0), (0.25, 0.25), (0.8, 0.8), (1.1, 1.0)):
         size = round(warm + part * (cold - warm))
         moved = evolve(SUM, bytes_read=size // 3, bytes_written=size - size // 3)
@@ -113,15 +113,15 @@ def test_the_rate_of_a_cube_follows_from_its_clock_and_the_type(dtype: str) -> N
     hf32 = SPLIT.cube_hf32_ratio / ratio if dtype == "FLOAT" else 1
     assert pipes.mac_rate(evolve(kernel, hf32=True), SPLIT) == pytest.approx(rate * hf32)
     busy = pipes.mac_ns(evolve(kernel, cube_flops=10**6), SPLIT, TUNING, 7)
-    assert busy == pytest.approx(10**6 / rate / 7 * TUNING.mac_factor)
+    assert busy == pytest.approx(10**6 / rate / 7 * TUNING.cube.mac_factor)
 
 
 def test_bytes_between_cube_and_vector_cores() -> None:
     """Softmax of scores passes them; other products pass their sums of 4 bytes where vector cores work on them."""
     scores = evolve(TRAINING, vector_ops=900)
-    assert pipes.exchanged_bytes(scores, TUNING) == 900 * TUNING.exchange_bytes_per_op
+    assert pipes.exchanged_bytes(scores, TUNING) == 900 * TUNING.attention.exchanged_bytes
     back = evolve(scores, op_type="FlashAttentionScoreGrad")
-    assert pipes.exchanged_bytes(back, TUNING) == 900 * TUNING.exchange_gradient_bytes_per_op
+    assert pipes.exchanged_bytes(back, TUNING) == 900 * TUNING.attention.gradient_exchanged_bytes
     assert pipes.exchanged_bytes(evolve(PRODUCT, vector_ops=1), TUNING) == 4 * 40 * 56
     assert pipes.exchanged_bytes(PRODUCT, TUNING) == 0
 
@@ -144,8 +144,8 @@ def test_rows_that_do_not_begin_at_lines_of_the_cache_are_brought_into_blocks(
     whole = SPLIT.l2_bytes * 4  # all of it comes from memory
     operand = tensor(*shape, dtype=dtype, layout=layout)
     kernel = spec("MatMulV3", operand, tensor(256, 256), cube_flops=1000, bytes_read=whole)
-    rate = SPLIT.memory_gbs * TUNING.read_efficiency
-    expected = TUNING.reforming_passes * operand.size_bytes / rate if apart else 0.0
+    rate = SPLIT.memory_gbs * TUNING.memory.read_efficiency
+    expected = TUNING.mixed.reforming_passes * operand.size_bytes / rate if apart else 0.0
     assert pipes.reforming_ns(kernel, SPLIT, TUNING) == pytest.approx(expected)
     assert pipes.reforming_ns(evolve(kernel, op_type="MatMul"), SPLIT, TUNING) == 0
     assert pipes.reforming_ns(evolve(kernel, cube_flops=0), SPLIT, TUNING) == 0
@@ -153,7 +153,7 @@ def test_rows_that_do_not_begin_at_lines_of_the_cache_are_brought_into_blocks(
 
 def test_every_output_tile_fetches_both_operands_again() -> None:
     """A tile of m by n results needs (m + n) operands for 2 m n operations."""
-    tuning = evolve(TUNING, tile_m=128, tile_n=256)
+    tuning = evolve(TUNING, cube=evolve(TUNING.cube, tile_m=128, tile_n=256))
     flops = 2 * 128 * 256 * 10
     assert pipes.refetch_bytes(evolve(PRODUCT, cube_flops=flops), tuning) == pytest.approx(10 * (128 + 256) * 2)
 
@@ -175,14 +175,14 @@ def test_products_of_a_task_without_a_cube_are_work_of_vector_cores() -> None:
 
 @pytest.mark.parametrize(("dtype", "share"), [("INT8", 1), ("FLOAT16", 1), ("FLOAT", 0.5), ("INT64", None)])
 def test_lanes_of_a_vector_core_are_of_16_bits(dtype: str, share: float | None) -> None:
-    share = TUNING.wide_lanes_share if share is None else share
+    share = TUNING.vector.wide_lanes_share if share is None else share
     assert pipes.vector_lanes(dtype, SPLIT, TUNING) == SPLIT.vector_lanes_16bit * share
 
 
 def test_an_idle_pipe_has_no_latency_and_none_is_busier_than_its_engine() -> None:
     assert pipes.pipe_ns(0.0, 900.0, TUNING) == 0
-    assert pipes.pipe_ns(50.0, 900_000.0, TUNING) == 50 + TUNING.latency_ns
-    assert pipes.pipe_ns(890.0, 891.0, TUNING) == min(891.0, 890 + TUNING.latency_ns)
+    assert pipes.pipe_ns(50.0, 900_000.0, TUNING) == 50 + TUNING.pipes.latency_ns
+    assert pipes.pipe_ns(890.0, 891.0, TUNING) == min(891.0, 890 + TUNING.pipes.latency_ns)
 
 
 TIMES = st.floats(0, 1e6)
@@ -203,9 +203,11 @@ def test_an_engine_takes_its_start_the_slowest_pipe_and_a_part_of_the_others(
         icache_cold=0.5,
     )
     slowest, second, third = sorted(busy, reverse=True)
-    work = max(slowest + TUNING.unhidden_share * (second + third), limit)
+    work = max(slowest + TUNING.pipes.unhidden_share * (second + third), limit)
     engine = pipes.engine_ns(fixed, blocks, busy, TUNING, limit_ns=limit)
-    assert engine == pytest.approx(700 + 3 * blocks + TUNING.latency_ns + work)
+    assert engine == pytest.approx(700 + 3 * blocks + TUNING.pipes.latency_ns + work)
     assert pipes.duration_ns(fixed, blocks, engine) == pytest.approx(900 + 11 * blocks + 1.25 * engine)
     assert pipes.scalar_ns(fixed, engine) == pytest.approx(min(40 + engine / 8, engine))
-    assert pipes.icache_miss_rate(fixed, engine, TUNING) == pytest.approx(0.5 / (1 + engine / TUNING.icache_warm_ns))
+    assert pipes.icache_miss_rate(fixed, engine, TUNING) == pytest.approx(
+        0.5 / (1 + engine / TUNING.counters.icache_warm_ns)
+    )

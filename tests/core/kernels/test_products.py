@@ -78,23 +78,23 @@ def test_a_way_of_cutting_is_timed_by_its_tiles() -> None:
     whole, halves = found[7 * 5], found[7 * 5 + 1]
     assert (whole.blocks, halves.blocks) == (4, 8)
     assert (whole.share, halves.share) == pytest.approx((64 * 64 / 7000,) * 2)
-    assert whole.mac_ns == pytest.approx(2 * 64 * 64 * 304 / 1000 * TUNING.mac_factor)
-    assert halves.mac_ns == pytest.approx(2 * 64 * 64 * 256 / 1000 * TUNING.mac_factor)
+    assert whole.mac_ns == pytest.approx(2 * 64 * 64 * 304 / 1000 * TUNING.cube.mac_factor)
+    assert halves.mac_ns == pytest.approx(2 * 64 * 64 * 256 / 1000 * TUNING.cube.mac_factor)
     assert halves.load_ns / whole.load_ns == pytest.approx(256 / 304)
-    assert whole.draw_ns == pytest.approx(64 * 304 * 2 / (TUNING.cube_memory_bytes_per_cycle * CHIP.aic_mhz / 1000))
-    stored = 64 * 64 * 2 / (TUNING.fixpipe_bytes_per_cycle * CHIP.aic_mhz / 1000)
+    assert whole.draw_ns == pytest.approx(64 * 304 * 2 / (TUNING.cube.memory_bytes_per_cycle * CHIP.aic_mhz / 1000))
+    stored = 64 * 64 * 2 / (TUNING.cube.fixpipe_bytes_per_cycle * CHIP.aic_mhz / 1000)
     assert whole.store_ns == pytest.approx(stored)
-    assert halves.store_ns == pytest.approx(stored + 100 * 70 * 8 / (CHIP.l2_write_gbs * TUNING.l2_efficiency))
+    assert halves.store_ns == pytest.approx(stored + 100 * 70 * 8 / (CHIP.l2_write_gbs * TUNING.l2.efficiency))
     # Small results take tiles no larger than they are, and every core has at most one of a wave.
     first = found[0]
     assert first.blocks == 1
-    assert first.mac_ns == pytest.approx(2 * 112 * 80 * 304 / 1000 * TUNING.mac_factor)
+    assert first.mac_ns == pytest.approx(2 * 112 * 80 * 304 / 1000 * TUNING.cube.mac_factor)
     many = next(iter(cuts(Edges(3, 1280, 256, 2560), product, CHIP, TUNING, rate=1000.0, size=2)))
     tiles = 3 * 10 * 10
     assert many.blocks == CHIP.cube_cores
     assert many.mac_ns == pytest.approx(
-        math.ceil(tiles / CHIP.cube_cores) * 2 * 128 * 256 * 256 / 1000 * TUNING.mac_factor
+        math.ceil(tiles / CHIP.cube_cores) * 2 * 128 * 256 * 256 / 1000 * TUNING.cube.mac_factor
     )
     assert many.draw_ns == pytest.approx(
-        math.ceil(30 / CHIP.cube_cores) * 256 * 256 * 2 / (TUNING.cube_memory_bytes_per_cycle * CHIP.aic_mhz / 1000)
+        math.ceil(30 / CHIP.cube_cores) * 256 * 256 * 2 / (TUNING.cube.memory_bytes_per_cycle * CHIP.aic_mhz / 1000)
     )

@@ -179,8 +179,8 @@ def test_what_fits_into_l2_does_not_reach_memory() -> None:
 def test_operands_are_fetched_once_per_tile_of_the_result() -> None:
     c = cost(matmul(4096, 4096, 4096), B2)
     tuning = Tuning()
-    rows_of_a = 4096 / tuning.tile_n * 4096 * 4096 * 2
-    rows_of_b = 4096 / tuning.tile_m * 4096 * 4096 * 2
+    rows_of_a = 4096 / tuning.cube.tile_n * 4096 * 4096 * 2
+    rows_of_b = 4096 / tuning.cube.tile_m * 4096 * 4096 * 2
     assert (c.l1_to_l0a_bytes, c.l1_to_l0b_bytes) == (rows_of_a, rows_of_b)
     assert c.gm_to_l1_bytes == rows_of_a + rows_of_b
     assert c.l0c_to_gm_bytes == 4096 * 4096 * 2

@@ -38,13 +38,13 @@ def split_aicpu(kernels: Sequence[KernelSpec], tuning: Tuning | None = None) -> 
     start.
     """
     tuning = tuning or Tuning()
-    written = np.array([k.bytes_written for k in kernels], np.float64) / tuning.aicpu_bytes_per_ns
-    read = np.array([k.bytes_read for k in kernels], np.float64) / tuning.aicpu_bytes_per_ns
-    worked = np.array([k.vector_ops + k.cube_flops for k in kernels], np.float64) / tuning.aicpu_ops_per_ns
-    total = tuning.aicpu_start_ns + written + read + worked
+    written = np.array([k.bytes_written for k in kernels], np.float64) / tuning.aicpu.bytes_per_ns
+    read = np.array([k.bytes_read for k in kernels], np.float64) / tuning.aicpu.bytes_per_ns
+    worked = np.array([k.vector_ops + k.cube_flops for k in kernels], np.float64) / tuning.aicpu.ops_per_ns
+    total = tuning.aicpu.start_ns + written + read + worked
     return AicpuSplit(
-        dispatch=_DISPATCH * tuning.aicpu_start_ns / total,
-        scheduling=_SCHEDULING * tuning.aicpu_start_ns / total,
+        dispatch=_DISPATCH * tuning.aicpu.start_ns / total,
+        scheduling=_SCHEDULING * tuning.aicpu.start_ns / total,
         compute=(read + worked) / total,
         copy=written / total,
     )

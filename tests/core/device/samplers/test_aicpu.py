@@ -15,7 +15,7 @@ def test_the_parts_of_a_kernel_follow_from_its_start_its_bytes_and_its_work() ->
 
     Half of the start is dispatch, a quarter scheduling; the kernel that only starts has nothing else.
     """
-    tuning = evolve(Tuning(), aicpu_start_ns=1000, aicpu_bytes_per_ns=2, aicpu_ops_per_ns=4)
+    tuning = Tuning(aicpu=evolve(Tuning().aicpu, start_ns=1000, bytes_per_ns=2, ops_per_ns=4))
     work = {"bytes_read": 400, "bytes_written": 600, "vector_ops": 1200, "cube_flops": 800}
     kernels = [
         KernelSpec(name="a", op_type="a", task_type=TaskType.AI_CPU, **work),
