@@ -84,8 +84,8 @@ def _command(case: Case, folder: Path) -> list[str]:
     if case.framework == "core":
         platform = load_chip(case.chip).platform
         # With steps the parser exports one iteration of such a platform at a time.
-        steps = ["training_trace"] * platform.unique_task_ids
-        cache = ["l2"] * (platform.l2_events is not None)
+        steps = ["training_trace"] * platform.tasks.unique_ids
+        cache = ["l2"] * (platform.memory.l2_events is not None)
         switches = (*steps, "aicpu", "runtime_api", "msproftx", "task_memory", *cache)
         counters = [f"aic_metrics={case.metrics}"] if case.metrics else []
         options = [

@@ -63,7 +63,7 @@ def pcie_summary(profile: Profile) -> pl.DataFrame:
     """
     samples = profile.frame("pcie_samples")
     values = [name for name in samples.columns if name not in ("device_id", "time_ns")]
-    if profile.platform.last_pcie_sample:
+    if profile.platform.files.last_pcie_sample:
         chosen = [pl.col(name).sort_by("time_ns").last() for name in values]
     else:
         chosen = [pl.col(name).mean() for name in values]

@@ -44,7 +44,7 @@ def number_tasks(simulation: Simulation) -> TaskIds:
     row[alone] = count + np.arange(len(alone))
     platform = simulation.costs.chip.platform
     stream = simulation.stream[launch]
-    if count and not platform.wide_task_ids:
+    if count and not platform.tasks.wide_ids:
         stream[:count] = _node_streams(simulation, stream, count)
     task_id, batch_id = task_ids(stream, platform)
     return TaskIds(launch=launch, row=row, nodes=count, stream=stream, task_id=task_id, batch_id=batch_id)

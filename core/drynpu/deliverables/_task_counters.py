@@ -29,7 +29,7 @@ def operator_names(context: LoadContext, device_id: int, stream: I64, task: I64)
 
 def soc_counters(context: LoadContext, side: DeviceSide, kind: SocPmuType) -> Records:
     """Return the records of socpmu.data of one kind: ``stream_id``, ``task_id`` and ``events`` of tasks."""
-    records = context.reader.read(context.platform.soc_pmu_record, side.device_id)
+    records = context.reader.read(context.platform.memory.soc_pmu_record, side.device_id)
     return np.asarray(records[records["data_type"] == kind])
 
 

@@ -69,13 +69,13 @@ def metric_columns(
     if "memory_bound" in group.tail:
         infix = "" if "mte2_ratio" in columns else "exe_"
         mte2, mac, vec = (_stored(columns[f"{pipe}_{infix}ratio"]) for pipe in ("mte2", "mac", "vec"))
-        blank = f"vec_{infix}ratio" in platform.blank_columns
+        blank = f"vec_{infix}ratio" in platform.files.blank_columns
         columns["memory_bound"] = np.full(kernels, np.nan) if blank else divide(mte2, np.maximum(mac, vec))
     if "cube_utilization(%)" in group.tail:
         # What leaves the cube engine alone does not use the cube.
         used = _stored(columns["aic_mac_ratio" if platform.split else "mac_ratio"]) > 0
         columns["cube_utilization(%)"] = np.where(used, core.utilization_percent(duration_us), 0.0)
-    return columns | {name: np.full(kernels, np.nan) for name in columns if name in platform.blank_columns}
+    return columns | {name: np.full(kernels, np.nan) for name in columns if name in platform.files.blank_columns}
 
 
 def _side(

@@ -52,7 +52,7 @@ def event_codes(metrics: str, chip: Chip) -> tuple[tuple[int, ...], tuple[int, .
     """
     platform = chip.platform
     group = counter_group(metrics, platform)
-    if not platform.counters_modelled:
+    if not platform.counters.modelled:
         raise OptionError([f"aic_metrics: the counters of {platform.label} can be read, but are not modelled."])
     known = counter_events(platform)
     unknown = [code for code in custom_events(metrics) if code not in known.cube and code not in known.vector]
@@ -75,7 +75,7 @@ def counter_values(costs: CostTable, metrics: str) -> CounterValues:
         See :func:`event_codes`.
     """
     cube, vector = event_codes(metrics, costs.chip)
-    known, slots = counter_events(costs.chip.platform), costs.chip.platform.counter_slots
+    known, slots = counter_events(costs.chip.platform), costs.chip.platform.counters.slots
     return CounterValues(
         aic_total_cycles=costs.aic_cycles,
         aic_pmu=_stack(costs, cube, known.cube, slots),

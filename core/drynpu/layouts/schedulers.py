@@ -2,7 +2,7 @@
 Facts of the schedulers that say when tasks ran: what a task is to each of them, and their records.
 
 STARS (5, 7, 8, 11), its form on the 950 (15, 16), and HWTS before it (1 to 4); cann_msprof.md 7.4. Which of them a
-platform has is its ``task_record``. Public files are in Ascend/msprof, ``analysis``.
+platform has is the ``record`` of its `PlatformTasks`. Public files are in Ascend/msprof, ``analysis``.
 """
 
 from __future__ import annotations

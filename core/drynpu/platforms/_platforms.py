@@ -70,7 +70,7 @@ def resolve_series(chip: str) -> str:
 @functools.cache
 def _resolve(chip: str) -> tuple[Platform, str]:
     known = _platforms().get(chip)
-    if known is not None and known.takes_options:
+    if known is not None and known.options.known:
         return known, ""
     name = chip.casefold().removeprefix("ascend")
     for prefix, found in _prefixes().items():

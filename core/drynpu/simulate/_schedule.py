@@ -195,10 +195,10 @@ def _map_times(recording: Recording, dispatches: Dispatches, times: StreamTimes,
 
 def _tail_ticks(lowered: LoweredLaunches, occurrence: I64, chip: Chip, seed: int) -> I64:
     """Return how long the stream rests behind each launch until its L2 counters are read."""
-    if not chip.platform.l2_read_us:
+    if not chip.platform.memory.l2_read_us:
         return np.zeros(len(occurrence), np.int64)
     read = np.array([kernel.task_type in CORE_TASKS for kernel in lowered.kernels] or [False])[lowered.launch_kernel]
-    rest_us = draw_quantiles(chip.platform.l2_read_us, lowered.launch_kernel, occurrence, seed, lowered.kernels)
+    rest_us = draw_quantiles(chip.platform.memory.l2_read_us, lowered.launch_kernel, occurrence, seed, lowered.kernels)
     return np.where(read, np.ceil(rest_us * 1000 / chip.tick_ns), 0).astype(np.int64)
 
 

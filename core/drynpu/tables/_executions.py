@@ -59,7 +59,7 @@ def find_executions(
 
 
 def _batches(tasks: DeviceTasks, platform: Platform, flips: Callable[[], Records]) -> I64:
-    if platform.wide_task_ids or not platform.unique_task_ids:
+    if platform.tasks.wide_ids or not platform.tasks.unique_ids:
         return np.zeros(len(tasks.task_id), np.int64)
     return batches_from_flips(tasks.stream_id, tasks.task_id, tasks.start_tick, flips())
 
@@ -67,6 +67,6 @@ def _batches(tasks: DeviceTasks, platform: Platform, flips: Callable[[], Records
 def _of_loaded_graphs(launched: Launches, rows: I64, batch: I64, platform: Platform) -> Bools:
     """Return whether each launch may have run again in a batch."""
     known = launched.table.gather(pl.Series(rows), "host_batch", "model_id")
-    if not platform.unique_task_ids:
+    if not platform.tasks.unique_ids:
         return np.asarray(known["model_id"].fill_null(NO_MODEL).to_numpy() != NO_MODEL, bool)
     return np.asarray(known["host_batch"].to_numpy() == batch, bool)

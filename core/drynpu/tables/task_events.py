@@ -49,7 +49,7 @@ def task_events(read: Read, platform: Platform, stream_of: StreamOf) -> TaskEven
     stream_of:
         Returns the streams of tasks by their ids, for platforms whose scheduler does not name them.
     """
-    name = platform.task_record
+    name = platform.tasks.record
     if name == facts.HWTS.name:
         parts = [_hwts(part) for part in read(name)]
     elif name == facts.TS_TRACK_STATE.name:
@@ -59,7 +59,7 @@ def task_events(read: Read, platform: Platform, stream_of: StreamOf) -> TaskEven
     else:
         parts = [_stars(part) for part in read(name)]
     mixed = [part.mixed for part in parts if part.mixed is not None and len(part.mixed.tick)]
-    if platform.ai_cpu_in_ts_track:
+    if platform.tasks.ai_cpu_in_ts_track:
         parts += [_scheduled(part) for part in read(facts.TS_TRACK_TASK_TYPE.name)]
     return evolve(_joined(parts), mixed=_joined(mixed) if mixed else None)
 

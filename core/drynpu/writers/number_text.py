@@ -42,7 +42,7 @@ class Writer(enum.Enum):
 
 def toolkit_writer(platform: Platform) -> Writer:
     """Return the writer that the toolkit uses for the chips of *platform* (cann_msprof.md 4)."""
-    return Writer.NATIVE if platform.native_writer else Writer.PYTHON
+    return Writer.NATIVE if platform.files.native_writer else Writer.PYTHON
 
 
 @functools.cache

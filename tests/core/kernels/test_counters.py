@@ -90,7 +90,7 @@ def test_unknown_group_names_what_there_is() -> None:
 def test_no_event_exceeds_the_total(kernels: list[KernelSpec], chip: Chip) -> None:
     events = counter_values(launches(kernels, chip), "PipeUtilization")
     for total, pmu in ((events.aic_total_cycles, events.aic_pmu), (events.aiv_total_cycles, events.aiv_pmu)):
-        assert pmu.shape == (len(total), chip.platform.counter_slots)
+        assert pmu.shape == (len(total), chip.platform.counters.slots)
         assert (pmu >= 0).all()
         assert (pmu <= total[:, None]).all()
         assert (pmu[:, 7] <= pmu[:, 6]).all()

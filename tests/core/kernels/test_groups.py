@@ -165,7 +165,7 @@ def test_every_column_has_an_event_that_its_core_records(platform: Platform) -> 
     for metrics, group in platform.counter_groups.items():
         sides = ((group.cube, group.cube_events), (group.vector, group.vector_events))
         for columns, events in sides:
-            assert len(events) <= platform.counter_slots
+            assert len(events) <= platform.counters.slots
             assert len(set(events)) == len(events)
             for column in columns:
                 assert {code for code, _ in column.terms} & set(events), (metrics, column.name)

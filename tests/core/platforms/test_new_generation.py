@@ -17,8 +17,8 @@ platforms["platforms"]["21"] = platforms["platforms"]["15"] | {
     "label": "Ascend960",
     "series": {"960": ["960"]},
     "npu_info_name": "Ascend960",
-    "counters": "960",
-    "last_level_caches": 6,
+    "counters": platforms["platforms"]["15"]["counters"] | {"name": "960"},
+    "memory": platforms["platforms"]["15"]["memory"] | {"last_level_caches": 6},
 }
 counters["sets"]["960"] = copy.deepcopy(counters["sets"]["950"])
 counters["numbering"]["v6"]["columns"]["dma"] = "pipe 0x801"
@@ -38,7 +38,7 @@ from drynpu.writers.number_text import Writer, toolkit_writer
 
 platform = resolve_platform("Ascend960PR")
 assert platform is find_platform("21") is resolve_platform("960")
-assert (resolve_series("960PR"), platform.npu_info_name, platform.last_level_caches) == ("960", "Ascend960", 6)
+assert (resolve_series("960PR"), platform.npu_info_name, platform.memory.last_level_caches) == ("960", "Ascend960", 6)
 assert toolkit_writer(platform) is Writer.NATIVE
 request = parse({"output": "/o", "task_time": "l3", "aic_metrics": "Memory"}, chip="Ascend960PR").request
 assert request.aic_metrics is MetricGroup.MEMORY

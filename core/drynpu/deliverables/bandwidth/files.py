@@ -84,7 +84,7 @@ def _llc(profile: Profile) -> pl.DataFrame:
 
 def _l2_cache(profile: Profile) -> pl.DataFrame:
     """Return rates per task; hits are not shown on every chip."""
-    counts = {"Hit Rate": "hits" if profile.platform.l2_hit_rate else None, "Victim Rate": "victims"}
+    counts = {"Hit Rate": "hits" if profile.platform.files.l2_hit_rate else None, "Victim Rate": "victims"}
     return task_rates(profile.frame("l2_cache_tasks"), counts)
 
 

@@ -53,7 +53,7 @@ def build(context: RecordContext) -> GroupRecords:
         notes += _above_peak(context, memory)
     names = requested_deliverables(context, facts.CACHE_OPTION)
     missing |= names
-    events = context.chip.platform.l2_events
+    events = context.chip.platform.memory.l2_events
     if "l2_cache" in names and events is not None and context.request.level is not Level.NONE:
         device["l2_cache"] = _l2_cache(context, events)
         sample |= {"l2CacheTaskProfiling": "on", "l2CacheTaskProfilingEvents": events.text}
@@ -97,7 +97,7 @@ def _hbm(context: RecordContext, memory: BothDirections, edges: I64) -> Records:
 
 def _ddr(context: RecordContext, memory: BothDirections, edges: I64) -> Records:
     """Write the sum of all masters; readers add up controllers, so a count that is too large goes to several."""
-    unit = context.chip.platform.ddr_bytes
+    unit = context.chip.platform.memory.ddr_bytes
     counts = np.stack([_gains(memory.into, edges, unit), _gains(memory.out, edges, unit)], 1)
     controllers = int(counts.max(initial=0)) // _COUNT_LIMIT + 1
     number = np.arange(controllers)
@@ -114,7 +114,7 @@ def _ddr(context: RecordContext, memory: BothDirections, edges: I64) -> Records:
 def _llc(context: RecordContext, edges: I64) -> Records:
     """Deal requests out evenly to the chip's caches; a hit is a request that need not go to memory."""
     mode = context.request.sampling.llc
-    events, units = facts.LLC_MODES[mode.value], context.chip.platform.last_level_caches
+    events, units = facts.LLC_MODES[mode.value], context.chip.platform.memory.last_level_caches
     flows = cache_flows(context)
     requested, missed = (
         (flows.writes, flows.write_misses) if mode is LlcMode.WRITE else (flows.reads, flows.read_misses)

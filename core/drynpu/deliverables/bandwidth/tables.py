@@ -129,7 +129,7 @@ def _ddr(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
     rows = records[records["master_id"] == facts.ALL_MASTERS]
     if not len(rows):
         return []
-    size = i64(rows["count"]) * context.platform.ddr_bytes
+    size = i64(rows["count"]) * context.platform.memory.ddr_bytes
     return _memory_rows(side, "ddr", _times(side, rows), np.full(len(rows), ALL_UNITS), rows["event"], size)
 
 
@@ -172,7 +172,7 @@ def _l2_cache(context: LoadContext, side: DeviceSide, records: Records) -> list[
     if not len(records):
         return []
     platform = context.platform
-    events = platform.l2_events
+    events = platform.memory.l2_events
     codes = event_codes(context.settings(side.device_id).get("l2CacheTaskProfilingEvents"))
     needed = () if events is None else (*events.requests, *events.hits, *events.misses, *events.victims)
     if events is None or not set(needed) <= set(codes):

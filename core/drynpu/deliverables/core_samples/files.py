@@ -45,7 +45,7 @@ def _of_device(profile: Profile, device: object, metrics: pl.DataFrame) -> pl.Da
     wide = rounded.pivot("metric", index="core_id", values="value", maintain_order=True).sort("core_id")
     names = wide.columns[1:]
     rows = pl.concat([wide.select(names), wide.select(pl.col(names).mean().round(3))])
-    blank = profile.platform.blank_columns
+    blank = profile.platform.files.blank_columns
     cells = [(pl.lit("N/A") if name in blank else float_text(pl.col(name))).alias(name) for name in names]
     for mac, vec, mte2 in _BOUND:
         if {mac, vec, mte2} <= set(names):

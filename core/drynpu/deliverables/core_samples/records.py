@@ -46,12 +46,12 @@ def build(context: RecordContext) -> GroupRecords:
         alone = context.request.level is Level.NONE
         return GroupRecords(notes=counter_notes(context.request, context.chip) if alone else ())
     kinds = _kinds(context, metrics)
-    limit = context.chip.platform.first_vector_core
+    limit = context.chip.platform.counters.first_vector_core
     if limit is not None and kinds[0].number > limit:
         note = f"ai_core_utilization is not written: {context.chip.name} has more cube cores than the {limit} numbers"
         return GroupRecords(notes=(f"{note} that records have for them",))
     times_us = edges_us(context, US_PER_S // rate_hz)
-    names = context.chip.platform.core_sample_records
+    names = context.chip.platform.counters.sample_records
     if len(names) == 1:
         parts = [_records(context, kind, names[0], times_us) for kind in kinds]
         return GroupRecords(device={names[0]: _in_order(join_records(facts.BY_NAME[names[0]], parts))})
@@ -82,7 +82,7 @@ def _kinds(context: RecordContext, metrics: str) -> list[_Cores]:
     if chip.split:
         found.append(
             _Cores(
-                first=chip.platform.first_vector_core or 0,
+                first=chip.platform.counters.first_vector_core or 0,
                 number=chip.vector_cores,
                 events=vector,
                 launches=counted.launches,

@@ -73,7 +73,7 @@ def _sampled(context: LoadContext, side: DeviceSide) -> Iterator[_Cores]:
     sample = context.settings(side.device_id)
     if sample.get("ai_core_profiling_mode") != SAMPLE_BASED:
         return
-    names, first_vector = context.platform.core_sample_records, context.platform.first_vector_core
+    names, first_vector = context.platform.counters.sample_records, context.platform.counters.first_vector_core
     for name, own_kind in zip(names, _SETTINGS, strict=False):
         rows = context.reader.read(name, side.device_id)
         core = i64(rows["core_id"])

@@ -27,7 +27,7 @@ def db_rows(profile: Profile) -> Rows:
     Times are ns; names are the same as in the toolkit's own tables (Ascend/msprof, unified_pmu_processor.cpp).
     """
     columns = [name for name in profile.pmu_columns if name not in _FROM_DURATION]
-    if not columns or profile.level == "level0" or not profile.platform.stars:
+    if not columns or profile.level == "level0" or not profile.platform.tasks.stars:
         return
     for column in columns:
         name, scale = counter_name(column, split="aiv_time(us)" in profile.pmu_columns)

@@ -117,7 +117,7 @@ def counter_records(simulation: Simulation, request: ProfilingRequest, *, device
     if metrics is None or not simulation.task_types or request.sampling.ai_core_hz is not None:
         return {}
     counted = count_launches(simulation, metrics)
-    kind, build = _BUILDERS[chip.platform.counter_record]
+    kind, build = _BUILDERS[chip.platform.counters.record]
     both = join_records(kind, build(simulation, counted, device_cntvct))
     if "end_tick" in (kind.dtype.names or ()):
         both = both[np.argsort(both["end_tick"], kind="stable")]

@@ -21,7 +21,7 @@ _NO_DIE = -1
 
 def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
     """Yield one event per change of the clock, MHz; the Python writer prints them as floating point numbers."""
-    if not profile.platform.frequency_layer:
+    if not profile.platform.files.frequency_layer:
         return
     samples = profile.frame("frequencies")
     yield from layer_head(profile.pid, FREQUENCY_LAYER, samples, style)
@@ -38,7 +38,7 @@ def db_rows(profile: Profile) -> Rows:
     The one at the begin is what the last change before had set, else the first one (Ascend/msprof
     aicore_freq_processor.cpp).
     """
-    if not profile.platform.frequency_layer:
+    if not profile.platform.files.frequency_layer:
         return
     changes = profile.frame("frequencies")
     if profile.begin_ns:

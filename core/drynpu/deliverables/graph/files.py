@@ -121,7 +121,7 @@ def is_graph_export(profile: Profile, writer: Writer) -> bool:
     So does the Python writer where task ids are not unique, that is on the older chips, for anything but single
     operators (cann_msprof.md 1.9, 4.2; Ascend/msprof ProfilingScene.is_graph_export).
     """
-    by_graph = writer is Writer.PYTHON and not profile.platform.unique_task_ids
+    by_graph = writer is Writer.PYTHON and not profile.platform.tasks.unique_ids
     return by_graph and not profile.frame("iterations").is_empty()
 
 

@@ -134,7 +134,7 @@ def _loads(context: RecordContext) -> Records:
     calls = _model_calls(context, "ModelLoad", loads.begin_ns[number], loads.end_ns[number], model_id)
     calls["thread_id"] = context.loading
     # Graph by graph the Python path takes what was launched in a pair of request 0 for nodes of a static graph.
-    return calls if context.chip.platform.unique_task_ids else _event_pairs(calls)
+    return calls if context.chip.platform.tasks.unique_ids else _event_pairs(calls)
 
 
 def _event_pairs(calls: Records) -> Records:
@@ -154,7 +154,7 @@ def _executions(context: RecordContext, iterations: _Iterations) -> Records:
     np.minimum.at(begin, group.reshape(-1), np.concatenate([s.api_start_ns[rows], times.api_start_ns])[inside])
     np.maximum.at(end, group.reshape(-1), np.concatenate([s.api_end_ns[rows], times.api_end_ns])[inside])
     calls = _model_calls(context, "ModelExecute", begin, end, iterations.model_id[number])
-    if context.chip.platform.unique_task_ids:
+    if context.chip.platform.tasks.unique_ids:
         return calls
     # Graph by graph the Python path takes the iteration from the request of a pair of events (cann_msprof.md 1.9).
     calls["request_id"] = np.array([item.index for item in iterations.items], np.int64)[number]

@@ -83,7 +83,7 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
     }
     tables |= context.each_device(
         {"step_marks": STEP_MARKS},
-        lambda side: {"step_marks": context.samples(context.platform.step_record, side, STEP_MARKS)},
+        lambda side: {"step_marks": context.samples(context.platform.tasks.step_record, side, STEP_MARKS)},
     )
     return tables | iterations_of(tables["step_marks"], context.notes)
 

@@ -59,7 +59,7 @@ def _pcie(samples: pl.DataFrame) -> pl.DataFrame:
 
 def _sio(profile: Profile) -> pl.DataFrame:
     samples = profile.frame("sio_samples")
-    dies = profile.platform.sio_dies
+    dies = profile.platform.links.sio_dies
     die = pl.col("die").replace_strict(dies, default=pl.col("die").cast(pl.String), return_dtype=pl.String)
     channels = (channel.split("_") for channel in facts.SIO_CHANNELS)
     ways = [(pl.col(f"{name}_{way}") * MB).alias(way + name.capitalize()) for name, way in channels]

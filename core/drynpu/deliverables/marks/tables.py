@@ -112,7 +112,7 @@ def _device_schema() -> pl.Schema:
 
 def _markers(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
     """Return one row per mark seen on a device, from its first record to its last."""
-    records = context.reader.read(context.platform.step_record, side.device_id)
+    records = context.reader.read(context.platform.tasks.step_record, side.device_id)
     rows = records[np.isin(records["tag_id"], _MARKER_TAGS)]
     columns = {
         "mark_id": rows["index_id"].astype(np.int64),

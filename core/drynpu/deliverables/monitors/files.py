@@ -82,7 +82,7 @@ def _chip_links(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[
     for kind, thread, number, first, second in present:
         link_samples = samples.filter(pl.col("link") == kind)
         for title, column in ((first, "rx_or_write"), (second, "tx_or_read")):
-            if not profile.platform.dies:
+            if not profile.platform.links.dies:
                 series = {number: _whole("link_id"), title: _whole(column)}
                 yield _on(counters(profile.pid, facts.CHIP_TRANS_LAYER, link_samples, title, series), thread)
                 continue

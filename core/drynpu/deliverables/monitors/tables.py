@@ -81,7 +81,7 @@ _LINKS = {int(ChipLinkType.PA): "pa", int(ChipLinkType.PCIE): "pcie"}
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
     """Return what the monitors of all devices saw."""
-    dies = context.platform.dies
+    dies = context.platform.links.dies
 
     def tables(side: DeviceSide) -> Mapping[str, pl.DataFrame]:
         return {
@@ -116,7 +116,7 @@ def _levels(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
 
 def _links(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
     """Leave out what is neither kind of link, as the parser does."""
-    rows = context.reader.read(context.platform.chip_trans_record, side.device_id)
+    rows = context.reader.read(context.platform.links.chip_trans_record, side.device_id)
     kind = unpack_stars_header(rows["header"])[2].astype(np.int64)
     columns = {
         "device_id": side.device_id,
@@ -130,7 +130,7 @@ def _links(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
 
 
 def _links_by_die(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
-    rows = context.reader.read(context.platform.chip_trans_record, side.device_id)
+    rows = context.reader.read(context.platform.links.chip_trans_record, side.device_id)
     columns = {
         "device_id": side.device_id,
         "time_ns": side.clock.tick_to_unix(rows["tick"]),
@@ -144,7 +144,7 @@ def _links_by_die(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
 
 def _partitions(context: LoadContext, side: DeviceSide, *, dies: bool) -> pl.DataFrame:
     """Show partitions that sample.json names; without names nobody could tell them apart."""
-    rows = context.reader.read(context.platform.qos_record, side.device_id)
+    rows = context.reader.read(context.platform.memory.qos_record, side.device_id)
     bandwidth = i64(rows["bandwidth"])[:, facts.FIRST_PARTITION_BY_DIE if dies else 0 :]
     names = [name for name in str(context.settings(side.device_id).get("qosEvents") or "").split(",") if name]
     names = names[: bandwidth.shape[1]]

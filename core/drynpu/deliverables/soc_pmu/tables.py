@@ -43,7 +43,7 @@ def _tasks(context: LoadContext, side: DeviceSide) -> list[pl.DataFrame]:
         return []
     text = context.settings(side.device_id).get("npuEvents")
     codes = _smmu_codes(text)
-    if not context.platform.translation_counters or not {*SMMU_REQUESTS, *SMMU_HITS, *SMMU_MISSES} <= set(codes):
+    if not context.platform.memory.translation_counters or not {*SMMU_REQUESTS, *SMMU_HITS, *SMMU_MISSES} <= set(codes):
         what = f"translation counters of platform {context.platform.version!r}"
         context.notes.append(f"device {side.device_id}: {what} are not decoded: npuEvents is {text!r}")
         return []

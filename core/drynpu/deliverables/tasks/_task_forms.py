@@ -48,7 +48,7 @@ def task_ids(stream: I64, platform: Platform, before: int = 0) -> tuple[U16, U16
     That is the task's number on its stream. Where ids are unique on the device, it is the number there, behind the
     *before* tasks that others launched.
     """
-    if platform.wide_task_ids:
+    if platform.tasks.wide_ids:
         return split_task_id(before + np.arange(len(stream)))
     number = occurrences(stream)
     # A flip is a task itself and takes the 0 with which ids begin again (Ascend/msprof mscalculate/flip).
@@ -57,17 +57,17 @@ def task_ids(stream: I64, platform: Platform, before: int = 0) -> tuple[U16, U16
 
 def _has_flips(platform: Platform) -> bool:
     """Whether readers of the platform take flips into account: its ids have 16 bits and a stream alone."""
-    return platform.unique_task_ids and not platform.wide_task_ids
+    return platform.tasks.unique_ids and not platform.tasks.wide_ids
 
 
 def task_records(runs: TaskRuns, platform: Platform) -> dict[str, Records]:
     """Return the starts and ends of tasks, and where ids of streams began again, by the name of the record."""
     found = {}
-    if platform.ai_cpu_in_ts_track:
+    if platform.tasks.ai_cpu_in_ts_track:
         on_ai_cpu = runs.sqe == SqeType.AI_CPU
         found["ts_track_task_type"] = _scheduled(runs.take(on_ai_cpu))
         runs = runs.take(~on_ai_cpu)
-    found[platform.task_record] = _FORMS[platform.task_record](runs)
+    found[platform.tasks.record] = _FORMS[platform.tasks.record](runs)
     return found
 
 

@@ -48,7 +48,7 @@ def device_records(simulation: Simulation, anchors: ClockAnchors) -> dict[str, R
 
 def _sub_task_types(simulation: Simulation) -> I64:
     """Return the type of the sub-task that each launch is, 0 where it is none; shape ``[m]``."""
-    mixed = simulation.costs.chip.platform.mixed_sub_tasks
+    mixed = simulation.costs.chip.platform.tasks.mixed_sub_tasks
     types = np.array([MIXED.get(kind, 0) if mixed else 0 for kind in simulation.task_types] or [0], np.int64)
     return types[simulation.lowered.launch_kernel]
 

@@ -46,7 +46,7 @@ def host_records(host: HostRows) -> dict[str, Records]:
         "task_track": with_flips(_task_track(host), host.simulation.costs.chip.platform, host.types.task),
         "memcpy_info": _memcpy_info(host),
     }
-    if host.simulation.costs.chip.platform.mixed_sub_tasks:
+    if host.simulation.costs.chip.platform.tasks.mixed_sub_tasks:
         records["context_id_info"] = _context_ids(host)
     if host.level >= ProfileLevel.L1:
         records["node_basic_info"] = _node_basic_info(host)

@@ -118,7 +118,7 @@ def op_summary(
     columns: tuple[str, ...] = (*_BASE, *_DETAILS, *counters)
     if not (order["row"] < first_collective).any():
         columns = (*_BASE, "Context ID")
-    if not platform.stars:
+    if not platform.tasks.stars:
         columns = tuple(name for name in columns if name not in _STARS_COLUMNS)
 
     def make(offset: int, count: int) -> pl.DataFrame:

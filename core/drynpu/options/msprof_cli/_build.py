@@ -24,7 +24,7 @@ def build_request(given: FlagValues, directory: str) -> tuple[ProfilingRequest, 
     traced = given.mode.runs and not alone
     level = values.get("task-time", values.get("task-trace", Level.L1)) if traced else Level.NONE
     metrics, sampled_hz = _counters(given, values, level, alone=alone)
-    counted = alone and given.platform.instruction_interval
+    counted = alone and given.platform.options.instruction_interval
     cycles = "instr-profiling-freq"
     request = with_values(
         _BASE,

@@ -141,7 +141,7 @@ def remarks(given: FlagValues) -> list[Notice]:
         found.append(_ignored("--application", "--application counts; the command after the flags is left out."))
     if "task-trace" in given.values and "task-time" in given.values:
         found.append(_ignored("--task-trace", "--task-trace has no effect beside --task-time."))
-    if "instr-profiling-freq" in given.values and not given.platform.instruction_interval:
+    if "instr-profiling-freq" in given.values and not given.platform.options.instruction_interval:
         message = "The argument: instr-profiling-freq is useless on this platform."
         found.append(_ignored("--instr-profiling-freq", message))
     return [*found, *_needs(given), *_counters(given), *_chip(given)]
@@ -183,7 +183,7 @@ def _chip(given: FlagValues) -> Iterator[Notice]:
     rate = "sys-hardware-mem-freq"
     if FLAGS[rate].is_wide(given.counting.get(rate, 1)):
         yield remark(f"--{rate}", WIDE_RANGE_MESSAGE, NoticeCode.CHIP)
-    if given.on("sys-io-profiling") and given.platform.samples_nic_alone:
+    if given.on("sys-io-profiling") and given.platform.options.samples_nic_alone:
         message = f"{given.platform.label} samples the NIC only, and only in root complex mode."
         yield remark("--sys-io-profiling", message, NoticeCode.CHIP)
 

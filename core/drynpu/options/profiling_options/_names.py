@@ -89,7 +89,7 @@ def series_among(
 
 def default_metric_group(platform: Platform) -> MetricGroup:
     """Return the group that acl.json and the msprof command collect when none is named (cann_msprof.md 1.6)."""
-    return next(group for group, name in METRIC_NAMES.items() if name == platform.default_metric_group)
+    return next(group for group, name in METRIC_NAMES.items() if name == platform.options.default_metric_group)
 
 
 def metric_groups(platform: Platform) -> tuple[MetricGroup, ...]:
@@ -101,8 +101,8 @@ def metric_groups(platform: Platform) -> tuple[MetricGroup, ...]:
 def words_on(platform: Platform, kind: Kind) -> dict[str, Any]:
     """Return the texts that *platform* takes for an option of a *kind* that has words, in the order of messages."""
     if kind is Kind.LLC:
-        return {name: LlcMode(name) for name in platform.llc_modes}
-    lacking = None if platform.level_l3 else Level.L3
+        return {name: LlcMode(name) for name in platform.options.llc_modes}
+    lacking = None if platform.options.level_l3 else Level.L3
     return {text: value for text, value in _WORDS[kind].items() if value is not lacking}
 
 

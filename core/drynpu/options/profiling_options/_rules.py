@@ -63,7 +63,7 @@ class Effective:
 def _instruction_keys(values: Mapping[str, Any], platform: Platform) -> list[str]:
     """Return the keys that ask for instruction profiling on this chip."""
     keys = ["instr_profiling"] if values.get("instr_profiling") else []
-    if platform.instruction_interval and "instr_profiling_freq" in values:
+    if platform.options.instruction_interval and "instr_profiling_freq" in values:
         keys.append("instr_profiling_freq")
     return keys
 
@@ -129,7 +129,7 @@ def _instructions(effective: Effective, platform: Platform) -> Effective:
             return effective.put("instr_profiling_freq", None, notice)
         return effective
     effective = effective.put("instr_profiling", True, None, effective.origins[keys[0]])
-    if "instr_profiling_freq" not in effective.values and platform.instruction_interval:
+    if "instr_profiling_freq" not in effective.values and platform.options.instruction_interval:
         effective = effective.put("instr_profiling_freq", 1000, None, Origin.DEFAULT)
     message = "task_time is off: it is mutually exclusive with instruction profiling."
     notice = remark("task_time", message, NoticeCode.RULE)
@@ -159,10 +159,10 @@ def _sampling(effective: Effective, platform: Platform) -> Effective:
     if "host_sys_usage_freq" in values and not values.get("host_sys_usage"):
         message = "host_sys_usage_freq has no effect without host_sys_usage."
         effective = effective.say("host_sys_usage_freq", message, NoticeCode.IGNORED)
-    if "sys_io_sampling_freq" in values and platform.samples_nic_alone:
+    if "sys_io_sampling_freq" in values and platform.options.samples_nic_alone:
         message = f"{platform.label} samples the NIC only, and only in root complex mode."
         effective = effective.say("sys_io_sampling_freq", message, NoticeCode.CHIP, Severity.INFO)
-    if values.get("optype") and not platform.filters_op_types:
+    if values.get("optype") and not platform.options.filters_op_types:
         message = f"the public collector filters by operator type on newer chips only; {platform.label} may refuse it."
         effective = effective.say("optype", message, NoticeCode.CHIP, Severity.INFO)
     return effective

@@ -123,7 +123,7 @@ def _host_side(reader: ProfReader, words: Dictionaries, calls: Calls, clock: Clo
             words,
             clock,
             captured=reader.read("capture_stream_info"),
-            wide_ids=_platform(reader).wide_task_ids,
+            wide_ids=_platform(reader).tasks.wide_ids,
         ),
         copies=reader.read("memcpy_info"),
         collectives=reader.read("hccl_op_info"),
@@ -204,10 +204,10 @@ def _device_work(reader: ProfReader, launched: Launches, device: int, metrics: s
             lambda kind: reader.parts(kind, device), facts.platform, lambda task: launched.streams(device, task)
         )
     )
-    records = _task_records(reader, device, facts.platform.counter_record)
+    records = _task_records(reader, device, facts.platform.counters.record)
     notes.extend(f"device {device}: {note}" for note in tasks.notes)
     known, count = decodable(name, facts), [0]
-    counters = _COUNTER_READERS[facts.platform.counter_record](_counted(records, count), tasks)
+    counters = _COUNTER_READERS[facts.platform.counters.record](_counted(records, count), tasks)
     if count[0] and not known:
         group = f"{facts.platform.label} has no counter group {name!r}"
         why = group if facts.complete else "clock or core number is unknown"

@@ -87,7 +87,7 @@ def find_raw(source: RankSource, work: Path) -> RawSource:
     kinds = record_kinds(registered_groups())
     reader = ProfReader(found[0], kinds)
     platform = find_platform(reader.host_info.platform_version)
-    sixth = platform.task_record.endswith("_v6")
+    sixth = platform.tasks.record.endswith("_v6")
     files, left_out = {}, set()
     for folder in (found[0] / "host", *(found[0] / f"device_{number}" for number in reader.device_ids)):
         files[folder.name], others = _files(folder / "data", kinds, sixth=sixth)

@@ -12,6 +12,7 @@ import pytest
 
 from drynpu.deliverables.bandwidth.files import csv_files, db_rows, layers
 from drynpu.deliverables.bandwidth.tables import SCHEMAS
+from drynpu.platforms._platform import PlatformFiles
 from drynpu.writers.number_text import Writer
 from drynpu.writers.trace_json import COMPACT, write_trace
 
@@ -32,7 +33,8 @@ TASKS = [(0, 2, 7, "MatMul", 8, 6, 1), (0, 2, 8, "", 0, 0, 0)]
 def profile(*, shows_hits: bool = True, tasks: list[Any] = TASKS) -> Any:
     rows = {"memory_bandwidth": MEMORY, "llc_samples": CACHES, "l2_cache_tasks": tasks}
     frames = {name: pl.DataFrame(rows[name], schema=schema, orient="row") for name, schema in SCHEMAS.items()}
-    return SimpleNamespace(pid=4321, frame=frames.__getitem__, platform=SimpleNamespace(l2_hit_rate=shows_hits))
+    platform = SimpleNamespace(files=PlatformFiles(l2_hit_rate=shows_hits))
+    return SimpleNamespace(pid=4321, frame=frames.__getitem__, platform=platform)
 
 
 def test_caches_are_shown_one_by_one_behind_their_mean() -> None:

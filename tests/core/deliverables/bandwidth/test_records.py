@@ -31,7 +31,7 @@ def flow(first: float, second: float) -> Flow:
 @pytest.mark.parametrize(("most", "controllers"), [(2**32 - 1, 1), (2**32, 2), (2**33 + 5, 3)])
 def test_a_count_too_large_for_its_field_goes_to_several_controllers(most: int, controllers: int) -> None:
     where = context("Ascend310P3")
-    unit = where.chip.platform.ddr_bytes
+    unit = where.chip.platform.memory.ddr_bytes
     memory = BothDirections(flow(7 * unit, most * unit), flow(3 * unit, 11 * unit))
     rows = _ddr(where, memory, EDGES_US)
     assert len(rows) == controllers * 2 * len(EDGES_US)

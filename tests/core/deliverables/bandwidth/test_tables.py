@@ -11,6 +11,7 @@ import pytest
 from drynpu.deliverables.bandwidth import facts
 from drynpu.deliverables.bandwidth.tables import _cache_counts, _ddr, _hbm, _llc
 from drynpu.platforms import CacheEvents
+from drynpu.platforms._platform import PlatformMemory
 from drynpu.raw import ClockAnchors
 
 MB = 2**20
@@ -20,9 +21,8 @@ BASE_NS = ANCHORS.device_counter_ns + ANCHORS.offset_ns
 
 
 def context(mode: str = "read", ddr_bytes: int = 32) -> Any:
-    return SimpleNamespace(
-        notes=[], settings=lambda device: {"llc_profiling": mode}, platform=SimpleNamespace(ddr_bytes=ddr_bytes)
-    )
+    platform = SimpleNamespace(memory=PlatformMemory(ddr_bytes=ddr_bytes))
+    return SimpleNamespace(notes=[], settings=lambda device: {"llc_profiling": mode}, platform=platform)
 
 
 def records(kind: Any, rows: list[dict[str, int]]) -> Any:

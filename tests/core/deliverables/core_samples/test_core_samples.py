@@ -36,7 +36,7 @@ def layer_events(path: Path) -> list[dict[str, Any]]:
 def test_samples_agree_with_the_counters_of_tasks(run: Callable[..., Any], chip: str, hz: int) -> None:
     by_task, by_time = run(chip=chip), run(chip=chip, ai_core_hz=hz)
     newer = chip == "Ascend950PR"
-    tasks = by_task.reader.read(load_chip(chip).platform.counter_record, 0)
+    tasks = by_task.reader.read(load_chip(chip).platform.counters.record, 0)
     name = {"Ascend950PR": "ffts_core_sample_v6"}.get(chip, "ffts_core_sample" if chip in APART else "ai_core_sample")
     samples = by_time.reader.read(name, 0)
     if newer:

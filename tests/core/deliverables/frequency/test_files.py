@@ -12,6 +12,7 @@ import pytest
 
 from drynpu.deliverables.frequency.files import db_rows, layers
 from drynpu.deliverables.frequency.tables import SCHEMAS
+from drynpu.platforms._platform import PlatformFiles
 from drynpu.writers.number_text import Writer
 from drynpu.writers.trace_json import COMPACT, write_trace
 
@@ -20,7 +21,7 @@ def profile(rows: list[tuple[int, int, int]], begin: int = 100, end: int = 900, 
     """Rows are device, time and MHz."""
     (schema,) = SCHEMAS.values()
     frame = pl.DataFrame(rows, schema=["device_id", "time_ns", "mhz"], orient="row").select(schema.names())
-    platform = SimpleNamespace(frequency_layer=shown)
+    platform = SimpleNamespace(files=PlatformFiles(frequency_layer=shown))
     return SimpleNamespace(
         pid=4321, begin_ns=begin, end_ns=end, platform=platform, frame=lambda name: frame.cast(schema)
     )

@@ -12,6 +12,7 @@ import polars as pl
 from drynpu.deliverables.links import facts
 from drynpu.deliverables.links.files import csv_files, layers
 from drynpu.deliverables.links.tables import SCHEMAS
+from drynpu.platforms._platform import PlatformFiles
 from drynpu.writers.number_text import Writer
 from drynpu.writers.trace_json import COMPACT, write_trace
 
@@ -24,7 +25,8 @@ def profile(*, last: bool = False, **tables: list[dict[str, Any]]) -> Any:
     for name, schema in SCHEMAS.items():
         neutral = {column: "" if dtype == pl.String else 0 for column, dtype in schema.items()}
         frames[name] = pl.DataFrame([{**neutral, **row} for row in tables.get(name, [])], schema=schema)
-    return SimpleNamespace(pid=4321, frame=frames.__getitem__, platform=SimpleNamespace(last_pcie_sample=last))
+    platform = SimpleNamespace(files=PlatformFiles(last_pcie_sample=last))
+    return SimpleNamespace(pid=4321, frame=frames.__getitem__, platform=platform)
 
 
 def counters(found: Any, path: Path) -> dict[str, list[tuple[float, dict[str, Any]]]]:

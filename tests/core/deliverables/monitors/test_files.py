@@ -11,6 +11,7 @@ import polars as pl
 
 from drynpu.deliverables.monitors.files import layers
 from drynpu.deliverables.monitors.tables import SCHEMAS
+from drynpu.platforms._platform import PlatformLinks
 from drynpu.writers.number_text import Writer
 from drynpu.writers.trace_json import COMPACT, write_trace
 
@@ -20,7 +21,8 @@ US = 1000
 def written(path: Path, writer: Writer = Writer.NATIVE, *, dies: bool = False, **tables: list[tuple[Any, ...]]) -> Any:
     """Return the events of the layers of some rows."""
     frames = {name: pl.DataFrame(tables.get(name, []), schema=SCHEMAS[name], orient="row") for name in SCHEMAS}
-    profile: Any = SimpleNamespace(pid=4321, frame=frames.__getitem__, platform=SimpleNamespace(dies=dies))
+    platform = SimpleNamespace(links=PlatformLinks(dies=dies))
+    profile: Any = SimpleNamespace(pid=4321, frame=frames.__getitem__, platform=platform)
     assert write_trace(path / "t.json", layers(profile, COMPACT, writer), COMPACT)
     return json.loads((path / "t.json").read_text(encoding="utf-8"))
 

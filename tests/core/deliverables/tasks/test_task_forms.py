@@ -9,10 +9,11 @@ import numpy as np
 
 from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, with_flips
 from drynpu.layouts.tasks import TASK_TRACK
+from drynpu.platforms._platform import PlatformTasks
 
-FLIPPING: Any = SimpleNamespace(wide_task_ids=False, unique_task_ids=True)
-PLAIN: Any = SimpleNamespace(wide_task_ids=False, unique_task_ids=False)
-WIDE: Any = SimpleNamespace(wide_task_ids=True, unique_task_ids=True)
+FLIPPING: Any = SimpleNamespace(tasks=PlatformTasks())
+PLAIN: Any = SimpleNamespace(tasks=PlatformTasks(unique_ids=False))
+WIDE: Any = SimpleNamespace(tasks=PlatformTasks(wide_ids=True))
 TASKS = [
     (3, 65534, 0, 100),
     (3, 1, 1, 140),

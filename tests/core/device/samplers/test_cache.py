@@ -10,13 +10,12 @@ from drynpu.platforms import find_platform
 
 READS, WRITES = np.array([100, 70]), np.array([30, 5])
 READ_MISSES, WRITE_MISSES, VICTIMS = np.array([17, 20]), np.array([4, 2]), np.array([6, 11])
+EVENTS = {version: find_platform(version).memory.l2_events for version in ("0", "1", "4", "5", "7", "8", "11", "15")}
 
 
-@pytest.mark.parametrize("version", [
-    version for version in ("0", "1", "4", "5", "7", "8", "11", "15") if find_platform(version).l2_events is not None
-])  # fmt: skip
+@pytest.mark.parametrize("version", [version for version, events in EVENTS.items() if events is not None])
 def test_each_event_counts_what_it_is_called_for(version: str) -> None:
-    events = find_platform(version).l2_events
+    events = EVENTS[version]
     assert events is not None
     found = encode_cache_events(events, READS, WRITES, READ_MISSES, WRITE_MISSES, VICTIMS)
     column = {code: found[:, place].tolist() for place, code in enumerate(events.events)}
@@ -36,5 +35,5 @@ def test_each_event_counts_what_it_is_called_for(version: str) -> None:
 
 def test_generations_differ_in_what_they_count() -> None:
     """Both branches are tested: hits read and written apart, hits together or misses alone."""
-    known = [each for each in (find_platform(version).l2_events for version in ("0", "4", "5", "8", "15")) if each]
+    known = [events for events in EVENTS.values() if events is not None]
     assert {bool(each.hits) for each in known} == {True, False}
