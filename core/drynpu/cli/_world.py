@@ -16,11 +16,23 @@ import click
 from attrs import frozen
 
 from drynpu import CommandError
-from drynpu.cli.shared import topology_option
+from drynpu.cli.shared import gathered, topology_option
 from drynpu.platforms import load_topology
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MASTER = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+
+
+@frozen(kw_only=True)
+class WorldFlags:
+    """The options of `world_options` as they were written; None where they were not."""
+
+    topology: Path | None = None
+    world: int | None = None
+    ranks: tuple[int, ...] | None = None
+    nproc_per_node: int | None = None
+    straggler: tuple[int, float] | None = None
+    rank_jitter: float
 
 
 @frozen(kw_only=True)
@@ -79,7 +91,7 @@ def read_straggler(_: click.Context, option: click.Parameter, value: str | None)
 
 
 def world_options(function: F) -> F:
-    """Add the options of the job: its links, and ranks that do not run."""
+    """Add the options of the job (its links, and ranks that do not run), which the command gets as `WorldFlags`."""
     options = (
         topology_option,
         click.option(
@@ -105,14 +117,15 @@ def world_options(function: F) -> F:
             help="With --world: spread of the other ranks' times.",
         ),
     )
+    function = gathered("world", WorldFlags)(function)
     for option in reversed(options):
         function = option(function)
     return function
 
 
-def read_world(values: Mapping[str, Any], devices: int) -> WorldOptions | None:
+def read_world(flags: WorldFlags, devices: int) -> WorldOptions | None:
     """
-    Return the job that the options of `world_options` name, None without ``--world``.
+    Return the job that *flags* name, None without ``--world``.
 
     A node has *devices* where neither an option nor a topology says otherwise.
 
@@ -121,23 +134,22 @@ def read_world(values: Mapping[str, Any], devices: int) -> WorldOptions | None:
     CommandError
         Options that do not fit.
     """
-    size, ranks, straggler = values["world"], values["ranks"], values["straggler"]
+    size, ranks, straggler, node_ranks = flags.world, flags.ranks, flags.straggler, flags.nproc_per_node
     if size is None:
-        if ranks or straggler or values["nproc_per_node"]:
+        if ranks or straggler or node_ranks:
             raise CommandError("--ranks, --straggler and --nproc-per-node go with --world", exit_code=2)
         return None
-    node_ranks = values["nproc_per_node"]
-    if values["topology"] is not None:
-        topology = load_topology(values["topology"])
+    if flags.topology is not None:
+        topology = load_topology(flags.topology)
         if topology.ranks is not None and size > topology.ranks:
             raise CommandError(
-                f"a world of {size} does not fit: {values['topology']} describes {topology.nodes} nodes of "
+                f"a world of {size} does not fit: {flags.topology} describes {topology.nodes} nodes of "
                 f"{topology.devices} devices, {topology.ranks} ranks",
                 exit_code=2,
             )
         if node_ranks not in (None, topology.devices):
             raise CommandError(
-                f"--nproc-per-node {node_ranks}: the nodes of {values['topology']} have {topology.devices} devices; "
+                f"--nproc-per-node {node_ranks}: the nodes of {flags.topology} have {topology.devices} devices; "
                 "leave the option out",
                 exit_code=2,
             )
@@ -149,7 +161,7 @@ def read_world(values: Mapping[str, Any], devices: int) -> WorldOptions | None:
         size=size,
         ranks=ranks or (0,),
         node_ranks=min(node_ranks or devices, size),
-        jitter=values["rank_jitter"],
+        jitter=flags.rank_jitter,
         straggler=straggler,
     )
 

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import Any
 
 import click
+from attrs import evolve, frozen
 
 from _drynpu_finder import served_folders
 from drynpu import TOOLKIT_VARIABLES, CommandError, toolkit_folder
-from drynpu.cli._world import WorldOptions, read_world, run_world, world_options
-from drynpu.cli.shared import QUIET_FRAMEWORKS, as_json
+from drynpu.cli._world import WorldFlags, WorldOptions, read_world, run_world, world_options
+from drynpu.cli.shared import QUIET_FRAMEWORKS, as_json, gathered
 from drynpu.options import Clock, Settings
 from drynpu.platforms import load_chip, load_topology
 from drynpu.plugins import Activation, Plugins
@@ -28,6 +28,56 @@ _INTERRUPTED = 130
 _PROFILE_STEPS = "2:3"
 _PROFILE_OUTPUT = Path("profile_out")
 # What the frameworks print at import would drown the script's own output.
+
+
+@frozen
+class RunFlags:
+    """The options that say how to simulate."""
+
+    chip: str | None
+    clock: str | None
+    seed: int | None
+    devices: int | None
+    strict: bool
+    report_device: bool
+    no_compute: bool
+    quiet: bool
+    tf1: bool | None
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that tell this process and those that it starts."""
+        values = {
+            "DRYNPU_CHIP": self.chip,
+            "DRYNPU_CLOCK": self.clock,
+            "DRYNPU_SEED": None if self.seed is None else str(self.seed),
+            "DRYNPU_DEVICES": None if self.devices is None else str(self.devices),
+            "DRYNPU_STRICT": "1" if self.strict else None,
+            "DRYNPU_QUIET": "1" if self.quiet else None,
+            "DRYNPU_COMPUTE": "0" if self.no_compute else None,
+            "DRYNPU_REPORT_DEVICE": "1" if self.report_device else None,
+            "DRYNPU_TF1": None if self.tf1 is None else str(int(self.tf1)),
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@frozen
+class ProfileFlags:
+    """The options of a profile that no script orders."""
+
+    profile: bool
+    profile_steps: str | None
+    profile_output: Path | None
+
+    def environment(self) -> dict[str, str]:
+        """Return the variable that tells processes what to profile; none where there is no such option."""
+        if not (self.profile or self.profile_steps or self.profile_output):
+            return {}
+        # It takes longer to import than all the rest of this command, and a script may never record.
+        from drynpu.recorder import PROFILE_VARIABLE, ProfileCommand
+
+        output = (self.profile_output or _PROFILE_OUTPUT).absolute()
+        command = ProfileCommand.from_window(self.profile_steps or _PROFILE_STEPS, output)
+        return {PROFILE_VARIABLE: command.to_text()}
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -62,6 +112,8 @@ _PROFILE_OUTPUT = Path("profile_out")
     default=None,
     help="Serve tensorflow in its v1 face, or not.  [default: to scripts that need it]",
 )
+@gathered("flags", RunFlags)
+@gathered("profile", ProfileFlags)
 @world_options
 @as_json
 @click.option("--module", "-m", "is_module", is_flag=True, help="SCRIPT is a module name, as in python -m.")
@@ -71,23 +123,13 @@ _PROFILE_OUTPUT = Path("profile_out")
 def run(
     plugins: Plugins,
     /,
-    chip: str | None,
-    clock: str | None,
-    seed: int | None,
-    devices: int | None,
-    strict: bool,
-    report_device: bool,
-    no_compute: bool,
-    quiet: bool,
-    profile: bool,
-    profile_steps: str | None,
-    profile_output: Path | None,
-    tf1: bool | None,
+    flags: RunFlags,
+    profile: ProfileFlags,
+    world: WorldFlags,
     json_output: bool,
     is_module: bool,
     script: str,
     arguments: tuple[str, ...],
-    **world: Any,
 ) -> None:
     """
     Run SCRIPT with ARGUMENTS on this machine as if it had NPUs.
@@ -98,20 +140,9 @@ def run(
     With --json one document has the exit status and the summaries of all results of all processes; what the script
     prints goes to stderr.
     """
-    given = {
-        "DRYNPU_CHIP": chip,
-        "DRYNPU_TOPOLOGY": None if world["topology"] is None else str(world["topology"]),
-        "DRYNPU_CLOCK": clock,
-        "DRYNPU_SEED": None if seed is None else str(seed),
-        "DRYNPU_DEVICES": None if devices is None else str(devices),
-        "DRYNPU_STRICT": "1" if strict else None,
-        "DRYNPU_QUIET": "1" if quiet else None,
-        "DRYNPU_COMPUTE": "0" if no_compute else None,
-        "DRYNPU_REPORT_DEVICE": "1" if report_device else None,
-        "DRYNPU_TF1": None if tf1 is None else str(int(tf1)),
-        **_order(profile, profile_steps, profile_output),
-    }
-    os.environ.update({name: value for name, value in given.items() if value is not None})
+    os.environ.update(flags.environment() | profile.environment())
+    if world.topology is not None:
+        os.environ["DRYNPU_TOPOLOGY"] = str(world.topology)
     for name, value in QUIET_FRAMEWORKS.items():
         os.environ.setdefault(name, value)
     for name in TOOLKIT_VARIABLES:
@@ -123,7 +154,7 @@ def run(
     known = load_chip(settings.chip, extra_files=plugins.chip_files())
     if settings.topology:
         load_topology(settings.topology).applied(known)
-    job = read_world({**world, "topology": settings.topology or None}, settings.devices)
+    job = read_world(evolve(world, topology=Path(settings.topology) if settings.topology else None), settings.devices)
     command = [*(["-m"] if is_module else []), script, *arguments]
     if json_output:
         raise SystemExit(_documented(job, command))
@@ -139,17 +170,6 @@ def _documented(job: WorldOptions | None, command: Sequence[str]) -> int:
 
     start = functools.partial(run_process, command) if job is None else functools.partial(run_world, job, command)
     return run_documented(command, start)
-
-
-def _order(profile: bool, steps: str | None, output: Path | None) -> dict[str, str]:
-    """Return the variable that tells processes what to profile; none where no option of the profile is given."""
-    if not (profile or steps or output):
-        return {}
-    # It takes longer to import than all the rest of this command, and a script may never record.
-    from drynpu.recorder import PROFILE_VARIABLE, ProfileCommand
-
-    command = ProfileCommand.from_window(steps or _PROFILE_STEPS, (output or _PROFILE_OUTPUT).absolute())
-    return {PROFILE_VARIABLE: command.to_text()}
 
 
 def _serve_facades(plugins: Plugins) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 import orjson
+from attrs import fields
 
 from drynpu import OptionError
 
@@ -26,6 +28,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 def as_json(function: F) -> F:
     """Add ``--json``."""
     return click.option("--json", "json_output", is_flag=True, help="Print JSON for programs.")(function)
+
+
+def gathered(name: str, kind: type[Any]) -> Callable[[F], F]:
+    """Pass the options that have the names of the fields of *kind* as one value, in the argument *name*."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def command(*arguments: object, **options: object) -> object:
+            value = kind(**{field.name: options.pop(field.name) for field in fields(kind)})
+            return function(*arguments, **options, **{name: value})
+
+        return cast("F", command)
+
+    return decorate
 
 
 def echo_json(document: object) -> None:

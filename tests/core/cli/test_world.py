@@ -9,15 +9,14 @@ import click
 import pytest
 
 from drynpu import CommandError
-from drynpu.cli._world import WorldOptions, read_ranks, read_straggler, read_world
+from drynpu.cli._world import WorldFlags, WorldOptions, read_ranks, read_straggler, read_world
 
 CONTEXT, OPTION = click.Context(click.Command("run")), click.Option(["--ranks"])
 NODES = "devices: 4\nnodes: 3\nhccs: {devices: 4, gbs: 28}\nroce: {gbs: 10}\n"
 
 
-def values(**changed: Any) -> dict[str, Any]:
-    none = dict.fromkeys(("world", "ranks", "straggler", "nproc_per_node", "topology"))
-    return none | {"rank_jitter": 0.02} | changed
+def flags(**changed: Any) -> WorldFlags:
+    return WorldFlags(**{"rank_jitter": 0.02} | changed)
 
 
 @pytest.mark.parametrize(
@@ -62,36 +61,36 @@ def test_a_rank_gets_the_variables_of_torchrun() -> None:
 
 
 def test_a_job_has_rank_0_and_nodes_of_all_devices_unless_they_are_stated() -> None:
-    job = read_world(values(world=20), 8)
+    job = read_world(flags(world=20), 8)
     assert job == WorldOptions(size=20, ranks=(0,), node_ranks=8, jitter=0.02, straggler=None)
-    job = read_world(values(world=20, ranks=(3, 19), straggler=(19, 2.0), nproc_per_node=5, rank_jitter=0.5), 8)
+    job = read_world(flags(world=20, ranks=(3, 19), straggler=(19, 2.0), nproc_per_node=5, rank_jitter=0.5), 8)
     assert job == WorldOptions(size=20, ranks=(3, 19), node_ranks=5, jitter=0.5, straggler=(19, 2.0))
-    small = read_world(values(world=2), 8)
+    small = read_world(flags(world=2), 8)
     assert small is not None
     assert small.node_ranks == 2, "a node has no more ranks than there are"
-    assert read_world(values(), 8) is None
+    assert read_world(flags(), 8) is None
 
 
 @pytest.mark.parametrize("lost", [{"ranks": (0,)}, {"straggler": (0, 2.0)}, {"nproc_per_node": 4}])
 def test_options_of_a_job_need_the_job(lost: dict[str, Any]) -> None:
     with pytest.raises(CommandError, match="go with --world"):
-        read_world(values(**lost), 8)
+        read_world(flags(**lost), 8)
 
 
 @pytest.mark.parametrize("outside", [{"ranks": (0, 4)}, {"straggler": (4, 2.0)}])
 def test_ranks_outside_of_the_world_are_refused(outside: dict[str, Any]) -> None:
     with pytest.raises(CommandError, match="rank 4 is not in a world of 4: ranks count from 0"):
-        read_world(values(world=4, **outside), 8)
+        read_world(flags(world=4, **outside), 8)
 
 
 def test_a_topology_states_the_nodes_and_bounds_the_world(tmp_path: Path) -> None:
     file = tmp_path / "topology.yaml"
     file.write_text(NODES)
-    job = read_world(values(world=12, topology=file), 8)
+    job = read_world(flags(world=12, topology=file), 8)
     assert job is not None
     assert job.node_ranks == 4
-    assert read_world(values(world=12, topology=file, nproc_per_node=4), 8) == job
+    assert read_world(flags(world=12, topology=file, nproc_per_node=4), 8) == job
     with pytest.raises(CommandError, match=r"a world of 13 does not fit.* 3 nodes of 4 devices, 12 ranks"):
-        read_world(values(world=13, topology=file), 8)
+        read_world(flags(world=13, topology=file), 8)
     with pytest.raises(CommandError, match="--nproc-per-node 3: the nodes of .* have 4 devices"):
-        read_world(values(world=12, topology=file, nproc_per_node=3), 8)
+        read_world(flags(world=12, topology=file, nproc_per_node=3), 8)
