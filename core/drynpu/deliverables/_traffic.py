@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.arrays import F64, I64, Bools
+from drynpu.arrays import I64, Bools
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device.collectives import CollectiveRequest, LinkType
 from drynpu.device.samplers.links import LinkBytes, link_bytes
@@ -56,14 +56,9 @@ def _launch_flow(simulation: Simulation, amount: npt.ArrayLike) -> Flow:
     return Flow(start, start + simulation.kernel_ticks * simulation.tick_ns, moved)
 
 
-def _per_kernel(simulation: Simulation, *names: str) -> F64:
-    work = simulation.costs.work
-    return np.asarray(np.sum([work[name] for name in names], axis=0), np.float64)
-
-
 def _engines(simulation: Simulation) -> Bools:
     """Return which kernels run on AI cores, behind L2."""
-    return np.asarray((simulation.costs.aic_time_ns > 0) | (simulation.costs.aiv_time_ns > 0))
+    return np.asarray((simulation.costs.cube.time_ns > 0) | (simulation.costs.vector.time_ns > 0))
 
 
 def memory_flows(context: RecordContext) -> BothDirections:
@@ -79,10 +74,9 @@ def memory_flows(context: RecordContext) -> BothDirections:
     to_host = np.array([kernel.copy is Copy.DEVICE_TO_HOST for kernel in kernels], bool)
     read = np.array([kernel.bytes_read for kernel in kernels], np.float64)
     written = np.array([kernel.bytes_written for kernel in kernels], np.float64)
-    missed_read = _per_kernel(simulation, "aic_main_read_bytes", "aiv_main_read_bytes")
-    missed_write = _per_kernel(simulation, "aic_main_write_bytes", "aiv_main_write_bytes")
-    reads = np.where(engine, missed_read, np.where(from_host, 0, read))
-    writes = np.where(engine, missed_write, np.where(to_host, 0, written))
+    through = simulation.costs.l2
+    reads = np.where(engine, through.read_misses, np.where(from_host, 0, read))
+    writes = np.where(engine, through.write_misses, np.where(to_host, 0, written))
     moved = [_sum(by_kind.values()) for by_kind in _collective_bytes(context)]
     into = _collective_flow(context, [volume.sent + volume.local + volume.reduced for volume in moved])
     out = _collective_flow(context, [volume.received + volume.local for volume in moved])
@@ -94,11 +88,12 @@ def memory_flows(context: RecordContext) -> BothDirections:
 def cache_flows(context: RecordContext) -> CacheFlows:
     """Return the requests of the AI cores to L2, and the part that L2 had to fetch from memory or pass on to it."""
     simulation = context.simulation
+    through = simulation.costs.l2
     return CacheFlows(
-        reads=_launch_flow(simulation, _per_kernel(simulation, "gm_to_l1_bytes", "gm_to_ub_bytes")),
-        writes=_launch_flow(simulation, _per_kernel(simulation, "l0c_to_gm_bytes", "ub_to_gm_bytes")),
-        read_misses=_launch_flow(simulation, _per_kernel(simulation, "aic_main_read_bytes", "aiv_main_read_bytes")),
-        write_misses=_launch_flow(simulation, _per_kernel(simulation, "aic_main_write_bytes", "aiv_main_write_bytes")),
+        reads=_launch_flow(simulation, through.reads),
+        writes=_launch_flow(simulation, through.writes),
+        read_misses=_launch_flow(simulation, through.read_misses),
+        write_misses=_launch_flow(simulation, through.write_misses),
     )
 
 

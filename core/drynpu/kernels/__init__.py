@@ -8,6 +8,7 @@ Python. The counters, and the columns made from them, all come from one physical
 
 from __future__ import annotations
 
+from drynpu.kernels._account import KernelCost
 from drynpu.kernels._binding import Binding
 from drynpu.kernels._calibration import (
     CALIBRATION_VARIABLE,
@@ -67,7 +68,6 @@ from drynpu.kernels._types import (
     FORMATS,
     Copy,
     DType,
-    KernelCost,
     KernelPlan,
     KernelSpec,
     Placement,

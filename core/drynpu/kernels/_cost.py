@@ -7,18 +7,17 @@ adds a fixed launch overhead. All counters are read off the same account, so the
 
 from __future__ import annotations
 
-from typing import Any
-
 from attrs import evolve
 
 from drynpu.kernels import _pipes as pipes
 from drynpu.kernels._access import dealt_rows
+from drynpu.kernels._account import CubeTimes, KernelCost, VectorTimes
 from drynpu.kernels._calibration import PHYSICS, Factors
 from drynpu.kernels._families import family_of
 from drynpu.kernels._products import Cut, cuts, edges_of
 from drynpu.kernels._traffic import traffic
 from drynpu.kernels._tuning import Fixed, Tuning
-from drynpu.kernels._types import DTYPES, Copy, KernelCost, KernelSpec, TaskType
+from drynpu.kernels._types import DTYPES, Copy, KernelSpec, TaskType
 from drynpu.platforms import Chip
 
 _LEAST_ROWS = 16
@@ -36,11 +35,11 @@ def cost(spec: KernelSpec, chip: Chip, tuning: Tuning | None = None) -> KernelCo
     """
     Return the physical account of *spec* on *chip*.
 
-    Split chips: ``AI_CORE`` fills the ``aic`` side (mte2 in, fixpipe out; element operations ride on fixpipe),
-    ``AI_VECTOR_CORE`` and ``MIX_AIV`` the ``aiv`` side, ``MIX_AIC`` both, with two vector blocks per cube block.
+    Split chips: ``AI_CORE`` fills ``cube`` (mte2 in, fixpipe out; element operations ride on fixpipe),
+    ``AI_VECTOR_CORE`` and ``MIX_AIV`` fill ``vector``, ``MIX_AIC`` both, with two vector blocks per cube block.
 
-    Unified chips have one engine: ``aic_time_ns`` and ``aiv_time_ns`` are both its time; mac, scalar, mte1 and mte2
-    are in the ``aic`` fields, vec and mte3 in the ``aiv`` fields, and the remaining fields are 0.
+    Unified chips have one engine, whose time both have; mac, scalar, mte1 and mte2 are in ``cube``, vec and mte3 in
+    ``vector``, and the remaining times are 0.
 
     ``AI_CPU``, ``DSA`` and copies have no engine; block number 1, 0 and 0.
 
@@ -50,7 +49,7 @@ def cost(spec: KernelSpec, chip: Chip, tuning: Tuning | None = None) -> KernelCo
     """
     tuning = tuning or Tuning()
     timed = _timed(spec, chip, tuning)
-    return evolve(timed, **traffic(spec, chip, tuning, timed))
+    return evolve(timed, work=traffic(spec, chip, tuning, timed))
 
 
 def _timed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
@@ -95,19 +94,19 @@ def _cube_engine_ns(cut: Cut, moved: pipes.Transfer, tuning: Tuning, factors: Fa
 
 def _cube_side(
     spec: KernelSpec, chip: Chip, tuning: Tuning, cut: Cut, moved: pipes.Transfer, at_least_ns: float = 0.0
-) -> dict[str, Any]:
+) -> CubeTimes[float]:
     engine = max(_cube_engine_ns(cut, moved, tuning, tuning.factors(spec, chip)), at_least_ns)
     # Tiles of a tail leave cores idle, which wait: the pipe of a core is busy with its share of all products.
     mac = min(cut.mac_ns, pipes.mac_ns(spec, chip, tuning, cut.blocks))
-    return {
-        "aic_time_ns": engine,
-        "mac_ns": pipes.pipe_ns(mac, engine, tuning),
-        "aic_scalar_ns": pipes.scalar_ns(tuning.cube.fixed, engine),
-        "mte1_ns": pipes.pipe_ns(tuning.cube.mte1_per_mac * mac, engine, tuning),
-        "aic_mte2_ns": pipes.pipe_ns(max(moved.read_ns, cut.load_ns, cut.draw_ns), engine, tuning),
-        "fixpipe_ns": pipes.pipe_ns(max(moved.write_ns, cut.store_ns), engine, tuning),
-        "aic_icache_miss_rate": pipes.icache_miss_rate(tuning.cube.fixed, engine, tuning),
-    }
+    return CubeTimes(
+        time_ns=engine,
+        mac_ns=pipes.pipe_ns(mac, engine, tuning),
+        scalar_ns=pipes.scalar_ns(tuning.cube.fixed, engine),
+        mte1_ns=pipes.pipe_ns(tuning.cube.mte1_per_mac * mac, engine, tuning),
+        mte2_ns=pipes.pipe_ns(max(moved.read_ns, cut.load_ns, cut.draw_ns), engine, tuning),
+        fixpipe_ns=pipes.pipe_ns(max(moved.write_ns, cut.store_ns), engine, tuning),
+        icache_miss_rate=pipes.icache_miss_rate(tuning.cube.fixed, engine, tuning),
+    )
 
 
 def _cut_all(spec: KernelSpec, chip: Chip, tuning: Tuning) -> list[Cut]:
@@ -122,18 +121,18 @@ def _vector_side(
     tuning: Tuning,
     factors: Factors = PHYSICS,
     at_least_ns: float = 0.0,
-) -> dict[str, Any]:
+) -> VectorTimes[float]:
     limit = max(vec * tuning.vector.efficiency, moved.limit_ns)
     engine = pipes.engine_ns(tuning.vector.fixed, blocks, (vec, moved.bus_ns), tuning, factors, limit)
     engine = max(engine, at_least_ns)
-    return {
-        "aiv_time_ns": engine,
-        "vec_ns": pipes.pipe_ns(vec, engine, tuning),
-        "aiv_scalar_ns": pipes.scalar_ns(tuning.vector.fixed, engine),
-        "aiv_mte2_ns": pipes.pipe_ns(moved.read_ns, engine, tuning),
-        "mte3_ns": pipes.pipe_ns(moved.write_ns, engine, tuning),
-        "aiv_icache_miss_rate": pipes.icache_miss_rate(tuning.vector.fixed, engine, tuning),
-    }
+    return VectorTimes(
+        time_ns=engine,
+        vec_ns=pipes.pipe_ns(vec, engine, tuning),
+        scalar_ns=pipes.scalar_ns(tuning.vector.fixed, engine),
+        mte2_ns=pipes.pipe_ns(moved.read_ns, engine, tuning),
+        mte3_ns=pipes.pipe_ns(moved.write_ns, engine, tuning),
+        icache_miss_rate=pipes.icache_miss_rate(tuning.vector.fixed, engine, tuning),
+    )
 
 
 def _cube(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
@@ -141,9 +140,9 @@ def _cube(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=cores)
     # Of equally fast ways the first has the largest tiles.
     cut = min(_cut_all(spec, chip, tuning), key=lambda way: _cube_engine_ns(way, moved, tuning, factors))
-    side = _cube_side(spec, chip, tuning, cut, moved)
-    duration = pipes.duration_ns(tuning.cube.fixed, cut.blocks, side["aic_time_ns"], factors)
-    return KernelCost(duration_ns=duration, block_num=cut.blocks, mix_block_num=0, **side)
+    times = _cube_side(spec, chip, tuning, cut, moved)
+    duration = pipes.duration_ns(tuning.cube.fixed, cut.blocks, times.time_ns, factors)
+    return KernelCost(duration_ns=duration, block_num=cut.blocks, mix_block_num=0, cube=times)
 
 
 def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
@@ -151,9 +150,9 @@ def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     cores, blocks = min(every, dealt_rows(spec) or every), pipes.vector_blocks(spec, every, tuning)
     vec = pipes.vec_ns(spec, chip, tuning, cores=cores, block_ops=tuning.vector.block_ops)
     moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=every, block_bytes=tuning.vector.block_bytes)
-    side = _vector_side(blocks, vec, moved, tuning, factors)
-    duration = pipes.duration_ns(tuning.vector.fixed, blocks, side["aiv_time_ns"], factors)
-    return KernelCost(duration_ns=duration, block_num=blocks, mix_block_num=0, **side)
+    times = _vector_side(blocks, vec, moved, tuning, factors)
+    duration = pipes.duration_ns(tuning.vector.fixed, blocks, times.time_ns, factors)
+    return KernelCost(duration_ns=duration, block_num=blocks, mix_block_num=0, vector=times)
 
 
 def _mixed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
@@ -164,7 +163,7 @@ def _mixed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     reformed = pipes.reforming_ns(spec, chip, tuning)
     vec = pipes.vec_ns(spec, chip, tuning, cores=2 * cores) * 2 * cores
 
-    def vector(way: Cut) -> dict[str, Any]:
+    def vector(way: Cut) -> VectorTimes[float]:
         rate = tuning.l2.efficiency * 2 / chip.vector_cores
         out, back = (exchanged * way.share / (l2 * rate) for l2 in (chip.l2_write_gbs, chip.l2_read_gbs))
         through = pipes.Transfer(read_ns=back, write_ns=out, bus_ns=max(out, back) + reformed)
@@ -172,12 +171,17 @@ def _mixed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
         return _vector_side(2 * way.blocks, vec * way.share / 2, through, tuning, factors, at_least_ns=waits)
 
     def duration(way: Cut) -> float:
-        return pipes.duration_ns(tuning.vector.fixed, 2 * way.blocks, vector(way)["aiv_time_ns"], factors)
+        return pipes.duration_ns(tuning.vector.fixed, 2 * way.blocks, vector(way).time_ns, factors)
 
     cut = min(_mixed_cuts(spec, chip, tuning, cores), key=duration)
-    side = vector(cut)
-    cube = _cube_side(spec, chip, tuning, cut, moved, at_least_ns=tuning.mixed.cube_share * side["aiv_time_ns"])
-    return KernelCost(duration_ns=duration(cut), block_num=cut.blocks, mix_block_num=2 * cut.blocks, **cube, **side)
+    times = vector(cut)
+    return KernelCost(
+        duration_ns=duration(cut),
+        block_num=cut.blocks,
+        mix_block_num=2 * cut.blocks,
+        cube=_cube_side(spec, chip, tuning, cut, moved, at_least_ns=tuning.mixed.cube_share * times.time_ns),
+        vector=times,
+    )
 
 
 def _mixed_cuts(spec: KernelSpec, chip: Chip, tuning: Tuning, cores: int) -> list[Cut]:
@@ -262,13 +266,17 @@ def _unified_account(
         duration_ns=pipes.duration_ns(fixed, blocks, engine, factors),
         block_num=blocks,
         mix_block_num=0,
-        aic_time_ns=engine,
-        mac_ns=pipes.pipe_ns(mac, engine, tuning),
-        aic_scalar_ns=pipes.scalar_ns(fixed, engine),
-        mte1_ns=pipes.pipe_ns(mte1, engine, tuning),
-        aic_mte2_ns=pipes.pipe_ns(mte2, engine, tuning),
-        aic_icache_miss_rate=pipes.icache_miss_rate(fixed, engine, tuning),
-        aiv_time_ns=engine,
-        vec_ns=pipes.pipe_ns(vec, engine, tuning),
-        mte3_ns=pipes.pipe_ns(moved.write_ns, engine, tuning),
+        cube=CubeTimes(
+            time_ns=engine,
+            mac_ns=pipes.pipe_ns(mac, engine, tuning),
+            scalar_ns=pipes.scalar_ns(fixed, engine),
+            mte1_ns=pipes.pipe_ns(mte1, engine, tuning),
+            mte2_ns=pipes.pipe_ns(mte2, engine, tuning),
+            icache_miss_rate=pipes.icache_miss_rate(fixed, engine, tuning),
+        ),
+        vector=VectorTimes(
+            time_ns=engine,
+            vec_ns=pipes.pipe_ns(vec, engine, tuning),
+            mte3_ns=pipes.pipe_ns(moved.write_ns, engine, tuning),
+        ),
     )

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from drynpu.kernels._account import KernelCost
 from drynpu.kernels._cost import cost
 from drynpu.kernels._families import family_of
 from drynpu.kernels._tuning import Tuning
-from drynpu.kernels._types import KernelCost, KernelSpec
+from drynpu.kernels._types import KernelSpec
 from drynpu.platforms import Chip
-
-_PIPES = {
-    "cube": ("mac_ns",),
-    "vector": ("vec_ns",),
-    "read": ("aic_mte2_ns", "aiv_mte2_ns"),
-    "write": ("fixpipe_ns", "mte3_ns"),
-    "feed": ("mte1_ns",),
-}
 
 
 @frozen
@@ -47,6 +40,13 @@ def estimate(spec: KernelSpec, chip: Chip, tuning: Tuning | None = None) -> Esti
 
 
 def _bound(account: KernelCost) -> str:
-    busy = {name: max(getattr(account, field) for field in fields) for name, fields in _PIPES.items()}
+    cube, vector = account.cube, account.vector
+    busy = {
+        "cube": cube.mac_ns,
+        "vector": vector.vec_ns,
+        "read": max(cube.mte2_ns, vector.mte2_ns),
+        "write": max(cube.fixpipe_ns, vector.mte3_ns),
+        "feed": cube.mte1_ns,
+    }
     name = max(busy, key=lambda one: busy[one])
     return name if busy[name] > account.duration_ns / 2 else "launch"

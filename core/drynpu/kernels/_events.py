@@ -19,6 +19,7 @@ from drynpu.kernels._counting import (
     CUBE,
     UNIFIED,
     VECTOR,
+    Column,
     Core,
     Count,
     Counts,
@@ -26,6 +27,7 @@ from drynpu.kernels._counting import (
     never,
     products,
     registers,
+    vec_ns,
     vector_cycles,
 )
 from drynpu.kernels._events_v6 import cube_events_v6, vector_events_v6
@@ -74,7 +76,7 @@ def _counter_events(counters: CounterSet, *, split: bool) -> CounterEvents:
     cube = _common(CUBE, bits) | _cache(CUBE) | _cube(CUBE, bits, _BYTES_A2)
     vector = _common(VECTOR, bits) | _cache(VECTOR) | _vector(VECTOR, bits, _BYTES_A2)
     return CounterEvents(
-        cube=_with_sums(cube | {0x206: never, 0x20C: moved(_BYTES_A2[0x20C], "l0c_to_gm_bytes")}),
+        cube=_with_sums(cube | {0x206: never, 0x20C: moved(_BYTES_A2[0x20C], CUBE.outflow)}),
         vector=_with_sums(vector),
     )
 
@@ -91,14 +93,14 @@ def _common(core: Core, bits: Mapping[int, int]) -> dict[int, Count]:
     """Return the events that every kind of core has."""
     l2, main = bits[0xF] / 8, bits[0x12] / 8
     return {
-        0x9: core.busy(f"{core.side}_scalar_ns"),
-        0xC: core.busy(f"{core.side}_mte2_ns"),
+        0x9: core.scalar,
+        0xC: core.mte2,
         0x54: core.icache_requests,
         0x55: core.icache_misses,
-        0xF: moved(l2, *core.inflow),
-        0x10: moved(l2, *core.outflow),
-        0x12: moved(main, f"{core.side}_main_read_bytes"),
-        0x13: moved(main, f"{core.side}_main_write_bytes"),
+        0xF: moved(l2, core.inflow),
+        0x10: moved(l2, core.outflow),
+        0x12: moved(main, core.main_reads),
+        0x13: moved(main, core.main_writes),
     }
 
 
@@ -119,51 +121,53 @@ def _cache(core: Core) -> dict[int, Count]:
 
 
 def _cube(core: Core, bits: Mapping[int, int], size: Mapping[int, int]) -> dict[int, Count]:
-    mac = core.busy("mac_ns")
-    columns = {
-        0x31: ("l1_to_l0a_bytes", "l1_to_l0b_bytes"),
-        0x32: ("gm_to_l1_bytes",),
-        0x1B: ("l0_read_bytes",),
-        0x1C: ("l1_to_l0a_bytes",),
-        0x21: ("l0_read_bytes",),
-        0x22: ("l1_to_l0b_bytes",),
-        0x27: ("l0c_to_ub_bytes",),
-        0x28: ("l0c_cube_bytes",),
-        0x2A: ("l0c_cube_bytes",),
+    mac = core.busy(lambda t: t.cube.mac_ns)
+    columns: dict[int, Column] = {
+        0x31: lambda w: w.cube.l1_to_l0a_bytes + w.cube.l1_to_l0b_bytes,
+        0x32: lambda w: w.cube.gm_to_l1_bytes,
+        0x1B: lambda w: w.products.l0_read_bytes,
+        0x1C: lambda w: w.cube.l1_to_l0a_bytes,
+        0x21: lambda w: w.products.l0_read_bytes,
+        0x22: lambda w: w.cube.l1_to_l0b_bytes,
+        0x27: lambda w: w.cube.l0c_to_ub_bytes,
+        0x28: lambda w: w.products.l0c_bytes,
+        0x2A: lambda w: w.products.l0c_bytes,
     }
     return {
         0xA: mac,
-        0xB: core.busy("mte1_ns"),
-        0x302: core.busy("mte1_ns"),
-        0x303: core.busy("fixpipe_ns"),
+        0xB: core.busy(lambda t: t.cube.mte1_ns),
+        0x302: core.busy(lambda t: t.cube.mte1_ns),
+        0x303: core.busy(lambda t: t.cube.fixpipe_ns),
         0x416: lambda t: np.where(t.mac_int8, 0.0, mac(t)),
         0x417: lambda t: np.where(t.mac_int8, mac(t), 0.0),
-        0x49: products(core, "cube_float_ops"),
-        0x4A: products(core, "cube_int8_ops"),
+        0x49: products(core, lambda p: p.float_ops),
+        0x4A: products(core, lambda p: p.int8_ops),
         0x29: never,
     } | registers(bits, columns, size)
 
 
 def _vector(core: Core, bits: Mapping[int, int], size: Mapping[int, int]) -> dict[int, Count]:
-    columns = {
-        0x15: ("ub_vector_read_bytes", "ub_scalar_read_bytes", "ub_to_gm_bytes"),
-        0x16: ("ub_vector_write_bytes", "ub_scalar_write_bytes", "gm_to_ub_bytes", "l0c_to_ub_bytes"),
-        0x37: ("ub_scalar_read_bytes",),
-        0x38: ("ub_scalar_write_bytes",),
-        0x3D: ("ub_to_gm_bytes",),
-        0x3E: ("gm_to_ub_bytes",),
-        0x43: ("ub_vector_read_bytes",),
-        0x44: ("ub_vector_write_bytes",),
+    columns: dict[int, Column] = {
+        0x15: lambda w: w.vector.vector_read_bytes + w.vector.scalar_read_bytes + w.vector.ub_to_gm_bytes,
+        0x16: lambda w: (
+            w.vector.vector_write_bytes + w.vector.scalar_write_bytes + w.vector.gm_to_ub_bytes + w.cube.l0c_to_ub_bytes
+        ),
+        0x37: lambda w: w.vector.scalar_read_bytes,
+        0x38: lambda w: w.vector.scalar_write_bytes,
+        0x3D: lambda w: w.vector.ub_to_gm_bytes,
+        0x3E: lambda w: w.vector.gm_to_ub_bytes,
+        0x43: lambda w: w.vector.vector_read_bytes,
+        0x44: lambda w: w.vector.vector_write_bytes,
     }
     return {
-        0x8: core.busy("vec_ns"),
-        0xD: core.busy("mte3_ns"),
-        0x4B: vector_cycles(core, "vec_fp32_cycles"),
-        0x4C: vector_cycles(core, "vec_fp16_cycles"),
+        0x8: core.busy(vec_ns),
+        0xD: core.busy(lambda t: t.vector.mte3_ns),
+        0x4B: vector_cycles(core, lambda c: c.fp32),
+        0x4C: vector_cycles(core, lambda c: c.fp16),
         0x4D: never,
-        0x4E: vector_cycles(core, "vec_int32_cycles"),
-        0x4F: vector_cycles(core, "vec_misc_cycles"),
-        0x64: core.conflicts("bankgroup"),
-        0x65: core.conflicts("bank"),
-        0x66: core.conflicts("resource"),
+        0x4E: vector_cycles(core, lambda c: c.int32),
+        0x4F: vector_cycles(core, lambda c: c.misc),
+        0x64: core.conflicts(lambda c: c.bankgroup),
+        0x65: core.conflicts(lambda c: c.bank),
+        0x66: core.conflicts(lambda c: c.resource),
     } | registers(bits, columns, size)

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from drynpu.kernels._counting import CUBE, VECTOR, Core, Count, Counts, never, products, registers
+from drynpu.kernels._counting import CUBE, VECTOR, Column, Core, Count, Counts, never, products, registers, vec_ns
 
 
 def _common(core: Core, bits: Mapping[int, int]) -> dict[int, Count]:
-    main = {way: f"{core.side}_main_{way}_bytes" for way in ("read", "write")}
     columns = {
-        0x400: (main["read"],),
-        0x401: (main["write"],),
-        0x422: (main["read"],),
-        0x423: (main["write"],),
+        0x400: core.main_reads,
+        0x401: core.main_writes,
+        0x422: core.main_reads,
+        0x423: core.main_writes,
     }
     return {
-        0x1: core.busy(f"{core.side}_scalar_ns"),
-        0x202: core.busy(f"{core.side}_mte2_ns"),
+        0x1: core.scalar,
+        0x202: core.mte2,
         0x34: core.icache_requests,
         0x35: core.icache_misses,
         0x424: core.hits("read"),
@@ -36,26 +35,26 @@ def _common(core: Core, bits: Mapping[int, int]) -> dict[int, Count]:
 
 def cube_events_v6(bits: Mapping[int, int]) -> Counts:
     """Return what the cube core counts, by event."""
-    columns = {
-        0x707: ("l1_to_l0a_bytes", "l1_to_l0b_bytes"),
-        0x709: ("gm_to_l1_bytes",),
-        0x304: ("l0_read_bytes",),
-        0x703: ("l1_to_l0a_bytes",),
-        0x306: ("l0_read_bytes",),
-        0x705: ("l1_to_l0b_bytes",),
-        0x712: ("l0c_to_gm_bytes",),
-        0x30A: ("l0c_cube_bytes",),
-        0x308: ("l0c_cube_bytes",),
+    columns: dict[int, Column] = {
+        0x707: lambda w: w.cube.l1_to_l0a_bytes + w.cube.l1_to_l0b_bytes,
+        0x709: lambda w: w.cube.gm_to_l1_bytes,
+        0x304: lambda w: w.products.l0_read_bytes,
+        0x703: lambda w: w.cube.l1_to_l0a_bytes,
+        0x306: lambda w: w.products.l0_read_bytes,
+        0x705: lambda w: w.cube.l1_to_l0b_bytes,
+        0x712: lambda w: w.cube.l0c_to_gm_bytes,
+        0x30A: lambda w: w.products.l0c_bytes,
+        0x308: lambda w: w.products.l0c_bytes,
     }
     return (
         _common(CUBE, bits)
         | {
-            0x301: CUBE.busy("mac_ns"),
-            0x701: CUBE.busy("mte1_ns"),
+            0x301: CUBE.busy(lambda t: t.cube.mac_ns),
+            0x701: CUBE.busy(lambda t: t.cube.mte1_ns),
             0x203: never,
-            0x714: CUBE.busy("fixpipe_ns"),
-            0x323: products(CUBE, "cube_float_ops"),
-            0x324: products(CUBE, "cube_int8_ops"),
+            0x714: CUBE.busy(lambda t: t.cube.fixpipe_ns),
+            0x323: products(CUBE, lambda p: p.float_ops),
+            0x324: products(CUBE, lambda p: p.int8_ops),
             0x70C: never,  # results go to GM: no kernel of the model hands them to UB
         }
         | registers(bits, columns)
@@ -64,25 +63,25 @@ def cube_events_v6(bits: Mapping[int, int]) -> Counts:
 
 def vector_events_v6(bits: Mapping[int, int]) -> Counts:
     """Return what the vector core counts, by event."""
-    columns = {
-        0x3: ("ub_scalar_read_bytes",),
-        0x5: ("ub_scalar_write_bytes",),
-        0x204: ("ub_to_gm_bytes",),
-        0x206: ("gm_to_ub_bytes",),
-        0x56F: ("ub_scalar_read_bytes", "ub_to_gm_bytes"),
-        0x570: ("ub_scalar_write_bytes", "gm_to_ub_bytes"),
-        0x571: ("ub_vector_read_bytes",),
-        0x572: ("ub_vector_write_bytes",),
+    columns: dict[int, Column] = {
+        0x3: lambda w: w.vector.scalar_read_bytes,
+        0x5: lambda w: w.vector.scalar_write_bytes,
+        0x204: lambda w: w.vector.ub_to_gm_bytes,
+        0x206: lambda w: w.vector.gm_to_ub_bytes,
+        0x56F: lambda w: w.vector.scalar_read_bytes + w.vector.ub_to_gm_bytes,
+        0x570: lambda w: w.vector.scalar_write_bytes + w.vector.gm_to_ub_bytes,
+        0x571: lambda w: w.vector.vector_read_bytes,
+        0x572: lambda w: w.vector.vector_write_bytes,
     }
     return (
         _common(VECTOR, bits)
         | {
-            0x501: VECTOR.busy("vec_ns"),
-            0x502: VECTOR.busy("vec_ns"),
-            0x203: VECTOR.busy("mte3_ns"),
-            0x528: VECTOR.conflicts("resource"),
-            0x540: VECTOR.conflicts("bank"),
-            0x556: VECTOR.conflicts("bankgroup"),
+            0x501: VECTOR.busy(vec_ns),
+            0x502: VECTOR.busy(vec_ns),
+            0x203: VECTOR.busy(lambda t: t.vector.mte3_ns),
+            0x528: VECTOR.conflicts(lambda c: c.resource),
+            0x540: VECTOR.conflicts(lambda c: c.bank),
+            0x556: VECTOR.conflicts(lambda c: c.bankgroup),
         }
         | registers(bits, columns)
     )

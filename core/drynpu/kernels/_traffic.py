@@ -15,11 +15,13 @@ per time stay under the rates that the times were made from. Assumptions that no
 from __future__ import annotations
 
 import math
-from typing import Any
+
+from attrs import evolve
 
 from drynpu.kernels import _pipes as pipes
+from drynpu.kernels._account import Conflicts, CubeBytes, KernelCost, Products, VectorBytes, VectorCycles, Work
 from drynpu.kernels._tuning import Tuning
-from drynpu.kernels._types import DTYPES, KernelCost, KernelSpec, TensorDesc
+from drynpu.kernels._types import DTYPES, KernelSpec, TensorDesc
 from drynpu.platforms import Chip
 
 LINE_BYTES = 128
@@ -32,26 +34,33 @@ _INT8_EDGE = 32
 _L0C_BYTES_PER_PRODUCT = _EDGE * _EDGE * 4
 _PADDED_FORMATS = frozenset({"NC1HWC0", "NDC1HWC0", "FRACTAL_Z", "FRACTAL_NZ"})
 _CHANNEL_SECOND = frozenset({"NCHW", "NCDHW", "NCL"})
-_KINDS = {"FLOAT": "fp32", "FLOAT16": "fp16", "INT32": "int32", "UINT32": "int32"}
 _CONVERTED_BYTES = 3
 """A conversion between 16 and 32 bit moves 2 bytes one way and 4 the other."""
 
 
-def traffic(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> dict[str, Any]:
-    """Return the work and byte fields of :class:`KernelCost` of a kernel with these times; none without engine."""
-    if not timed.aic_time_ns and not timed.aiv_time_ns:
-        return {}
-    fields: dict[str, Any] = {}
-    if timed.mac_ns:
-        fields |= _products(spec, chip, timed)
-    if timed.aiv_time_ns:
-        fields |= _vector(spec, chip, tuning, timed)
-    fields |= _moved(spec, chip, tuning, timed)
-    misses = sum(value for name, value in fields.items() if "_main_" in name)
-    return fields | {"l2_victim_share": max(1 - chip.l2_bytes / misses, 0.0) if misses else 0.0}
+def traffic(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> Work[float]:
+    """Return what a kernel with these times computes and moves; nothing without engine."""
+    if not timed.cube.time_ns and not timed.vector.time_ns:
+        return Work()
+    cube, vector = _moved(spec, chip, tuning, timed)
+    cycles, conflicts = VectorCycles[float](), Conflicts[float]()
+    if timed.vector.time_ns:
+        cycles = _cycles(pipes.vector_work(spec), pipes.vector_lanes(pipes.vector_work(spec).dtype, chip, tuning))
+        conflicts = tuning.counters.conflicts
+        vector = _with_accesses(vector, spec, chip, tuning, timed)
+    main = (cube.main_read_bytes, cube.main_write_bytes, vector.main_read_bytes, vector.main_write_bytes)
+    misses = sum(main)
+    return Work(
+        products=_products(spec, chip, timed) if timed.cube.mac_ns else Products(),
+        cube=cube,
+        vector=vector,
+        cycles=cycles,
+        conflicts=conflicts,
+        l2_victim_share=max(1 - chip.l2_bytes / misses, 0.0) if misses else 0.0,
+    )
 
 
-def _products(spec: KernelSpec, chip: Chip, timed: KernelCost) -> dict[str, int]:
+def _products(spec: KernelSpec, chip: Chip, timed: KernelCost) -> Products[float]:
     """
     Return the products of the cube and what they draw from L0.
 
@@ -63,15 +72,16 @@ def _products(spec: KernelSpec, chip: Chip, timed: KernelCost) -> dict[str, int]
     int8 = dtype in {"INT8", "UINT8"}
     depth = _INT8_EDGE if int8 else _EDGE
     exact = math.ceil(spec.cube_flops / (2 * _EDGE * _EDGE * depth))
-    cycles = timed.aic_time_ns * chip.aic_mhz / 1000 * timed.block_num
+    cycles = timed.cube.time_ns * chip.aic_mhz / 1000 * timed.block_num
     padded = _padded_products(spec, depth)
     products = padded if exact < padded <= cycles / 2 else exact
     operand = DTYPES[dtype].size_bytes if dtype != "DOUBLE" else DTYPES["FLOAT"].size_bytes
-    return {
-        "cube_int8_ops" if int8 else "cube_float_ops": products,
-        "l0_read_bytes": products * _EDGE * depth * operand,
-        "l0c_cube_bytes": products * _L0C_BYTES_PER_PRODUCT,
-    }
+    return Products(
+        float_ops=0 if int8 else products,
+        int8_ops=products if int8 else 0,
+        l0_read_bytes=products * _EDGE * depth * operand,
+        l0c_bytes=products * _L0C_BYTES_PER_PRODUCT,
+    )
 
 
 def _padded_products(spec: KernelSpec, depth: int) -> int:
@@ -95,55 +105,64 @@ def _result_edges(result: TensorDesc, *, batched: bool) -> tuple[int, int, int]:
     return 1, math.prod(shape[:-1]), shape[-1]
 
 
-def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> dict[str, Any]:
-    """Return cycles by kind, accesses to UB and conflicts there, of the vector and scalar units."""
-    work = pipes.vector_work(spec)
-    cycles = dict.fromkeys(("fp32", "fp16", "int32", "misc"), 0)
-    lanes = pipes.vector_lanes(work.dtype, chip, tuning)
-    cycles[_KINDS.get(work.dtype, "misc")] += math.ceil(work.ops / lanes)
-    cycles["misc"] += math.ceil(work.conversions / lanes)
+def _cycles(work: pipes.VectorWork, lanes: float) -> VectorCycles[float]:
+    """Return the cycles of the vector units by the kind of numbers."""
+    computed, converted = math.ceil(work.ops / lanes), math.ceil(work.conversions / lanes)
+    if work.dtype == "FLOAT":
+        return VectorCycles(fp32=computed, misc=converted)
+    if work.dtype == "FLOAT16":
+        return VectorCycles(fp16=computed, misc=converted)
+    if work.dtype in {"INT32", "UINT32"}:
+        return VectorCycles(int32=computed, misc=converted)
+    return VectorCycles(misc=computed + converted)
+
+
+def _with_accesses(
+    moved: VectorBytes[float], spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost
+) -> VectorBytes[float]:
+    """Return *moved* with the accesses of vector and scalar units to UB."""
+    work, rates = pipes.vector_work(spec), tuning.counters
     computed = work.ops * DTYPES[work.dtype].size_bytes
     converted = work.conversions * _CONVERTED_BYTES
-    blocks = timed.mix_block_num or timed.block_num
-    scalar = timed.aiv_scalar_ns * chip.aiv_mhz if chip.split else timed.aic_scalar_ns * chip.aic_mhz
-    scalar *= blocks / 1000
-    return {
-        **{f"vec_{kind}_cycles": number for kind, number in cycles.items()},
-        "ub_vector_read_bytes": tuning.counters.ub_reads_per_op * computed + converted,
-        "ub_vector_write_bytes": computed + converted,
-        "ub_scalar_read_bytes": SCALAR_BYTES * round(scalar * tuning.counters.scalar_ub_reads_per_cycle),
-        "ub_scalar_write_bytes": SCALAR_BYTES * round(scalar * tuning.counters.scalar_ub_writes_per_cycle),
-        "bankgroup_conflict_share": tuning.counters.bankgroup_conflict_share,
-        "bank_conflict_share": tuning.counters.bank_conflict_share,
-        "resource_conflict_share": tuning.counters.resource_conflict_share,
-    }
+    scalar = timed.vector.scalar_ns * chip.aiv_mhz if chip.split else timed.cube.scalar_ns * chip.aic_mhz
+    scalar *= (timed.mix_block_num or timed.block_num) / 1000
+    return evolve(
+        moved,
+        vector_read_bytes=rates.ub_reads_per_op * computed + converted,
+        vector_write_bytes=computed + converted,
+        scalar_read_bytes=SCALAR_BYTES * round(scalar * rates.scalar_ub_reads_per_cycle),
+        scalar_write_bytes=SCALAR_BYTES * round(scalar * rates.scalar_ub_writes_per_cycle),
+    )
 
 
-def _moved(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> dict[str, int]:
+def _moved(
+    spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost
+) -> tuple[CubeBytes[float], VectorBytes[float]]:
     """Return the bytes that cross into and out of the cores, and the part that comes from behind L2."""
     missed_reads, missed_writes = pipes.missed_shares(spec, chip, tuning)
     read, written = spec.bytes_read, spec.bytes_written
     from_main, to_main = _lines(missed_reads * read), _lines(missed_writes * written)
+    operands = _operands(spec, tuning) if timed.cube.mac_ns else None
     if not chip.split:
-        main = {"aic_main_read_bytes": from_main, "aic_main_write_bytes": to_main}
-        if not timed.mac_ns:
-            return main | {"gm_to_ub_bytes": read, "ub_to_gm_bytes": written}
-        return main | _operands(spec, tuning) | {"l0c_to_ub_bytes": written, "ub_to_gm_bytes": written}
-    if not timed.aic_time_ns:
-        main = {"aiv_main_read_bytes": from_main, "aiv_main_write_bytes": to_main}
-        return main | {"gm_to_ub_bytes": read, "ub_to_gm_bytes": written}
-    cube = {"l0c_to_gm_bytes": written, "aic_main_read_bytes": from_main}
-    cube |= _operands(spec, tuning) if timed.mac_ns else {"gm_to_l1_bytes": read}
-    if not timed.aiv_time_ns:
-        return cube | {"aic_main_write_bytes": to_main}
-    return cube | {"gm_to_ub_bytes": written, "ub_to_gm_bytes": written, "aiv_main_write_bytes": to_main}
+        cube = evolve(operands or CubeBytes(), main_read_bytes=from_main, main_write_bytes=to_main)
+        if operands is None:
+            return cube, VectorBytes(gm_to_ub_bytes=read, ub_to_gm_bytes=written)
+        return evolve(cube, l0c_to_ub_bytes=written), VectorBytes(ub_to_gm_bytes=written)
+    if not timed.cube.time_ns:
+        return CubeBytes(), VectorBytes(
+            gm_to_ub_bytes=read, ub_to_gm_bytes=written, main_read_bytes=from_main, main_write_bytes=to_main
+        )
+    cube = evolve(operands or CubeBytes(gm_to_l1_bytes=read), l0c_to_gm_bytes=written, main_read_bytes=from_main)
+    if not timed.vector.time_ns:
+        return evolve(cube, main_write_bytes=to_main), VectorBytes()
+    return cube, VectorBytes(gm_to_ub_bytes=written, ub_to_gm_bytes=written, main_write_bytes=to_main)
 
 
-def _operands(spec: KernelSpec, tuning: Tuning) -> dict[str, int]:
+def _operands(spec: KernelSpec, tuning: Tuning) -> CubeBytes[float]:
     """Return the way of the operands into the cube: a tile of the result takes rows of A once per tile of columns."""
     entered = max(spec.bytes_read, round(pipes.refetch_bytes(spec, tuning)))
     left = round(entered * tuning.cube.tile_m / (tuning.cube.tile_m + tuning.cube.tile_n))
-    return {"gm_to_l1_bytes": entered, "l1_to_l0a_bytes": left, "l1_to_l0b_bytes": entered - left}
+    return CubeBytes(gm_to_l1_bytes=entered, l1_to_l0a_bytes=left, l1_to_l0b_bytes=entered - left)
 
 
 def _lines(size: float) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
+from drynpu.kernels._account import Conflicts
 from drynpu.kernels._calibration import Calibration, Factors, usual_calibration
 from drynpu.kernels._types import KernelSpec
 from drynpu.platforms import Chip
@@ -52,6 +53,10 @@ _CUBE = Fixed(
     scalar_share=0.36,  # median aic_scalar_ratio .39 (3.2)
     icache_cold=0.03,
 )
+
+
+# No measurement: small shares of the busy vector cycles lost to conflicts, as library kernels are laid out.
+_CONFLICTS = Conflicts(bankgroup=0.002, bank=0.01, resource=0.02)
 
 
 @frozen(kw_only=True)
@@ -161,10 +166,7 @@ class CounterTuning:
     scalar_ub_reads_per_cycle: float = 1 / 64
     scalar_ub_writes_per_cycle: float = 1 / 128
     """No measurement: the scalar unit works on registers and touches UB rarely, 16 bytes at a time."""
-    bankgroup_conflict_share: float = 0.002
-    bank_conflict_share: float = 0.01
-    resource_conflict_share: float = 0.02
-    """No measurement: small shares of the busy vector cycles lost to conflicts, as library kernels are laid out."""
+    conflicts: Conflicts[float] = _CONFLICTS
     icache_warm_ns: float = 10_000.0
     """Instruction cache misses are a matter of kernels of a few us (3.2): rate = cold / (1 + engine / this)."""
 

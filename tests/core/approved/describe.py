@@ -13,8 +13,10 @@ from pathlib import Path
 import attrs
 import numpy as np
 import polars as pl
+from cost_columns import time_columns, work_columns
 
 from drynpu.analysis import Links
+from drynpu.kernels import CostTable
 from drynpu.platforms import Chip
 
 _TIME_OF_EXPORT = re.compile(r"_\d{14}(?=[._])")
@@ -39,6 +41,11 @@ def describe(value: object, name: str = "") -> Iterator[str]:
         # Kept in tables that lie in files; this is what they tell.
         for part in ("kernel_op", "op_starts", "op_ends"):
             yield from describe(getattr(value, part), f"{name}.{part}")
+    elif isinstance(value, CostTable):
+        columns = time_columns(value) | {"aiv_blocks": value.aiv_blocks, "mac_int8": value.mac_int8}
+        parts = {"chip": value.chip, **columns, "kernel": value.kernel, "work": work_columns(value)}
+        for part, column in parts.items():
+            yield from describe(column, f"{name}.{part}")
     elif attrs.has(type(value)):
         for field in attrs.fields(type(value)):
             if not field.name.startswith("_"):

@@ -9,6 +9,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import polars as pl
+from cost_columns import cost_columns
 from describe import describe, scalar
 from kernel_specs import specs, tensor_texts, work_text
 
@@ -17,7 +18,6 @@ from drynpu.analysis import Kernels, predict_kernels, predict_transfers, recalib
 from drynpu.kernels import (
     CoreCounters,
     CostTable,
-    KernelCost,
     Measured,
     bundled_calibration,
     counter_values,
@@ -42,8 +42,8 @@ def costs(chip_name: str) -> Iterator[str]:
     """Yield what each kernel costs on a chip, how sure that is, and its noise."""
     chip, kernels = load_chip(chip_name), specs()
     table = CostTable.build(kernels, chip)
-    columns = [field.name for field in attrs.fields(KernelCost)]
-    frame = pl.DataFrame({name: np.asarray(getattr(table, name)) for name in columns})
+    columns = cost_columns(table)
+    frame = pl.DataFrame(columns)
     for spec, row in zip(kernels, frame.iter_rows(), strict=True):
         shown = " ".join(f"{name}={scalar(value)}" for name, value in zip(columns, row, strict=True) if value)
         guess = estimate(spec, chip)

@@ -218,7 +218,7 @@ def expected(found: Result, metrics: str) -> dict[str, np.ndarray]:
         mhz=chip.aic_mhz,
         cores=chip.cube_cores,
         events=cube,
-        time_us=on_ticks(account.aic_time_ns, found) if ticked else None,
+        time_us=on_ticks(account.cube.time_ns, found) if ticked else None,
     )
     other = CoreCounters(
         total_cycles=events.aiv_total_cycles,
@@ -227,7 +227,7 @@ def expected(found: Result, metrics: str) -> dict[str, np.ndarray]:
         mhz=chip.aiv_mhz,
         cores=chip.vector_cores,
         events=vector,
-        time_us=on_ticks(account.aiv_time_ns, found) if ticked else None,
+        time_us=on_ticks(account.vector.time_ns, found) if ticked else None,
     )
     return metric_columns(metrics, core, other if chip.split else None, found.duration_us, chip.platform)
 
@@ -273,13 +273,14 @@ def test_groups_are_about_the_same_run(record: Record, chip: str) -> None:
 def test_times_are_those_of_the_account(record: Record, chip: str) -> None:
     found = record(chip, MetricGroup.PIPE_UTILIZATION)
     rows, of = COUNTED, found.account
-    pairs = {"aicore_time(us)": of.aic_time_ns}
+    pairs = {"aicore_time(us)": of.cube.time_ns}
     if chip in SPLIT:
-        pairs |= {"aic_mac_time(us)": of.mac_ns, "aic_mte1_time(us)": of.mte1_ns, "aic_mte2_time(us)": of.aic_mte2_ns}
-        pairs |= {"aic_fixpipe_time(us)": of.fixpipe_ns, "aiv_time(us)": of.aiv_time_ns}
-        pairs |= {"aiv_vec_time(us)": of.vec_ns, "aiv_mte3_time(us)": of.mte3_ns}
+        pairs |= {"aic_mac_time(us)": of.cube.mac_ns, "aic_mte1_time(us)": of.cube.mte1_ns}
+        pairs |= {"aic_mte2_time(us)": of.cube.mte2_ns}
+        pairs |= {"aic_fixpipe_time(us)": of.cube.fixpipe_ns, "aiv_time(us)": of.vector.time_ns}
+        pairs |= {"aiv_vec_time(us)": of.vector.vec_ns, "aiv_mte3_time(us)": of.vector.mte3_ns}
     else:
-        pairs |= {"mac_time(us)": of.mac_ns, "vec_time(us)": of.vec_ns, "mte3_time(us)": of.mte3_ns}
+        pairs |= {"mac_time(us)": of.cube.mac_ns, "vec_time(us)": of.vector.vec_ns, "mte3_time(us)": of.vector.mte3_ns}
     for name, time_ns in pairs.items():
         # Cycles are whole numbers, the 950's core times whole ticks, cells have three decimals.
         np.testing.assert_allclose(found.column(name)[rows], time_ns[rows] / 1000, rtol=1e-4, atol=found.tick_us)
@@ -294,17 +295,19 @@ def test_three_groups_tell_the_same_bytes(record: Record, chip: str) -> None:
         record(chip, group) for group in (MetricGroup.MEMORY, MetricGroup.MEMORY_ACCESS, MetricGroup.L2_CACHE)
     )
     of, rows = memory.account, COUNTED
-    for side in ("aic", "aiv"):
+    cube, vector = of.work.cube, of.work.vector
+    for side, moved in (("aic", cube), ("aiv", vector)):
         read_kb = access.column(f"{side}_read_main_memory_datas(KB)")[rows]
-        np.testing.assert_allclose(1024 * read_kb, getattr(of, f"{side}_main_read_bytes")[rows], atol=2 * LINE)
+        np.testing.assert_allclose(1024 * read_kb, of.gather(moved.main_read_bytes)[rows], atol=2 * LINE)
         # A bandwidth has three decimals of GB/s.
         room = 0.0006 * GIB * memory.column(f"{side}_total_cycles")[rows] / (memory.profile.aic_mhz * 1e6) + 2 * LINE
         assert (abs(memory.bytes_behind(f"{side}_main_mem_read_bw")[rows] - 1024 * read_kb) <= room).all()
         lines = sum(cache.column(f"{side}_r{way}_read_cache_miss_allocate")[rows] for way in (0, 1))
         np.testing.assert_allclose(lines * LINE, 1024 * read_kb, atol=2 * LINE)
         assert 1024 * read_kb.max() > LARGE.size_bytes
-    np.testing.assert_allclose(1024 * access.column("aic_GM_to_L1_datas(KB)")[rows], of.gm_to_l1_bytes[rows], atol=256)
-    np.testing.assert_allclose(1024 * access.column("aiv_UB_to_GM_datas(KB)")[rows], of.ub_to_gm_bytes[rows], atol=256)
+    moved_kb = {"aic_GM_to_L1_datas(KB)": cube.gm_to_l1_bytes, "aiv_UB_to_GM_datas(KB)": vector.ub_to_gm_bytes}
+    for column, bytes_moved in moved_kb.items():
+        np.testing.assert_allclose(1024 * access.column(column)[rows], of.gather(bytes_moved)[rows], atol=256)
     assert access.column("aic_GM_to_L1_datas(KB)")[0] > 0
     assert access.column("aiv_UB_to_GM_datas(KB)")[1] > 0
 
@@ -431,7 +434,7 @@ def test_records_of_the_950(record: Record) -> None:
         (1, 0), (1, 1), (3, 0), (2, 1), (3, 1), (1, 0), (1, 1), (1, 0), (1, 0), (1, 1),
     ]  # fmt: skip
     tasks = found.profile.tasks.filter(pl.col("kernel_name").str.contains("MIX_AIC"))
-    assert rows["end_tick"][2] - rows["start_tick"][2] == round(found.account.aic_time_ns[2] / found.tick_us / 1000)
+    assert rows["end_tick"][2] - rows["start_tick"][2] == round(found.account.cube.time_ns[2] / found.tick_us / 1000)
     assert tasks["duration_ns"].to_list() == [round(1000 * found.duration_us[2])]
 
 

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from attrs import fields, has
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,6 +52,14 @@ def noisy(specs: list[KernelSpec], chip: Chip) -> CostTable:
     table = CostTable.build(specs, chip)
     index = np.tile(np.arange(len(specs)), 3)
     return table.take(index, jitter(index, occurrences(index), table.duration_ns, 7, specs))
+
+
+def work_by_row(table: CostTable, part: Any = None) -> Any:
+    """Return what every launch computes and moves: one row per launch in place of one per kernel."""
+    part = table.work if part is None else part
+    values = {each.name: getattr(part, each.name) for each in fields(type(part))}
+    rows = {name: work_by_row(table, each) if has(type(each)) else table.gather(each) for name, each in values.items()}
+    return type(part)(**rows)
 
 
 def columns(table: CostTable, metrics: str) -> dict[str, np.ndarray]:
@@ -108,24 +119,28 @@ def test_every_group_is_about_the_same_launches(specs: list[KernelSpec], chip: C
 @given(kernels, st.sampled_from(CHIPS))
 def test_bandwidths_give_back_the_bytes_of_the_account(specs: list[KernelSpec], chip: Chip) -> None:
     table = noisy(specs, chip)
-    found = columns(table, "Memory")
-    operands = table.l1_to_l0a_bytes + table.l1_to_l0b_bytes
-    entered = table.gm_to_l1_bytes / (2 if chip.platform_version == "5" else 1)
+    found, done = columns(table, "Memory"), work_by_row(table)
+    operands = done.cube.l1_to_l0a_bytes + done.cube.l1_to_l0b_bytes
+    entered = done.cube.gm_to_l1_bytes / (2 if chip.platform_version == "5" else 1)
     expected: dict[str, tuple[np.ndarray, float]] = {"l1_read_bw": (operands, 512), "l1_write_bw": (entered, 256)}
     vectors = 0 if chip.platform_version == "15" else 1
-    ub_write = table.ub_scalar_write_bytes + table.gm_to_ub_bytes + table.l0c_to_ub_bytes
-    expected["ub_read_bw"] = table.ub_vector_read_bytes + table.ub_scalar_read_bytes + table.ub_to_gm_bytes, 160
-    expected["ub_write_bw"] = ub_write + vectors * table.ub_vector_write_bytes, 128
+    ub_write = done.vector.scalar_write_bytes + done.vector.gm_to_ub_bytes + done.cube.l0c_to_ub_bytes
+    ub_read = done.vector.vector_read_bytes + done.vector.scalar_read_bytes + done.vector.ub_to_gm_bytes
+    expected["ub_read_bw"] = ub_read, 160
+    expected["ub_write_bw"] = ub_write + vectors * done.vector.vector_write_bytes, 128
     if chip.split:
         expected = {("aic_" if name[0] == "l" else "aiv_") + name: value for name, value in expected.items()}
-        for side, inward, outward in (("aic", "gm_to_l1", "l0c_to_gm"), ("aiv", "gm_to_ub", "ub_to_gm")):
-            expected[f"{side}_main_mem_read_bw"] = getattr(table, f"{side}_main_read_bytes"), 0
-            expected[f"{side}_main_mem_write_bw"] = getattr(table, f"{side}_main_write_bytes"), 0
-            expected[f"{side}_l2_read_bw"] = getattr(table, f"{inward}_bytes"), 256
-            expected[f"{side}_l2_write_bw"] = getattr(table, f"{outward}_bytes"), 256
+        for side, core, inward, outward in (
+            ("aic", done.cube, done.cube.gm_to_l1_bytes, done.cube.l0c_to_gm_bytes),
+            ("aiv", done.vector, done.vector.gm_to_ub_bytes, done.vector.ub_to_gm_bytes),
+        ):
+            expected[f"{side}_main_mem_read_bw"] = core.main_read_bytes, 0
+            expected[f"{side}_main_mem_write_bw"] = core.main_write_bytes, 0
+            expected[f"{side}_l2_read_bw"] = inward, 256
+            expected[f"{side}_l2_write_bw"] = outward, 256
     else:
-        expected["main_mem_read_bw"] = table.aic_main_read_bytes, 0
-        expected["main_mem_write_bw"] = table.aic_main_write_bytes, 0
+        expected["main_mem_read_bw"] = done.cube.main_read_bytes, 0
+        expected["main_mem_write_bw"] = done.cube.main_write_bytes, 0
     for name, (size, unit) in expected.items():
         if f"{name}(GB/s)" in found:
             # Counts are whole: at most half a unit of the register off.
@@ -137,7 +152,7 @@ def test_bandwidths_give_back_the_bytes_of_the_account(specs: list[KernelSpec], 
 def test_inner_levels_agree_with_the_outer_ones(specs: list[KernelSpec], chip: Chip) -> None:
     table = noisy(specs, chip)
     memory, l0, ub = (columns(table, metrics) for metrics in ("Memory", "MemoryL0", "MemoryUB"))
-    arithmetic = columns(table, "ArithmeticUtilization")
+    arithmetic, done = columns(table, "ArithmeticUtilization"), work_by_row(table)
     cube, vector = ("aic_", "aiv_") if chip.split else ("", "")
     into_l0 = moved(l0, f"{cube}l0a_write_bw", chip.aic_mhz) + moved(l0, f"{cube}l0b_write_bw", chip.aic_mhz)
     out_of_l1 = moved(memory, f"{cube}l1_read_bw", chip.aic_mhz)
@@ -145,11 +160,12 @@ def test_inner_levels_agree_with_the_outer_ones(specs: list[KernelSpec], chip: C
     used = moved(l0, f"{cube}l0a_read_bw", chip.aic_mhz)
     products = arithmetic[f"{cube}cube_fops"] / np.where(table.mac_int8, 16384, 8192)
     width = np.where(products > 0, used / np.maximum(products, 1), 512)
-    assert ((width >= 511) & (width <= 1536)).all() or (products < table.cube_float_ops + table.cube_int8_ops).any()
+    all_products = done.products.float_ops + done.products.int8_ops
+    assert ((width >= 511) & (width <= 1536)).all() or (products < all_products).any()
     scalar = moved(ub, f"{vector}ub_read_bw_scalar", chip.aic_mhz)
     vectors = moved(ub, f"{vector}ub_read_bw_vector", chip.aic_mhz)
     all_reads = moved(memory, f"{vector}ub_read_bw", chip.aic_mhz)
-    np.testing.assert_allclose(scalar + vectors + table.ub_to_gm_bytes, all_reads, rtol=1e-9, atol=256)
+    np.testing.assert_allclose(scalar + vectors + done.vector.ub_to_gm_bytes, all_reads, rtol=1e-9, atol=256)
 
 
 @given(kernels, st.sampled_from(CHIPS))
@@ -174,8 +190,9 @@ def test_kinds_of_work_fit_into_their_pipes(specs: list[KernelSpec], chip: Chip)
 def test_cube_fops_are_the_padded_products(specs: list[KernelSpec], chip: Chip) -> None:
     table = CostTable.build(specs, chip)
     found = columns(table, "ArithmeticUtilization")["aic_cube_fops" if chip.split else "cube_fops"]
+    products = table.work.products
     for row, spec in enumerate(specs):
-        ops = 8192 * int(table.cube_float_ops[row]) + 16384 * int(table.cube_int8_ops[row])
+        ops = 8192 * int(products.float_ops[row]) + 16384 * int(products.int8_ops[row])
         assert found[row] == ops
         assert (ops >= spec.cube_flops) or not ops
         pipe = columns(table, "PipeUtilization")["aic_mac_ratio" if chip.split else "mac_ratio"][row]
@@ -186,9 +203,10 @@ def test_cube_fops_are_the_padded_products(specs: list[KernelSpec], chip: Chip) 
 def test_amounts_and_cache_lines_agree_with_bandwidths(specs: list[KernelSpec], chip: Chip) -> None:
     table = noisy(specs, chip)
     memory, access, cache = (columns(table, metrics) for metrics in ("Memory", "MemoryAccess", "L2Cache"))
+    done = work_by_row(table)
     for side, inward, outward in (
-        ("aic", table.gm_to_l1_bytes, table.l0c_to_gm_bytes),
-        ("aiv", table.gm_to_ub_bytes, table.ub_to_gm_bytes),
+        ("aic", done.cube.gm_to_l1_bytes, done.cube.l0c_to_gm_bytes),
+        ("aiv", done.vector.gm_to_ub_bytes, done.vector.ub_to_gm_bytes),
     ):
         for way in ("read", "write"):
             amount = access[f"{side}_{way}_main_memory_datas(KB)"] * 1024
@@ -204,10 +222,10 @@ def test_amounts_and_cache_lines_agree_with_bandwidths(specs: list[KernelSpec], 
         for way, size in (("read", inward), ("write", outward)):
             np.testing.assert_array_equal(hits[way] + misses[way], np.ceil(size / LINE))
             np.testing.assert_array_equal(misses[way] * LINE, access[f"{side}_{way}_main_memory_datas(KB)"] * 1024)
-    np.testing.assert_allclose(access["aic_GM_to_L1_datas(KB)"] * 1024, table.gm_to_l1_bytes, atol=128)
-    np.testing.assert_allclose(access["aic_L0C_to_GM_datas(KB)"] * 1024, table.l0c_to_gm_bytes, atol=64)
-    np.testing.assert_allclose(access["aiv_GM_to_UB_datas(KB)"] * 1024, table.gm_to_ub_bytes, atol=64)
-    np.testing.assert_allclose(access["aiv_UB_to_GM_datas(KB)"] * 1024, table.ub_to_gm_bytes, atol=64)
+    np.testing.assert_allclose(access["aic_GM_to_L1_datas(KB)"] * 1024, done.cube.gm_to_l1_bytes, atol=128)
+    np.testing.assert_allclose(access["aic_L0C_to_GM_datas(KB)"] * 1024, done.cube.l0c_to_gm_bytes, atol=64)
+    np.testing.assert_allclose(access["aiv_GM_to_UB_datas(KB)"] * 1024, done.vector.gm_to_ub_bytes, atol=64)
+    np.testing.assert_allclose(access["aiv_UB_to_GM_datas(KB)"] * 1024, done.vector.ub_to_gm_bytes, atol=64)
     assert not access["aic_L0C_to_L1_datas(KB)"].any()
     assert not access["aic_GM_to_UB_datas(KB)"].any()
     assert not access["aiv_GM_to_L1_datas(KB)"].any()
@@ -216,10 +234,10 @@ def test_amounts_and_cache_lines_agree_with_bandwidths(specs: list[KernelSpec], 
 @given(kernels)
 def test_lines_of_the_950(specs: list[KernelSpec]) -> None:
     table = noisy(specs, load_chip("950PR"))
-    cache, memory = columns(table, "L2Cache"), columns(table, "Memory")
+    cache, memory, done = columns(table, "L2Cache"), columns(table, "Memory"), work_by_row(table)
     for side, inward, outward in (
-        ("aic", table.gm_to_l1_bytes, table.l0c_to_gm_bytes),
-        ("aiv", table.gm_to_ub_bytes, table.ub_to_gm_bytes),
+        ("aic", done.cube.gm_to_l1_bytes, done.cube.l0c_to_gm_bytes),
+        ("aiv", done.vector.gm_to_ub_bytes, done.vector.ub_to_gm_bytes),
     ):
         for way, size in (("read", inward), ("write", outward)):
             hit, miss, victim = (cache[f"{side}_{way}_local_l2_{what}"] for what in ("hit", "miss", "victim"))
@@ -236,7 +254,7 @@ def test_rates_stay_under_the_peaks(specs: list[KernelSpec], chip: Chip) -> None
     memory, l0, ub = (columns(table, metrics) for metrics in ("Memory", "MemoryL0", "MemoryUB"))
     chipwide = {"main_mem_read_bw": chip.memory_gbs, "main_mem_write_bw": chip.memory_gbs}
     chipwide |= {"l2_read_bw": chip.l2_read_gbs, "l2_write_bw": chip.l2_write_gbs}
-    sides = {"aic_": table.aic_time_ns, "aiv_": table.aiv_time_ns} if chip.split else {"": table.aic_time_ns}
+    sides = {"aic_": table.cube.time_ns, "aiv_": table.vector.time_ns} if chip.split else {"": table.cube.time_ns}
     for prefix, time_ns in sides.items():
         for name, gbs in chipwide.items():
             if f"{prefix}{name}(GB/s)" in memory:

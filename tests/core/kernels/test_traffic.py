@@ -3,16 +3,16 @@ from __future__ import annotations
 import math
 
 import pytest
-from attrs import evolve, fields
+from attrs import asdict, evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.kernels import Copy, KernelCost, KernelSpec, TaskType, TensorDesc, Tuning, cost
+from drynpu.kernels import Copy, KernelSpec, TaskType, TensorDesc, Tuning, cost
+from drynpu.kernels._account import CubeBytes, Products, Work
 from drynpu.platforms import Chip, known_chips, load_chip
 
 CHIPS = known_chips()
 B2, A5, OLD = load_chip("910B2"), load_chip("950PR"), load_chip("910A")
-WORK = [field for field in fields(KernelCost) if field.name.endswith(("_ops", "_bytes", "_cycles"))]
 
 tensors = st.builds(
     TensorDesc,
@@ -76,19 +76,19 @@ def padded(m: int, n: int, k: int) -> int:
 @pytest.mark.parametrize("shape", [(4096, 4096, 4096), (32, 10, 128), (1, 4096, 4096), (100, 100, 100)])
 def test_products_are_padded_to_sixteen(chip: Chip, shape: tuple[int, int, int]) -> None:
     c = cost(matmul(*shape), chip)
-    assert (c.cube_float_ops, c.cube_int8_ops) == (padded(*shape), 0)
-    assert c.l0_read_bytes == padded(*shape) * 512
-    assert c.l0c_cube_bytes == padded(*shape) * 1024
+    assert (c.work.products.float_ops, c.work.products.int8_ops) == (padded(*shape), 0)
+    assert c.work.products.l0_read_bytes == padded(*shape) * 512
+    assert c.work.products.l0c_bytes == padded(*shape) * 1024
 
 
 def test_eight_bit_products_are_twice_as_deep() -> None:
     c = cost(matmul(64, 64, 33, "INT8"), B2)
-    assert (c.cube_float_ops, c.cube_int8_ops) == (0, 4 * 4 * 2)
-    assert c.l0_read_bytes == c.cube_int8_ops * 512
+    assert (c.work.products.float_ops, c.work.products.int8_ops) == (0, 4 * 4 * 2)
+    assert c.work.products.l0_read_bytes == c.work.products.int8_ops * 512
 
 
 def test_wide_operands_are_twice_as_many_bytes() -> None:
-    assert cost(matmul(64, 64, 64, "FLOAT"), B2).l0_read_bytes == 64 * 1024
+    assert cost(matmul(64, 64, 64, "FLOAT"), B2).work.products.l0_read_bytes == 64 * 1024
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,13 @@ def test_wide_operands_are_twice_as_many_bytes() -> None:
 def test_edges_come_from_the_result(output: TensorDesc, op_type: str, rows: int, columns: int) -> None:
     flops = 2 * output.elements * 40
     spec = evolve(matmul(8, 8, 8), outputs=(output,), op_type=op_type, cube_flops=flops, bytes_read=10**6)
-    assert cost(spec, B2).cube_float_ops == padded(rows, columns, 40)
+    assert cost(spec, B2).work.products.float_ops == padded(rows, columns, 40)
 
 
 def test_batches_are_padded_one_by_one() -> None:
     output = TensorDesc((3, 50, 20), "FLOAT16")
     spec = evolve(matmul(8, 8, 8), outputs=(output,), op_type="BatchMatMulV2", cube_flops=2 * 3000 * 40)
-    assert cost(evolve(spec, bytes_read=10**6), B2).cube_float_ops == 3 * padded(50, 20, 40)
+    assert cost(evolve(spec, bytes_read=10**6), B2).work.products.float_ops == 3 * padded(50, 20, 40)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_batches_are_padded_one_by_one() -> None:
     ],
 )
 def test_work_that_the_result_does_not_explain_is_not_padded(spec: KernelSpec) -> None:
-    assert cost(spec, B2).cube_float_ops == math.ceil(spec.cube_flops / 8192)
+    assert cost(spec, B2).work.products.float_ops == math.ceil(spec.cube_flops / 8192)
 
 
 @pytest.mark.parametrize("batch", [10, 10**3, 10**4, 10**5, 10**6])
@@ -128,9 +128,9 @@ def test_padding_that_the_time_leaves_no_room_for_is_not_counted(batch: int) -> 
     output = TensorDesc((batch, 1, 1), "FLOAT16")
     spec = evolve(matmul(8, 8, 8), outputs=(output,), op_type="BatchMatMul", cube_flops=2 * batch)
     c = cost(evolve(spec, bytes_read=4 * batch), B2)
-    cycles = c.aic_time_ns * B2.aic_mhz / 1000 * c.block_num
-    assert c.cube_float_ops == (batch if batch <= cycles / 2 else math.ceil(2 * batch / 8192))
-    assert (c.cube_float_ops == batch) == (batch < 10**6)
+    cycles = c.cube.time_ns * B2.aic_mhz / 1000 * c.block_num
+    assert c.work.products.float_ops == (batch if batch <= cycles / 2 else math.ceil(2 * batch / 8192))
+    assert (c.work.products.float_ops == batch) == (batch < 10**6)
 
 
 @pytest.mark.parametrize(
@@ -145,35 +145,38 @@ def test_padding_that_the_time_leaves_no_room_for_is_not_counted(batch: int) -> 
 )
 def test_vector_work_is_told_by_type(dtype: str, kind: str, lanes: int) -> None:
     c = cost(add(10**6, dtype), B2)
-    cycles = {k: getattr(c, f"vec_{k}_cycles") for k in ("fp32", "fp16", "int32", "misc")}
+    cycles = asdict(c.work.cycles)
     assert cycles == {k: math.ceil(10**6 / lanes) if k == kind else 0 for k in cycles}
     size = TensorDesc((1,), dtype).size_bytes
-    assert (c.ub_vector_read_bytes, c.ub_vector_write_bytes) == (2 * 10**6 * size, 10**6 * size)
+    assert (c.work.vector.vector_read_bytes, c.work.vector.vector_write_bytes) == (2 * 10**6 * size, 10**6 * size)
 
 
 def test_bf16_is_computed_in_32_bit_with_conversions_around() -> None:
     c = cost(add(640_000, "DT_BF16"), B2)
-    assert (c.vec_fp32_cycles, c.vec_fp16_cycles) == (10_000, 0)
-    assert c.vec_misc_cycles == 3 * 10_000
-    assert c.ub_vector_read_bytes == 640_000 * (2 * 4 + 3 * 3)
+    assert (c.work.cycles.fp32, c.work.cycles.fp16) == (10_000, 0)
+    assert c.work.cycles.misc == 3 * 10_000
+    assert c.work.vector.vector_read_bytes == 640_000 * (2 * 4 + 3 * 3)
 
 
 def test_a_vector_kernel_moves_its_bytes_through_ub() -> None:
-    for chip, side in ((B2, "aiv"), (A5, "aiv"), (OLD, "aic")):
+    for chip in (B2, A5, OLD):
         c = cost(add(10**8), chip)
-        assert (c.gm_to_ub_bytes, c.ub_to_gm_bytes) == (8 * 10**8, 4 * 10**8)
-        assert (c.gm_to_l1_bytes, c.l0c_to_gm_bytes, c.l0c_to_ub_bytes, c.cube_float_ops) == (0, 0, 0, 0)
-        assert getattr(c, f"{side}_main_read_bytes") == 8 * 10**8
-        assert getattr(c, f"{side}_main_write_bytes") == 4 * 10**8
+        assert (c.work.vector.gm_to_ub_bytes, c.work.vector.ub_to_gm_bytes) == (8 * 10**8, 4 * 10**8)
+        assert c.work.products == Products()
+        main = {"main_read_bytes": 8 * 10**8, "main_write_bytes": 4 * 10**8}
+        assert c.work.cube == (CubeBytes() if chip.split else CubeBytes(**main))
+        if chip.split:
+            assert (c.work.vector.main_read_bytes, c.work.vector.main_write_bytes) == (8 * 10**8, 4 * 10**8)
 
 
 def test_what_fits_into_l2_does_not_reach_memory() -> None:
     small = cost(add(10**6), B2)
-    assert (small.aiv_main_read_bytes, small.aiv_main_write_bytes, small.l2_victim_share) == (0, 0, 0)
+    assert (small.work.vector.main_read_bytes, small.work.vector.main_write_bytes) == (0, 0)
+    assert small.work.l2_victim_share == 0
     between = cost(add(16 * 10**6), B2)
-    assert 0 < between.aiv_main_read_bytes < between.gm_to_ub_bytes
+    assert 0 < between.work.vector.main_read_bytes < between.work.vector.gm_to_ub_bytes
     huge = cost(add(10**8), B2)
-    assert huge.l2_victim_share == pytest.approx(1 - B2.l2_bytes / (12 * 10**8))
+    assert huge.work.l2_victim_share == pytest.approx(1 - B2.l2_bytes / (12 * 10**8))
 
 
 def test_operands_are_fetched_once_per_tile_of_the_result() -> None:
@@ -181,58 +184,63 @@ def test_operands_are_fetched_once_per_tile_of_the_result() -> None:
     tuning = Tuning()
     rows_of_a = 4096 / tuning.cube.tile_n * 4096 * 4096 * 2
     rows_of_b = 4096 / tuning.cube.tile_m * 4096 * 4096 * 2
-    assert (c.l1_to_l0a_bytes, c.l1_to_l0b_bytes) == (rows_of_a, rows_of_b)
-    assert c.gm_to_l1_bytes == rows_of_a + rows_of_b
-    assert c.l0c_to_gm_bytes == 4096 * 4096 * 2
-    assert cost(matmul(4096, 4096, 4096), OLD).l0c_to_ub_bytes == 4096 * 4096 * 2
+    assert (c.work.cube.l1_to_l0a_bytes, c.work.cube.l1_to_l0b_bytes) == (rows_of_a, rows_of_b)
+    assert c.work.cube.gm_to_l1_bytes == rows_of_a + rows_of_b
+    assert c.work.cube.l0c_to_gm_bytes == 4096 * 4096 * 2
+    assert cost(matmul(4096, 4096, 4096), OLD).work.cube.l0c_to_ub_bytes == 4096 * 4096 * 2
 
 
 def test_small_operands_are_read_at_least_once() -> None:
     spec = matmul(16, 16, 16)
-    assert cost(spec, B2).gm_to_l1_bytes == spec.bytes_read
+    assert cost(spec, B2).work.cube.gm_to_l1_bytes == spec.bytes_read
 
 
 def test_a_mixed_kernel_hands_over_in_l2() -> None:
     c = cost(evolve(matmul(16384, 16384, 1024, task=TaskType.MIX_AIC), vector_ops=16384**2), B2)
     written = 16384**2 * 2
-    assert c.l0c_to_gm_bytes == c.gm_to_ub_bytes == c.ub_to_gm_bytes == written
-    assert c.aiv_main_read_bytes == c.aic_main_write_bytes == 0
-    assert 0 < c.aiv_main_write_bytes <= written
-    assert c.aic_main_read_bytes > 0
+    assert c.work.cube.l0c_to_gm_bytes == c.work.vector.gm_to_ub_bytes == c.work.vector.ub_to_gm_bytes == written
+    assert c.work.vector.main_read_bytes == c.work.cube.main_write_bytes == 0
+    assert 0 < c.work.vector.main_write_bytes <= written
+    assert c.work.cube.main_read_bytes > 0
 
 
 def test_a_cube_kernel_without_products_leaves_l0_alone() -> None:
     c = cost(evolve(matmul(64, 64, 64), cube_flops=0), B2)
-    assert c.gm_to_l1_bytes > 0
-    assert (c.l1_to_l0a_bytes, c.l1_to_l0b_bytes, c.l0_read_bytes, c.cube_float_ops) == (0, 0, 0, 0)
+    assert c.work.cube.gm_to_l1_bytes > 0
+    assert (c.work.cube.l1_to_l0a_bytes, c.work.cube.l1_to_l0b_bytes) == (0, 0)
+    assert c.work.products == Products()
 
 
 @pytest.mark.parametrize("task", [TaskType.AI_CPU, TaskType.DSA, TaskType.MEMCPY])
 def test_nothing_is_counted_outside_the_cores(task: TaskType) -> None:
     c = cost(evolve(matmul(64, 64, 64), task_type=task, copy=Copy.DEVICE_TO_DEVICE, vector_ops=100), B2)
-    assert {getattr(c, field.name) for field in WORK} == {0}
+    assert c.work == Work()
 
 
 @given(specs, st.sampled_from(CHIPS))
 def test_work_fits_into_the_times(spec: KernelSpec, chip: Chip) -> None:
     c = cost(spec, chip)
-    assert all(getattr(c, field.name) >= 0 for field in WORK)
-    assert 0 <= c.l2_victim_share < 1
-    cube_cycles = c.aic_time_ns * chip.aic_mhz / 1000 * c.block_num
-    assert c.cube_float_ops + c.cube_int8_ops <= cube_cycles + 1
-    assert (c.mac_ns > 0) == (c.cube_float_ops + c.cube_int8_ops > 0)
+    parts = [c.work.products, c.work.cube, c.work.vector, c.work.cycles]
+    assert min(amount for part in parts for amount in asdict(part).values()) >= 0
+    assert 0 <= c.work.l2_victim_share < 1
+    cube_cycles = c.cube.time_ns * chip.aic_mhz / 1000 * c.block_num
+    assert c.work.products.float_ops + c.work.products.int8_ops <= cube_cycles + 1
+    assert (c.cube.mac_ns > 0) == (c.work.products.float_ops + c.work.products.int8_ops > 0)
     vector_blocks = c.mix_block_num or c.block_num
-    busy = c.vec_ns * chip.aiv_mhz / 1000 * vector_blocks
-    assert c.vec_fp32_cycles + c.vec_fp16_cycles + c.vec_int32_cycles + c.vec_misc_cycles <= busy + 2
+    busy = c.vector.vec_ns * chip.aiv_mhz / 1000 * vector_blocks
+    assert c.work.cycles.fp32 + c.work.cycles.fp16 + c.work.cycles.int32 + c.work.cycles.misc <= busy + 2
     line = 128
-    for side, inward, outward in (("aic", "gm_to_l1", "l0c_to_gm"), ("aiv", "gm_to_ub", "ub_to_gm")):
-        read, written = getattr(c, f"{side}_main_read_bytes"), getattr(c, f"{side}_main_write_bytes")
-        assert read % line == written % line == 0
+    cube, vector = c.work.cube, c.work.vector
+    for core, inward, outward in (
+        (cube, cube.gm_to_l1_bytes, cube.l0c_to_gm_bytes),
+        (vector, vector.gm_to_ub_bytes, vector.ub_to_gm_bytes),
+    ):
+        assert core.main_read_bytes % line == core.main_write_bytes % line == 0
         if chip.split:
-            assert read < getattr(c, f"{inward}_bytes") + line
-            assert written < getattr(c, f"{outward}_bytes") + line
-    main = c.aic_main_read_bytes + c.aic_main_write_bytes + c.aiv_main_read_bytes + c.aiv_main_write_bytes
-    assert main <= chip.memory_gbs * max(c.aic_time_ns, c.aiv_time_ns) * (1 + 1e-9) + 4 * line
+            assert core.main_read_bytes < inward + line
+            assert core.main_write_bytes < outward + line
+    main = sum(core.main_read_bytes + core.main_write_bytes for core in (cube, vector))
+    assert main <= chip.memory_gbs * max(c.cube.time_ns, c.vector.time_ns) * (1 + 1e-9) + 4 * line
 
 
 def blocked(source: TensorDesc) -> KernelSpec:

@@ -99,9 +99,9 @@ def test_what_was_written_just_before_is_read_from_l2_and_after_a_long_absence_f
     soon, late = reread(0), reread(20)
     # 16 MB in all, of which 8 MB come from a memory of 1.6 TB/s.
     assert durations(late)[-1] > durations(soon)[-1] + 8 * MB / CHIP.memory_gbs * 0.4
-    last = [each.costs.take(each.lowered.launch_kernel).aiv_main_read_bytes[-1] for each in (soon, late)]
+    last = [each.costs.work.vector.main_read_bytes[each.lowered.launch_kernel[-1]] for each in (soon, late)]
     assert last == [0, 8 * MB]
-    assert late.costs.take(late.lowered.launch_kernel).aiv_main_write_bytes[-1] == 0
+    assert late.costs.work.vector.main_write_bytes[late.lowered.launch_kernel[-1]] == 0
 
 
 @pytest.mark.parametrize("steps", [range(0, 20, 3)])

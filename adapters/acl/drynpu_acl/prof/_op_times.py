@@ -60,7 +60,7 @@ class OpTimes:
         kernel, found = kernel[rows], np.zeros(len(rows), RECORD)
         start_us = (start_ns + np.ceil(begin[rows] * self.chip.tick_ns).astype(np.int64)) // 1000
         end_us = (start_ns + np.ceil((begin + ticks)[rows] * self.chip.tick_ns).astype(np.int64)) // 1000
-        core_ns = np.maximum(costs.aic_time_ns, costs.aiv_time_ns)[kernel] * factor[rows]
+        core_ns = np.maximum(costs.cube.time_ns, costs.vector.time_ns)[kernel] * factor[rows]
         cores = np.array([each.task_type not in _NO_CORE for each in lowered.kernels] or [False])[kernel]
         found["model_id"], found["flag"] = model_id, int(SubscribeFlag.OP)
         found["start_us"], found["end_us"], found["duration_us"] = start_us, end_us, end_us - start_us

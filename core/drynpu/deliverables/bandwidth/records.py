@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from drynpu.arrays import I64, Records
+from drynpu.arrays import I64, Array, Records
 from drynpu.deliverables._host_launches import number_tasks
 from drynpu.deliverables._requested import requested_deliverables, unmodelled
 from drynpu.deliverables._sample_times import sampled_us
@@ -150,21 +150,21 @@ _TASK_TYPES = {
 def _l2_cache(context: RecordContext, events: CacheEvents) -> Records:
     """Count per AI core task; noise on times changes none of it."""
     simulation = context.simulation
-    work, launch_kernel = simulation.costs.work, simulation.lowered.launch_kernel
+    costs, launch_kernel = simulation.costs, simulation.lowered.launch_kernel
     types = np.array([_TASK_TYPES.get(kind, -1) for kind in simulation.task_types] or [-1])
     launches = np.flatnonzero(types[launch_kernel] >= 0) if len(launch_kernel) else np.empty(0, np.int64)
     rows = facts.L2_CACHE.new(len(launches))
     if not len(launches):
         return rows
 
-    def lines(*names: str) -> I64:
-        total = np.sum([work[name] for name in names], axis=0)
+    def lines(total: Array) -> I64:
         return np.asarray(-(-total // LINE_BYTES), np.int64)
 
-    reads, writes = lines("gm_to_l1_bytes", "gm_to_ub_bytes"), lines("l0c_to_gm_bytes", "ub_to_gm_bytes")
-    read_misses = np.minimum(lines("aic_main_read_bytes", "aiv_main_read_bytes"), reads)
-    write_misses = np.minimum(lines("aic_main_write_bytes", "aiv_main_write_bytes"), writes)
-    victims = np.rint((read_misses + write_misses) * work["l2_victim_share"]).astype(np.int64)
+    through = costs.l2
+    reads, writes = lines(through.reads), lines(through.writes)
+    read_misses = np.minimum(lines(through.read_misses), reads)
+    write_misses = np.minimum(lines(through.write_misses), writes)
+    victims = np.rint((read_misses + write_misses) * costs.work.l2_victim_share).astype(np.int64)
     kernel = launch_kernel[launches]
     rows["task_type"] = types[kernel]
     stream, task_id, _ = number_tasks(simulation).executed

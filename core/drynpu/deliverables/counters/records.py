@@ -91,7 +91,7 @@ class Counted:
         """Return total cycles, counters and core time in ns of the vector half where told so, else of the cube's."""
         cycles = np.where(vector, self.events.aiv_total_cycles, self.events.aic_total_cycles)
         pmu = np.where(vector[:, None], self.events.aiv_pmu, self.events.aic_pmu)
-        return cycles, pmu, np.where(vector, self.costs.aiv_time_ns, self.costs.aic_time_ns)
+        return cycles, pmu, np.where(vector, self.costs.vector.time_ns, self.costs.cube.time_ns)
 
 
 def count_launches(simulation: Simulation, metrics: str) -> Counted:
