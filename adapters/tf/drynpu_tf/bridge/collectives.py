@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import tensorflow.compat.v2 as tf
 
@@ -21,6 +21,7 @@ from drynpu_tf.bridge.ranks import (
     gradient_segments,
     members,
 )
+from drynpu_tf.foreign import DType, Shape, Tensor, TensorLike, WithGradient
 from drynpu_tf.ranks import Hcom
 
 _REDUCTIONS = ("sum", "prod", "max", "min")
@@ -37,7 +38,7 @@ def _check_reduction(reduction: str) -> None:
         raise ValueError(f"reduction must be one of {', '.join(_REDUCTIONS)}, got {reduction!r}")
 
 
-def _reduced(tensors: Sequence[Any], reduction: str, group: str, kind: str = "allReduce") -> list[Any]:
+def _reduced(tensors: Sequence[TensorLike], reduction: str, group: str, kind: str = "allReduce") -> list[Tensor]:
     """Return tensors of one type reduced as one."""
     _check_reduction(reduction)
     if get_rank_size(group) == 1:
@@ -45,7 +46,9 @@ def _reduced(tensors: Sequence[Any], reduction: str, group: str, kind: str = "al
     return communicate(_hcom(kind, group, reduction), tensors)
 
 
-def allreduce(tensor: Any, reduction: str, fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP) -> Any:
+def allreduce(
+    tensor: TensorLike, reduction: str, fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
+) -> Tensor:
     """
     Return *tensor* reduced over the ranks, by sum, product, maximum or minimum; a list is reduced as one.
 
@@ -59,13 +62,15 @@ def allreduce(tensor: Any, reduction: str, fusion: int = 1, fusion_id: int = -1,
         return _reduced([tensor], reduction, group)[0]
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
-    def differentiable(value: Any) -> Any:
+    def differentiable(value: Tensor) -> WithGradient:
         return _reduced([value], reduction, group)[0], lambda grad: _reduced([grad], "sum", group)[0]
 
     return differentiable(tensor)
 
 
-def allgather(tensor: Any, rank_size: int, fusion: int = 0, fusion_id: int = -1, group: str = WORLD_GROUP) -> Any:
+def allgather(
+    tensor: TensorLike, rank_size: int, fusion: int = 0, fusion_id: int = -1, group: str = WORLD_GROUP
+) -> Tensor:
     """Return the tensors of *rank_size* ranks, one after the other along the first dimension."""
     tensor = tf.convert_to_tensor(tensor)
     if rank_size == 1:
@@ -78,8 +83,8 @@ def allgather(tensor: Any, rank_size: int, fusion: int = 0, fusion_id: int = -1,
 
 
 def broadcast(
-    tensor: Sequence[Any], root_rank: int, fusion: int = 2, fusion_id: int = 0, group: str = WORLD_GROUP
-) -> list[Any]:
+    tensor: Sequence[TensorLike], root_rank: int, fusion: int = 2, fusion_id: int = 0, group: str = WORLD_GROUP
+) -> list[Tensor]:
     """Return the tensors of the list as the root rank has them."""
     if get_rank_size(group) == 1:
         return [tf.identity(each) for each in tensor]
@@ -87,13 +92,15 @@ def broadcast(
 
 
 def reduce(
-    tensor: Any, reduction: str, root_rank: int, fusion: int = 0, fusion_id: int = -1, group: str = WORLD_GROUP
-) -> Any:
+    tensor: TensorLike, reduction: str, root_rank: int, fusion: int = 0, fusion_id: int = -1, group: str = WORLD_GROUP
+) -> Tensor:
     """Return *tensor* reduced over the ranks; the root needs it, and here all ranks get it."""
     return reduce_as_one([tensor], reduction, root_rank, group)[0]
 
 
-def reduce_as_one(tensors: Sequence[Any], reduction: str, root_rank: int, group: str = WORLD_GROUP) -> list[Any]:
+def reduce_as_one(
+    tensors: Sequence[TensorLike], reduction: str, root_rank: int, group: str = WORLD_GROUP
+) -> list[Tensor]:
     """Return tensors of one type reduced by one operator, as :func:`reduce` reduces one."""
     _check_reduction(reduction)
     given = [tf.convert_to_tensor(each) for each in tensors]
@@ -103,8 +110,8 @@ def reduce_as_one(tensors: Sequence[Any], reduction: str, root_rank: int, group:
 
 
 def reduce_scatter(
-    tensor: Any, reduction: str, rank_size: int, fusion: int = 0, fusion_id: int = -1, group: str = WORLD_GROUP
-) -> Any:
+    tensor: TensorLike, reduction: str, rank_size: int, fusion: int = 0, fusion_id: int = -1, group: str = WORLD_GROUP
+) -> Tensor:
     """Return this rank's part, along the first dimension, of *tensor* reduced over *rank_size* ranks."""
     _check_reduction(reduction)
     tensor = tf.convert_to_tensor(tensor)
@@ -116,12 +123,12 @@ def reduce_scatter(
     return communicate(_hcom("reduceScatter", group, reduction), [tensor], [(tensor.dtype, shape)])[0]
 
 
-def send(tensor: Any, sr_tag: int, dest_rank: int, group: str = WORLD_GROUP) -> Any:
+def send(tensor: TensorLike, sr_tag: int, dest_rank: int, group: str = WORLD_GROUP) -> Tensor:
     """Return the operator that sends *tensor* to a rank of the group, which receives it under the same tag."""
     return communicate(_hcom("send", group, peer=dest_rank, tag=sr_tag), [tf.convert_to_tensor(tensor)], [])
 
 
-def receive(shape: Any, data_type: Any, sr_tag: int, src_rank: int, group: str = WORLD_GROUP) -> Any:
+def receive(shape: Shape, data_type: DType, sr_tag: int, src_rank: int, group: str = WORLD_GROUP) -> Tensor:
     """Return what a rank of the group sends under that tag."""
     place = tf.zeros(shape, data_type)
     return communicate(_hcom("receive", group, peer=src_rank, tag=sr_tag), [place])[0]
@@ -133,32 +140,32 @@ def _no_device(name: str) -> NoReturn:
     )
 
 
-def remote_read(tensorRemote: Any, data_type: Any) -> NoReturn:  # noqa: N803 - the vendor's name
+def remote_read(tensorRemote: TensorLike, data_type: DType) -> NoReturn:  # noqa: N803 - the vendor's name
     """Raise: there is no remote memory."""
     _no_device("remote_read")
 
 
-def remote_ref_read(tensorRemote: Any, cache: Any, offset: Any) -> NoReturn:  # noqa: N803 - as above
+def remote_ref_read(tensorRemote: TensorLike, cache: TensorLike, offset: TensorLike) -> NoReturn:  # noqa: N803 - as above
     """Raise: there is no remote memory."""
     _no_device("remote_ref_read")
 
 
-def remote_write(tensorRemote: Any, tensorLocal: Any, data_type: Any) -> NoReturn:  # noqa: N803 - as above
+def remote_write(tensorRemote: TensorLike, tensorLocal: TensorLike, data_type: DType) -> NoReturn:  # noqa: N803 - as above
     """Raise: there is no remote memory."""
     _no_device("remote_write")
 
 
-def remote_scatter_write(tensorRemote: Any, tensorLocal: Any, offset: Any) -> NoReturn:  # noqa: N803 - as above
+def remote_scatter_write(tensorRemote: TensorLike, tensorLocal: TensorLike, offset: TensorLike) -> NoReturn:  # noqa: N803 - as above
     """Raise: there is no remote memory."""
     _no_device("remote_scatter_write")
 
 
 def gather_all_to_all_v(
-    addrinfo: Any,
-    addrinfo_count_per_rank: Any,
-    recv_counts: Any,
-    recv_displacements: Any,
-    dtype: Any,
+    addrinfo: TensorLike,
+    addrinfo_count_per_rank: TensorLike,
+    recv_counts: TensorLike,
+    recv_displacements: TensorLike,
+    dtype: DType,
     addr_length: int,
     group: str = WORLD_GROUP,
 ) -> NoReturn:
@@ -167,13 +174,13 @@ def gather_all_to_all_v(
 
 
 def all_to_all_v(
-    send_data: Any,
-    send_counts: Any,
-    send_displacements: Any,
-    recv_counts: Any,
-    recv_displacements: Any,
+    send_data: TensorLike,
+    send_counts: TensorLike,
+    send_displacements: TensorLike,
+    recv_counts: TensorLike,
+    recv_displacements: TensorLike,
     group: str = WORLD_GROUP,
-) -> Any:
+) -> Tensor:
     """Return what all ranks send to this one, in the order of the ranks."""
     flat, counts = tf.reshape(send_data, [-1]), tf.reshape(send_counts, [-1])
     starts = tf.unstack(tf.reshape(send_displacements, [-1]), num=get_rank_size(group))
@@ -185,13 +192,13 @@ def all_to_all_v(
 
 
 def all_to_all_v_c(
-    send_data: Any,
-    send_count_matrix: Any,
+    send_data: TensorLike,
+    send_count_matrix: TensorLike,
     rank: int,
     fusion: int = 0,
     fusion_id: int = -1,
     group: str = WORLD_GROUP,
-) -> Any:
+) -> Tensor:
     """Return what all ranks send to *rank*; row i of the matrix says how much rank i sends to each."""
     flat, matrix = tf.reshape(send_data, [-1]), tf.reshape(send_count_matrix, [get_rank_size(group)] * 2)
     if get_rank_size(group) == 1:
@@ -200,7 +207,7 @@ def all_to_all_v_c(
     return communicate(_hcom("alltoallvc", group), [flat], [given], matrix[rank])[0]
 
 
-def mean_over_ranks(tensor: Any, average: bool = True) -> Any:
+def mean_over_ranks(tensor: TensorLike, average: bool = True) -> Tensor:
     """
     Return the mean (or sum) of *tensor* over the world's ranks: ``npu_optimizer.allreduce``.
 
@@ -209,7 +216,7 @@ def mean_over_ranks(tensor: Any, average: bool = True) -> Any:
     return combine_gradients([tensor], average)[0]
 
 
-def combine_gradients(gradients: Sequence[Any], average: bool = True) -> list[Any]:
+def combine_gradients(gradients: Sequence[Tensor], average: bool = True) -> list[Tensor]:
     """
     Return gradients as the mean (or sum) over the world's ranks; ``None`` stays.
 
@@ -224,7 +231,7 @@ def combine_gradients(gradients: Sequence[Any], average: bool = True) -> list[An
     backward = range(len(found) - 1, -1, -1)
     dense = [place for place in backward if found[place] is not None and not isinstance(found[place], tf.IndexedSlices)]
     sizes = [(found[place].shape.num_elements() or 0) * found[place].dtype.size for place in dense]
-    last: list[Any] = []
+    last: list[Tensor] = []
     for segment in gradient_segments(sizes):
         places = [dense[number] for number in segment]
         for dtype in dict.fromkeys(found[place].dtype for place in places):
@@ -244,13 +251,13 @@ def combine_gradients(gradients: Sequence[Any], average: bool = True) -> list[An
     return found
 
 
-def _scaled(tensor: Any, *, factor: float) -> Any:
+def _scaled(tensor: TensorLike, *, factor: float) -> Tensor:
     return tensor * tf.cast(factor, tensor.dtype)
 
 
 def npu_allreduce(
-    values: Any, reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
-) -> Any:
+    values: TensorLike, reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
+) -> Tensor:
     """Return one tensor or a list of tensors reduced over the ranks; ``mean`` is a sum divided by their number."""
     alone = not isinstance(values, (list, tuple))
     tensors = [values] if alone else list(values)

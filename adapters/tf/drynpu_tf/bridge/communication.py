@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import tensorflow.compat.v2 as tf
 
+from drynpu.arrays import Array
+from drynpu_tf.foreign import DType, Operation, Shape, Tensor, TensorLike
 from drynpu_tf.ranks import MARK, NAMES, RANKS, Hcom
 
 
 def communicate(
-    hcom: Hcom, tensors: Sequence[Any], outputs: Sequence[tuple[Any, Any]] | None = None, counts: Any = None
-) -> list[Any]:
+    hcom: Hcom,
+    tensors: Sequence[TensorLike],
+    outputs: Sequence[tuple[DType, Shape]] | None = None,
+    counts: TensorLike = None,
+) -> list[Tensor]:
     """
     Return what a communication operator leaves on this rank.
 
@@ -30,33 +34,34 @@ def communicate(
     if tf.executing_eagerly():
         types = tuple(dtype for dtype, _ in found)
         shapes = tuple(None if shape.rank is None else tuple(shape) for _, shape in found)
-        alone: list[Any] = _function(hcom, types, shapes)(given, *([] if counts is None else [counts]))
-        return alone
-    nodes: list[Any] = _node(hcom, given, found, counts)
-    return nodes
+        return _function(hcom, types, shapes)(given, *([] if counts is None else [counts]))
+    return _node(hcom, given, found, counts)
 
 
 @functools.cache
-def _function(hcom: Hcom, types: tuple[Any, ...], shapes: tuple[Any, ...]) -> Any:
+def _function(hcom: Hcom, types: tuple[DType, ...], shapes: tuple[Shape, ...]) -> Callable[..., list[Tensor]]:
     """Return the operator as a function of its own, which is how the vendor's package runs it one by one."""
     found = [(dtype, tf.TensorShape(shape)) for dtype, shape in zip(types, shapes, strict=True)]
 
-    def communicated(tensors: Any, counts: Any = None) -> Any:
+    def communicated(tensors: Sequence[Tensor], counts: Tensor = None) -> Sequence[Tensor]:
         result = _node(hcom, list(tensors), found, counts)
         return result if found else ()
 
-    return tf.function(communicated, autograph=False)
+    function: Callable[..., list[Tensor]] = tf.function(communicated, autograph=False)
+    return function
 
 
-def _node(hcom: Hcom, tensors: Sequence[Any], outputs: Sequence[tuple[Any, Any]], counts: Any) -> Any:
+def _node(
+    hcom: Hcom, tensors: Sequence[TensorLike], outputs: Sequence[tuple[DType, Shape]], counts: TensorLike
+) -> list[Tensor]:
     name = NAMES.next(tf.compat.v1.get_default_graph())
 
-    def exchange(*arrays: Any) -> Any:
+    def exchange(*arrays: Array) -> list[Array]:
         values, numbers = (arrays, ()) if counts is None else (arrays[:-1], arrays[-1].reshape(-1).tolist())
         return RANKS.exchange(hcom, name, [np.asarray(value) for value in values], numbers)
 
     inputs = [*tensors, *([] if counts is None else [counts])]
-    result = tf.numpy_function(exchange, inputs, [dtype for dtype, _ in outputs], name=hcom.op_type)
+    result: list[Tensor] = tf.numpy_function(exchange, inputs, [dtype for dtype, _ in outputs], name=hcom.op_type)
     operation = result[0].op if outputs else result
     _mark(operation, hcom)
     for tensor, (_, shape) in zip(result if outputs else (), outputs, strict=True):
@@ -64,7 +69,7 @@ def _node(hcom: Hcom, tensors: Sequence[Any], outputs: Sequence[tuple[Any, Any]]
     return result
 
 
-def _mark(operation: Any, hcom: Hcom) -> None:
+def _mark(operation: Operation, hcom: Hcom) -> None:
     from tensorflow.core.framework import attr_value_pb2
 
     operation._set_attr(MARK, attr_value_pb2.AttrValue(s=hcom.text()))

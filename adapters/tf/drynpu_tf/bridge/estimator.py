@@ -26,6 +26,7 @@ from drynpu_tf.bridge.hooks import (
 from drynpu_tf.bridge.parameters import session_options
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.run_config import NPURunConfig
+from drynpu_tf.foreign import EstimatorSpec, Hook, Operation, Scaffold, TensorLike
 from drynpu_tf.quiet import without_deprecations
 
 _TRAIN, _EVAL = "train", "eval"
@@ -73,13 +74,13 @@ class NPUEstimatorSpec(EstimatorSpecBase):
         cls,
         mode: str,
         predictions: Any = None,
-        loss: Any = None,
-        train_op: Any = None,
+        loss: TensorLike = None,
+        train_op: Operation = None,
         eval_metric_ops: Any = None,
         export_outputs: Any = None,
         training_chief_hooks: Any = None,
         training_hooks: Any = None,
-        scaffold: Any = None,
+        scaffold: Scaffold = None,
         evaluation_hooks: Any = None,
         prediction_hooks: Any = None,
         host_call: Any = None,
@@ -173,7 +174,7 @@ def _with_hooks(model_fn: Any, model_dir: str, config: NPURunConfig) -> Callable
 
     names = frozenset(function_utils.fn_args(model_fn))
 
-    def with_npu_hooks(features: Any, labels: Any, mode: str, params: Any) -> Any:
+    def with_npu_hooks(features: Any, labels: Any, mode: str, params: Any) -> EstimatorSpec:
         offered = {"labels": labels, "mode": mode, "params": params, "config": config}
         spec = model_fn(features=features, **{name: offered[name] for name in offered if name in names})
         if mode not in (_TRAIN, _EVAL):
@@ -184,7 +185,7 @@ def _with_hooks(model_fn: Any, model_dir: str, config: NPURunConfig) -> Callable
     return with_npu_hooks
 
 
-def _check_spec(spec: Any, mode: str) -> None:
+def _check_spec(spec: EstimatorSpec, mode: str) -> None:
     if not isinstance(spec, EstimatorSpecBase):
         what = "train" if mode == _TRAIN else "evaluate"
         raise RuntimeError(
@@ -192,8 +193,8 @@ def _check_spec(spec: Any, mode: str) -> None:
         )
 
 
-def _training(spec: Any, model_dir: str, config: NPURunConfig) -> Any:
-    hooks: list[Any] = []
+def _training(spec: EstimatorSpec, model_dir: str, config: NPURunConfig) -> EstimatorSpec:
+    hooks: list[Hook] = []
     if get_rank_size() > 1 and not config.horovod_mode:
         hooks.append(NPUBroadcastGlobalVariablesHook(0, 0))
     if config.save_checkpoints_steps or config.save_checkpoints_secs:
@@ -214,16 +215,16 @@ def _training(spec: Any, model_dir: str, config: NPURunConfig) -> Any:
     return spec._replace(training_hooks=(*hooks, *(spec.training_hooks or ())))
 
 
-def _evaluation(spec: Any) -> Any:
+def _evaluation(spec: EstimatorSpec) -> EstimatorSpec:
     spec, hooks = _host_call(spec, after=spec.loss)
     return spec._replace(evaluation_hooks=(*hooks, *(spec.evaluation_hooks or ()))) if hooks else spec
 
 
-def _host_call(spec: Any, *, after: Any) -> tuple[Any, list[Any]]:
+def _host_call(spec: EstimatorSpec, *, after: Any) -> tuple[Any, list[Any]]:
     """Let the loss depend on what the host call returns, and return the hooks that go with it."""
     if not isinstance(spec, NPUEstimatorSpec):
         return spec, []
-    hooks: list[Any] = [NPULogOutfeedSessionHook(sys.stderr)]
+    hooks: list[Hook] = [NPULogOutfeedSessionHook(sys.stderr)]
     if spec._host_call is None:
         return spec, hooks
     function, tensors = spec._host_call

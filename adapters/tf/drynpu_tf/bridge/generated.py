@@ -27,6 +27,7 @@ from drynpu_tf.bridge.optimizer_steps import adam_apply_one_with_decay_assign as
 from drynpu_tf.bridge.optimizer_steps import lamb_apply_optimizer_assign as lamb_apply_optimizer_assign
 from drynpu_tf.bridge.optimizer_steps import lamb_apply_weight_assign as lamb_apply_weight_assign
 from drynpu_tf.bridge.vendor_operator import vendor_operator
+from drynpu_tf.foreign import Shape, Tensor, TensorLike, WithGradient
 
 lars_v2 = LARSV2
 
@@ -35,7 +36,7 @@ def __getattr__(name: str) -> NoReturn:
     raise AttributeError(f"gen_npu_ops.{name}: the vendor's own operators that need a device are not in drynpu")
 
 
-def embeddingrankid(addr_tensor: Any, index: Any, row_memory: int = 320, mode: str = "mod") -> NoReturn:
+def embeddingrankid(addr_tensor: TensorLike, index: TensorLike, row_memory: int = 320, mode: str = "mod") -> NoReturn:
     """Raise ``UnimplementedError``: the rows are in the memory of other devices."""
     del addr_tensor, index, row_memory, mode
     raise tf.errors.UnimplementedError(
@@ -51,21 +52,23 @@ def deformable_conv2d(*arguments: Any, **keywords: Any) -> NoReturn:
     )
 
 
-def p_relu(x: Any, weight: Any, name: str | None = None) -> tf.Tensor:
+def p_relu(x: TensorLike, weight: TensorLike, name: str | None = None) -> tf.Tensor:
     """Return *x* where it is positive, else *weight* times *x*."""
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
-    def layer(x: Any, weight: Any) -> Any:
+    def layer(x: Tensor, weight: Tensor) -> WithGradient:
         y = vendor_operator("PRelu", [x, weight], lambda x, weight: tf.where(x > 0, x, weight * x), name=name)
         return y, lambda slope: p_relu_grad(slope, x, weight)
 
     return layer(tf.convert_to_tensor(x), tf.convert_to_tensor(weight))
 
 
-def p_relu_grad(grads: Any, features: Any, weights: Any, name: str | None = None) -> tuple[tf.Tensor, tf.Tensor]:
+def p_relu_grad(
+    grads: Tensor, features: TensorLike, weights: TensorLike, name: str | None = None
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the gradients of *features* and of *weights*."""
 
-    def compute(grads: Any, features: Any, weights: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    def compute(grads: Tensor, features: Tensor, weights: Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         below = tf.where(features > 0, tf.zeros_like(features), features) * grads
         lead = len(below.shape) - len(weights.shape)
         axes = [axis for axis in range(len(below.shape)) if axis < lead or weights.shape[axis - lead] == 1]
@@ -76,19 +79,19 @@ def p_relu_grad(grads: Any, features: Any, weights: Any, name: str | None = None
     return dx, dw
 
 
-def centralization(x: Any, axes: Sequence[int], name: str | None = None) -> tf.Tensor:
+def centralization(x: TensorLike, axes: Sequence[int], name: str | None = None) -> tf.Tensor:
     """Return *x* less its mean over *axes*."""
 
-    def compute(x: Any) -> tf.Tensor:
+    def compute(x: Tensor) -> tf.Tensor:
         return x - tf.reduce_mean(x, axis=list(axes), keepdims=True)
 
     return vendor_operator("Centralization", [x], compute, name=name)
 
 
 def lars(
-    inputs_w: Sequence[Any],
-    inputs_g: Sequence[Any],
-    weight_decay: Any,
+    inputs_w: Sequence[TensorLike],
+    inputs_g: Sequence[TensorLike],
+    weight_decay: TensorLike,
     hyperpara: float = 0.001,
     epsilon: float = 0.00001,
     name: str | None = None,
@@ -101,17 +104,17 @@ def lars(
         return [LARSV2(weight, grad, weight_decay, 1.0, hyperpara, epsilon) for weight, grad in pairs]
 
 
-def dropout_v3(x: Any, keep_prob: Any, noise_shape: Any = None, seed: int | None = None) -> tf.Tensor:
+def dropout_v3(x: TensorLike, keep_prob: TensorLike, noise_shape: Shape = None, seed: int | None = None) -> tf.Tensor:
     """Return *x* with elements set to zero and the others scaled by ``1 / keep_prob``; a mask of *noise_shape*."""
     return drop(x, keep_prob, noise_shape, seed, suffix="V3")
 
 
 def basic_lstm_cell(
-    x: Any,
-    h: Any,
-    c: Any,
-    w: Any,
-    b: Any,
+    x: TensorLike,
+    h: TensorLike,
+    c: TensorLike,
+    w: TensorLike,
+    b: TensorLike,
     keep_prob: float = 1.0,
     forget_bias: float = 1.0,
     state_is_tuple: bool = True,

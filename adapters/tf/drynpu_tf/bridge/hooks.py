@@ -14,6 +14,7 @@ from drynpu_tf.bridge.collectives import broadcast
 from drynpu_tf.bridge.iterations import IterationVariables
 from drynpu_tf.bridge.operators import shutdown_system
 from drynpu_tf.bridge.ranks import get_rank_size
+from drynpu_tf.foreign import Coordinator, RunContext, RunValues, Scaffold, Session
 
 
 def broadcast_global_variables(root_rank: int, index: int | None = None) -> tf.Operation:
@@ -33,7 +34,7 @@ class NpuEmptyHook(session_run_hook.SessionRunHook):
 class NPUShutDownHook(session_run_hook.SessionRunHook):
     """Shuts the (simulated) system down when the session ends."""
 
-    def __init__(self, scaffold: Any = None) -> None:
+    def __init__(self, scaffold: Scaffold = None) -> None:
         super().__init__()
         self._scaffold = scaffold
         self._shutdown: tf.Operation | None = None
@@ -42,7 +43,7 @@ class NPUShutDownHook(session_run_hook.SessionRunHook):
         """Make the operator."""
         self._shutdown = shutdown_system()
 
-    def end(self, session: Any) -> None:
+    def end(self, session: Session) -> None:
         """Run the operator."""
         session.run(self._shutdown)
 
@@ -61,7 +62,7 @@ class NPUBroadcastGlobalVariablesHook(session_run_hook.SessionRunHook):
         if self._broadcast is None or self._broadcast.graph is not tf.compat.v1.get_default_graph():
             self._broadcast = broadcast_global_variables(self._root_rank, self._index)
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         """Run the operator."""
         if get_rank_size() > 1:
             session.run(self._broadcast)
@@ -75,7 +76,7 @@ class NPUCheckpointSaverHook(basic_session_run_hooks.CheckpointSaverHook):
     that the step itself fetched: one more run would be one more iteration in the profile.
     """
 
-    def after_run(self, run_context: Any, run_values: Any) -> None:
+    def after_run(self, run_context: RunContext, run_values: RunValues) -> None:
         """Save where it is time to."""
         tf_logging.info("global_step...%s", run_values.results)
         super().after_run(run_context, run_values)
@@ -92,7 +93,7 @@ class SetIterationsVarHook(session_run_hook.SessionRunHook):
         """Make the variables."""
         self._variables = IterationVariables()
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         """Set the variables."""
         self._variables.load(session, self._iterations_per_loop)
 
@@ -115,11 +116,11 @@ class NPUHostCallHook(session_run_hook.SessionRunHook):
         self._open = list(summary_ops_v2.summary_writer_initializer_op())
         self._flush = [summary_ops_v2.flush(writer=operation.inputs[0]) for operation in self._open]
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         """Open them."""
         session.run(self._open)
 
-    def end(self, session: Any) -> None:
+    def end(self, session: Session) -> None:
         """Flush them."""
         session.run(self._flush)
 
@@ -166,13 +167,13 @@ class NPUOutputTensorHook(basic_session_run_hooks.LoggingTensorHook):
         if self._tensors_or_none is not None:
             super().begin()
 
-    def before_run(self, run_context: Any) -> Any:
+    def before_run(self, run_context: RunContext) -> Any:
         """Ask for the tensors with the step."""
         if self._tensors_or_none is None:
             return None
         return tf.compat.v1.train.SessionRunArgs(self._current_tensors)
 
-    def after_run(self, run_context: Any, run_values: Any) -> None:
+    def after_run(self, run_context: RunContext, run_values: RunValues) -> None:
         """Keep the values; every N steps, call the function with them."""
         if self._tensors_or_none is not None:
             self._output_list.append({tag: run_values.results[tag] for tag in self._tag_order})
@@ -180,7 +181,7 @@ class NPUOutputTensorHook(basic_session_run_hooks.LoggingTensorHook):
         if self._output_every_n_steps > 0 and self._count % self._output_every_n_steps == 0:
             self._hand_over()
 
-    def end(self, session: Any) -> None:
+    def end(self, session: Session) -> None:
         """Call the function with the values of the last steps."""
         if self._output_list:
             self._hand_over()

@@ -20,6 +20,7 @@ from drynpu_tf.bridge._estimator_bases import RunConfigBase, need_estimator
 from drynpu_tf.bridge.hooks import NPUBroadcastGlobalVariablesHook
 from drynpu_tf.bridge.keras import NPUBroadcastGlobalVariablesCallback, keras_backend, keras_backend_if_there
 from drynpu_tf.bridge.optimizers import KerasDistributeOptimizer, NPUDistributedOptimizer
+from drynpu_tf.foreign import ConfigProto, Graph, Optimizer
 from drynpu_tf.options import OPTIMIZER_NAME
 
 _ENTRY = "_drynpu_adds_npu_optimizer"
@@ -54,7 +55,7 @@ def set_npu_default_config(config_proto: config_pb2.ConfigProto) -> config_pb2.C
     return config_proto
 
 
-def npu_config_proto(config_proto: Any = None) -> config_pb2.ConfigProto:
+def npu_config_proto(config_proto: ConfigProto = None) -> config_pb2.ConfigProto:
     """Return *config_proto*, or a new one in the place of anything else, with an ``NpuOptimizer`` entry."""
     if not isinstance(config_proto, config_pb2.ConfigProto):
         config_proto = config_pb2.ConfigProto()
@@ -76,7 +77,7 @@ def decorator_tf_session() -> None:
 def _with_entry(original: Any) -> Any:
     @functools.wraps(original)
     def __init__(  # noqa: N807 - it takes the place of one
-        self: Any, target: str = "", graph: Any = None, config: Any = None
+        self: Any, target: str = "", graph: Graph = None, config: ConfigProto = None
     ) -> None:
         original(self, target, graph, npu_config_proto(config))
 
@@ -123,20 +124,20 @@ def npu_callbacks_append(callbacks_list: Any = ()) -> list[Any]:
     return callbacks
 
 
-def set_keras_session_npu_config(config: Any = None) -> session.Session:
+def set_keras_session_npu_config(config: ConfigProto = None) -> session.Session:
     """Give Keras a session with the entry, and return it."""
     opened = session.Session(config=npu_config_proto(config))
     keras_backend().set_session(opened)
     return opened
 
 
-def npu_clear_session(config: Any = None) -> None:
+def npu_clear_session(config: ConfigProto = None) -> None:
     """Reset Keras, and give it a new session with the entry."""
     keras_backend().clear_session()
     keras_backend().set_session(session.Session(config=npu_config_proto(config)))
 
 
-def init_resource(config: Any = None) -> tuple[session.Session, tf.Operation]:
+def init_resource(config: ConfigProto = None) -> tuple[session.Session, tf.Operation]:
     """Open the system: return a session with the entry, and the operator that `shutdown_resource` takes."""
     utilities.global_dict_init()
     start, stop = operators.initialize_system(), operators.shutdown_system()
@@ -179,11 +180,11 @@ def get_npu_rank_size() -> int:
     return int(utilities.get_value("npu_rank_size", 1))
 
 
-def npu_keras_optimizer(opt: Any) -> Any:
+def npu_keras_optimizer(opt: Optimizer) -> Optimizer:
     """Return a Keras optimizer that averages over the ranks."""
     return KerasDistributeOptimizer(opt)
 
 
-def npu_tf_optimizer(opt: Any) -> NPUDistributedOptimizer:
+def npu_tf_optimizer(opt: Optimizer) -> NPUDistributedOptimizer:
     """Return an optimizer that averages over the ranks."""
     return NPUDistributedOptimizer(opt)

@@ -8,7 +8,6 @@ made here as the vendor makes them; the session repeats the run.
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2, variable_pb2
@@ -16,6 +15,7 @@ from tensorflow.python.framework import ops
 
 from drynpu import say_once
 from drynpu_tf.bridge.utilities import check_positive_integer
+from drynpu_tf.foreign import Fetches, Operation, Session, Variable
 from drynpu_tf.quiet import without_deprecations
 from drynpu_tf.sessions import set_turns
 
@@ -34,7 +34,7 @@ def register_func(var_name: str) -> None:
         )
 
 
-def create_or_get_var(var_name: str) -> Any:
+def create_or_get_var(var_name: str) -> Variable:
     """
     Return the local int64 variable ``npu_runconfig/<var_name>`` of the default graph.
 
@@ -72,7 +72,7 @@ class IterationVariables:
             register_func(name)
         self._variables = {name: create_or_get_var(name) for name in self.NAMES}
 
-    def load(self, session: Any, iterations_per_loop: int) -> None:
+    def load(self, session: Session, iterations_per_loop: int) -> None:
         """Set them for a loop of that many steps; the first is the number of repetitions."""
         with without_deprecations():
             for name, value in zip(self.NAMES, (iterations_per_loop - 1, 0, 0, 1), strict=True):
@@ -84,17 +84,17 @@ class IterationVariables:
             )
 
 
-def _iteration_op(train_op: Any) -> tf.Operation:
+def _iteration_op(train_op: Operation) -> tf.Operation:
     return tf.group(train_op, name="IterationOp")
 
 
-def _check_operation(train_op: Any) -> None:
+def _check_operation(train_op: Operation) -> None:
     if not isinstance(train_op, tf.Operation):
         kind = getattr(getattr(train_op, "dtype", None), "name", type(train_op).__name__)
         raise ValueError(f"The incoming 'train_op' type is '{kind}', and the need type is 'Operation'")
 
 
-def set_iteration_per_loop(sess: Any, train_op: Any, iterations_per_loop: int = 1) -> tf.Operation:
+def set_iteration_per_loop(sess: Session, train_op: Operation, iterations_per_loop: int = 1) -> tf.Operation:
     """
     Return *train_op* for one step in a run, or the operator ``IterationOp`` for several.
 
@@ -114,24 +114,24 @@ def set_iteration_per_loop(sess: Any, train_op: Any, iterations_per_loop: int = 
 class IterationPerLoop:
     """The two halves of `set_iteration_per_loop`, for graphs that are finalized before there is a session."""
 
-    def create_iteration_per_loop_var(self, train_op: Any) -> tf.Operation:
+    def create_iteration_per_loop_var(self, train_op: Operation) -> tf.Operation:
         """Make the variables, and return the operator ``IterationOp``; ``ValueError`` for what is no operation."""
         _check_operation(train_op)
         self._variables = IterationVariables()
         return _iteration_op(train_op)
 
-    def load_iteration_per_loop_var(self, sess: Any, iterations_per_loop: int = 1) -> None:
+    def load_iteration_per_loop_var(self, sess: Session, iterations_per_loop: int = 1) -> None:
         """Set the variables."""
         check_positive_integer(iterations_per_loop, "iterations_per_loop")
         self._variables.load(sess, iterations_per_loop)
 
 
 def set_graph_exec_config(
-    fetch: Any,
+    fetch: Fetches,
     dynamic_input: bool = False,
     dynamic_graph_execute_mode: str = "dynamic_execute",
     dynamic_inputs_shape_range: str | None = None,
-) -> Any:
+) -> Fetches:
     """
     Mark operators with how a device executes them: *fetch* is an operation, a tensor, its name, or a list of those.
 

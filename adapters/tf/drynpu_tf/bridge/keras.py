@@ -14,6 +14,7 @@ from drynpu_tf.bridge.hooks import broadcast_global_variables
 from drynpu_tf.bridge.operators import dropout
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.run_config import NPURunConfig
+from drynpu_tf.foreign import Tensor, TensorLike
 
 
 def keras_backend_if_there() -> Any:
@@ -64,7 +65,7 @@ class NPUBroadcastGlobalVariablesCallback(tf.keras.callbacks.Callback):
 _KERAS_DROPOUT_CALL = tf.keras.layers.Dropout.call
 
 
-def dropout_call(layer: Any, inputs: Any, training: Any = None) -> Any:
+def dropout_call(layer: Any, inputs: TensorLike, training: Any = None) -> Any:
     """
     Compute a Keras Dropout layer by the device's operators; by Keras's own code when eager.
 
@@ -75,7 +76,7 @@ def dropout_call(layer: Any, inputs: Any, training: Any = None) -> Any:
     if training is None:
         training = keras_backend().learning_phase()
 
-    def dropped() -> Any:
+    def dropped() -> Tensor:
         return dropout(inputs, 1 - layer.rate, layer._get_noise_shape(inputs), layer.seed)
 
     if tf.is_tensor(training):
@@ -91,7 +92,7 @@ def convert_dropout() -> None:
 class PReLU(tf.keras.layers.PReLU):
     """Keras's layer, computed by one operator of the device in graphs."""
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> Any:
         """Return *inputs* where they are positive, else the layer's weights times *inputs*."""
         return super().call(inputs) if tf.executing_eagerly() else p_relu(inputs, self.alpha)
 

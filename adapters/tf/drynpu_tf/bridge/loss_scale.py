@@ -6,15 +6,26 @@ A device shows overflows in a register; here the gradients are looked at, as Ten
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge.collectives import allreduce
+from drynpu_tf.foreign import GradientPair, Operation, Optimizer, Tensor, TensorLike, Variable
 
 _LARGEST_FLOAT = 3.4e38
 """A scale that would grow beyond float32 stays."""
+
+
+class LossScaleManager(Protocol):
+    """What scales a loss: one of the classes below, or what has their methods."""
+
+    def get_loss_scale(self) -> Tensor:
+        """Return the scale, float32."""
+
+    def update_loss_scale(self, finite_grads: Tensor) -> Operation:
+        """Return an operator that changes the scale by whether the gradients of a step are finite."""
 
 
 class FixedLossScaleManager:
@@ -35,7 +46,7 @@ class FixedLossScaleManager:
         self._loss_scale = tf.convert_to_tensor(loss_scale, dtype=tf.float32, name="loss_scale")
         self._enable_overflow_check = enable_overflow_check
 
-    def get_loss_scale(self) -> Any:
+    def get_loss_scale(self) -> Tensor:
         """Return the scale, float32."""
         return self._loss_scale
 
@@ -43,7 +54,7 @@ class FixedLossScaleManager:
         """Return whether overflows are looked for."""
         return self._enable_overflow_check
 
-    def update_loss_scale(self, finite_grads: Any) -> tf.Operation:
+    def update_loss_scale(self, finite_grads: Tensor) -> tf.Operation:
         """Return an operator that does nothing."""
         return tf.no_op()
 
@@ -78,11 +89,11 @@ class ExponentialUpdateLossScaleManager:
         self._num_good_steps = _variable("good_steps", 0, tf.int32)
         self._num_bad_steps = _variable("bad_steps", 0, tf.int32)
 
-    def get_loss_scale(self) -> Any:
+    def get_loss_scale(self) -> Tensor:
         """Return the variable of the scale, float32."""
         return self._loss_scale
 
-    def update_loss_scale(self, finite_grads: Any) -> tf.Operation:
+    def update_loss_scale(self, finite_grads: Tensor) -> tf.Operation:
         """Return an operator that counts the step and changes the scale where it is time to."""
         good = tf.where(finite_grads, self._num_good_steps + 1, 0)
         bad = tf.where(finite_grads, self._num_bad_steps, self._num_bad_steps + 1)
@@ -102,25 +113,25 @@ class ExponentialUpdateLossScaleManager:
             )
 
 
-def _variable(name: str, value: float, dtype: tf.DType) -> Any:
+def _variable(name: str, value: float, dtype: tf.DType) -> Variable:
     # A number and no tensor: TensorFlow makes the tensor outside of control dependencies that the script has open. A
     # tensor would wait for them, so for moving averages of a batch norm that are not initialized either.
     return tf.compat.v1.Variable(value, trainable=False, name=name, dtype=dtype)
 
 
-def scaled_loss(loss: Any, manager: Any) -> Any:
+def scaled_loss(loss: TensorLike, manager: LossScaleManager) -> Tensor:
     """Return the loss (a tensor, or a function of none) times the manager's scale, in the loss's dtype."""
     value = loss() if callable(loss) else loss
     return value * tf.cast(manager.get_loss_scale(), value.dtype)
 
 
-def scaled_down(grads_and_vars: Sequence[tuple[Any, Any]], manager: Any) -> list[tuple[Any, Any]]:
+def scaled_down(grads_and_vars: Sequence[GradientPair], manager: LossScaleManager) -> list[GradientPair]:
     """Return the gradients divided by the manager's scale; ``None`` stays."""
     factor = 1.0 / tf.cast(manager.get_loss_scale(), tf.float32)
     return [(_times(grad, factor), variable) for grad, variable in grads_and_vars]
 
 
-def _times(grad: Any, factor: Any) -> Any:
+def _times(grad: Tensor, factor: Tensor) -> Tensor:
     if grad is None:
         return None
     if isinstance(grad, tf.IndexedSlices):
@@ -128,7 +139,7 @@ def _times(grad: Any, factor: Any) -> Any:
     return grad * tf.cast(factor, grad.dtype)
 
 
-def all_finite(grads: Sequence[Any]) -> Any:
+def all_finite(grads: Sequence[Tensor]) -> Tensor:
     """Return a bool tensor: no gradient has an infinity or is no number. ``None`` is passed over."""
     values = [grad.values if isinstance(grad, tf.IndexedSlices) else grad for grad in grads if grad is not None]
     if not values:
@@ -137,9 +148,9 @@ def all_finite(grads: Sequence[Any]) -> Any:
 
 
 def apply_where_finite(
-    optimizer: Any,
-    manager: Any,
-    pairs: Sequence[tuple[Any, Any]],
+    optimizer: Optimizer,
+    manager: LossScaleManager,
+    pairs: Sequence[GradientPair],
     *arguments: Any,
     distributed: bool,
     checks: bool = True,
@@ -171,11 +182,11 @@ def apply_where_finite(
 class WrappingOptimizer(tf.compat.v1.train.Optimizer):
     """An optimizer around another one, whose slots and variables it shows as its own."""
 
-    def __init__(self, inner: Any, name: str) -> None:
+    def __init__(self, inner: Optimizer, name: str) -> None:
         self._inner = inner
         super().__init__(use_locking=False, name=name)
 
-    def get_slot(self, *arguments: Any, **keywords: Any) -> Any:
+    def get_slot(self, *arguments: Any, **keywords: Any) -> Variable:
         """Return a slot of the optimizer inside."""
         return self._inner.get_slot(*arguments, **keywords)
 
@@ -202,7 +213,7 @@ class NPULossScaleOptimizer(WrappingOptimizer):
         Whether a step counts as finite only if it is on all ranks.
     """
 
-    def __init__(self, opt: Any, loss_scale_manager: Any, is_distributed: bool = False) -> None:
+    def __init__(self, opt: Optimizer, loss_scale_manager: LossScaleManager, is_distributed: bool = False) -> None:
         self._opt = opt
         self._loss_scale_manager = loss_scale_manager
         self._is_distributed = is_distributed
@@ -213,14 +224,18 @@ class NPULossScaleOptimizer(WrappingOptimizer):
             raise AttributeError(name)
         return getattr(self._opt, name)
 
-    def compute_gradients(self, loss: Any, var_list: Any = None, *arguments: Any, **keywords: Any) -> Any:
+    def compute_gradients(
+        self, loss: TensorLike, var_list: Iterable[Variable] | None = None, *arguments: Any, **keywords: Any
+    ) -> list[GradientPair]:
         """Return the gradients of *loss*, as of an unscaled one."""
         gradients = self._opt.compute_gradients(
             scaled_loss(loss, self._loss_scale_manager), var_list, *arguments, **keywords
         )
         return scaled_down(gradients, self._loss_scale_manager)
 
-    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> tf.Operation:
+    def apply_gradients(
+        self, grads_and_vars: Iterable[GradientPair], global_step: Variable = None, name: str | None = None
+    ) -> tf.Operation:
         """Return an operator that applies finite gradients and updates the scale."""
         manager = self._loss_scale_manager
         checks = getattr(manager, "get_enable_overflow_check", lambda: True)()

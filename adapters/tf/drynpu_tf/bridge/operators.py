@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import Any
 
 import tensorflow.compat.v2 as tf
 
@@ -16,6 +15,7 @@ from drynpu import say_once
 from drynpu.kernels.ops.gelu import FAST_FACTOR
 from drynpu_tf.bridge.masks import drop
 from drynpu_tf.bridge.vendor_operator import vendor_operator
+from drynpu_tf.foreign import DType, Shape, Tensor, TensorLike, WithGradient
 
 _QUEUE_LENGTH = 1024
 """Elements that a channel to the host holds; a script that never reads one waits when it is full."""
@@ -43,7 +43,7 @@ shutdown_system = NPUShutdown
 
 
 def dropout(
-    x: Any, keep_prob: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+    x: TensorLike, keep_prob: TensorLike, noise_shape: Shape = None, seed: int | None = None, name: str | None = None
 ) -> tf.Tensor:
     """
     Return *x* with elements set to zero and the others scaled by ``1 / keep_prob``.
@@ -69,21 +69,21 @@ def dropout(
     return drop(x, keep_prob, noise_shape, seed, name=name)
 
 
-def gelu(x: Any, name: str | None = None) -> tf.Tensor:
+def gelu(x: TensorLike, name: str | None = None) -> tf.Tensor:
     """Return the Gaussian error linear unit of *x* in its tanh form, which is the device's."""
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
-    def layer(x: Any) -> Any:
+    def layer(x: Tensor) -> WithGradient:
         y = vendor_operator("Gelu", [x], lambda x: tf.nn.gelu(x, approximate=True), name=name)
         return y, lambda slope: gelu_grad(slope, x, y)
 
     return layer(tf.convert_to_tensor(x))
 
 
-def gelu_grad(dy: Any, x: Any, y: Any = None, name: str | None = None) -> tf.Tensor:
+def gelu_grad(dy: TensorLike, x: TensorLike, y: TensorLike = None, name: str | None = None) -> tf.Tensor:
     """Return the gradient of GELU in its tanh form from the result's gradient; the numbers do not need *y*."""
 
-    def compute(dy: Any, x: Any, *_: Any) -> tf.Tensor:
+    def compute(dy: Tensor, x: Tensor, *_: Tensor) -> tf.Tensor:
         root, cubic = (tf.cast(value, x.dtype) for value in (0.7978845608028654, 0.044715))
         tanh = tf.tanh(root * (x + cubic * x * x * x))
         return dy * (0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * root * (1 + 3 * cubic * x * x))
@@ -91,23 +91,23 @@ def gelu_grad(dy: Any, x: Any, y: Any = None, name: str | None = None) -> tf.Ten
     return vendor_operator("GeluGrad", [dy, x] if y is None else [dy, x, y], compute, name=name)
 
 
-def fast_gelu(x: Any, name: str | None = None) -> tf.Tensor:
+def fast_gelu(x: TensorLike, name: str | None = None) -> tf.Tensor:
     """Return ``x * sigmoid(1.702 x)``."""
 
-    def compute(x: Any) -> tf.Tensor:
+    def compute(x: Tensor) -> tf.Tensor:
         return x * tf.sigmoid(tf.cast(FAST_FACTOR, x.dtype) * x)
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
-    def layer(x: Any) -> Any:
+    def layer(x: Tensor) -> WithGradient:
         return vendor_operator("FastGelu", [x], compute, name=name), lambda slope: fast_gelu_grad(slope, x)
 
     return layer(tf.convert_to_tensor(x))
 
 
-def fast_gelu_grad(dy: Any, x: Any, name: str | None = None) -> tf.Tensor:
+def fast_gelu_grad(dy: TensorLike, x: TensorLike, name: str | None = None) -> tf.Tensor:
     """Return the gradient of ``x * sigmoid(1.702 x)`` from the result's gradient."""
 
-    def compute(dy: Any, x: Any) -> tf.Tensor:
+    def compute(dy: Tensor, x: Tensor) -> tf.Tensor:
         factor = tf.cast(FAST_FACTOR, x.dtype)
         gate = tf.sigmoid(factor * x)
         return dy * (gate + factor * x * gate * (1 - gate))
@@ -116,10 +116,10 @@ def fast_gelu_grad(dy: Any, x: Any, name: str | None = None) -> tf.Tensor:
 
 
 def LARSV2(  # noqa: N802 - the vendor's name
-    input_weight: Any,
-    input_grad: Any,
-    weight_decay: Any,
-    learning_rate: Any,
+    input_weight: TensorLike,
+    input_grad: TensorLike,
+    weight_decay: TensorLike,
+    learning_rate: TensorLike,
     hyperpara: float = 0.001,
     epsilon: float = 0.00001,
     use_clip: bool = False,
@@ -134,10 +134,17 @@ def LARSV2(  # noqa: N802 - the vendor's name
     """
     _graph_only("LARSV2")
 
-    def sums(weight: Any, grad: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    def sums(weight: Tensor, grad: Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.reduce_sum(weight * weight), tf.reduce_sum(grad * grad)
 
-    def update(weight: Any, grad: Any, weight_square: Any, grad_square: Any, decay: Any, rate: Any) -> tf.Tensor:
+    def update(
+        weight: Tensor,
+        grad: Tensor,
+        weight_square: Tensor,
+        grad_square: Tensor,
+        decay: Tensor,
+        rate: Tensor,
+    ) -> tf.Tensor:
         weight_norm, grad_norm = tf.sqrt(weight_square), tf.sqrt(grad_square)
         trust = hyperpara * weight_norm / (grad_norm + decay * weight_norm + epsilon)
         if use_clip:
@@ -152,13 +159,13 @@ def LARSV2(  # noqa: N802 - the vendor's name
         return vendor_operator("LarsV2Update", [weight, grad, *squares, *factors], update)
 
 
-def npu_clear_float_status(float_status: Any = None, name: str | None = None) -> tf.Tensor:
+def npu_clear_float_status(float_status: TensorLike = None, name: str | None = None) -> tf.Tensor:
     """Return eight zeros: the CPU has no register of overflows."""
     say_once("npu_clear_float_status: there is no overflow register here; gradients are looked at instead")
     return tf.zeros([8], name=name)
 
 
-def _queue(channel_name: str, dtypes: Sequence[Any] | None = None) -> tf.queue.FIFOQueue | None:
+def _queue(channel_name: str, dtypes: Sequence[DType] | None = None) -> tf.queue.FIFOQueue | None:
     """Return the queue of a channel of the default graph; make it where *dtypes* are given and there is none."""
     collection = f"drynpu_outfeed/{channel_name}"
     graph = tf.compat.v1.get_default_graph()
@@ -168,7 +175,7 @@ def _queue(channel_name: str, dtypes: Sequence[Any] | None = None) -> tf.queue.F
     return there[0] if there else None
 
 
-def outfeed_enqueue_op(channel_name: str, inputs: Sequence[Any], name: str | None = None) -> tf.Operation:
+def outfeed_enqueue_op(channel_name: str, inputs: Sequence[TensorLike], name: str | None = None) -> tf.Operation:
     """Return an operator that puts *inputs* into a channel to the host: a queue of the graph."""
     tensors = [tf.convert_to_tensor(each) for each in inputs]
     queue = _queue(channel_name, [tensor.dtype for tensor in tensors])
@@ -177,7 +184,7 @@ def outfeed_enqueue_op(channel_name: str, inputs: Sequence[Any], name: str | Non
 
 
 def outfeed_dequeue_op(
-    channel_name: str, output_types: Sequence[Any], output_shapes: Sequence[Any], name: str | None = None
+    channel_name: str, output_types: Sequence[DType], output_shapes: Sequence[Shape], name: str | None = None
 ) -> list[tf.Tensor]:
     """Return the tensors that a channel to the host holds next; reading one that is stopped ends as a dataset does."""
     queue = _queue(channel_name, output_types)

@@ -8,45 +8,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge.vendor_operator import vendor_operator
+from drynpu_tf.foreign import GradientPair, Operation, Tensor, TensorLike, Variable
 
 
 def adam_apply_one_assign(
-    input0: Any,
-    input1: Any,
-    input2: Any,
-    input3: Any,
-    input4: Any,
-    mul0_x: Any,
-    mul1_x: Any,
-    mul2_x: Any,
-    mul3_x: Any,
-    add2_y: Any,
+    input0: TensorLike,
+    input1: TensorLike,
+    input2: TensorLike,
+    input3: TensorLike,
+    input4: TensorLike,
+    mul0_x: TensorLike,
+    mul1_x: TensorLike,
+    mul2_x: TensorLike,
+    mul3_x: TensorLike,
+    add2_y: TensorLike,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Make one step of Adam without decay; see :func:`adam_apply_one_with_decay_assign`."""
     factors = (mul0_x, mul1_x, mul2_x, mul3_x, 0.0, add2_y)
     return _adam("AdamApplyOneAssign", name, input0, input1, input2, input3, input4, *factors)
 
 
 def adam_apply_one_with_decay_assign(
-    input0: Any,
-    input1: Any,
-    input2: Any,
-    input3: Any,
-    input4: Any,
-    mul0_x: Any,
-    mul1_x: Any,
-    mul2_x: Any,
-    mul3_x: Any,
-    mul4_x: Any,
-    add2_y: Any,
+    input0: TensorLike,
+    input1: TensorLike,
+    input2: TensorLike,
+    input3: TensorLike,
+    input4: TensorLike,
+    mul0_x: TensorLike,
+    mul1_x: TensorLike,
+    mul2_x: TensorLike,
+    mul3_x: TensorLike,
+    mul4_x: TensorLike,
+    add2_y: TensorLike,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """
     Make one step of Adam with decoupled decay, and return the operator that does.
 
@@ -58,10 +58,19 @@ def adam_apply_one_with_decay_assign(
     return _adam("AdamApplyOneWithDecayAssign", name, input0, input1, input2, input3, input4, *factors)
 
 
-def _adam(kind: str, name: str | None, g: Any, v: Any, m: Any, w: Any, rate: Any, *factors: Any) -> Any:
+def _adam(
+    kind: str,
+    name: str | None,
+    g: TensorLike,
+    v: TensorLike,
+    m: TensorLike,
+    w: TensorLike,
+    rate: TensorLike,
+    *factors: TensorLike,
+) -> Tensor:
     """Make the step of :func:`adam_apply_one_with_decay_assign` by an operator of that kind."""
 
-    def compute(*tensors: Any) -> Sequence[Any]:
+    def compute(*tensors: Tensor) -> Sequence[Tensor]:
         g, v, m, w, rate, mul0, mul1, mul2, mul3, mul4, add2 = tensors
         second, first = mul2 * v + mul3 * tf.square(g), mul0 * m + mul1 * g
         return second, first, w - rate * (first / (tf.sqrt(second) + add2) + mul4 * w)
@@ -71,20 +80,20 @@ def _adam(kind: str, name: str | None, g: Any, v: Any, m: Any, w: Any, rate: Any
 
 
 def lamb_apply_optimizer_assign(
-    input0: Any,
-    input1: Any,
-    input2: Any,
-    input3: Any,
-    mul0_x: Any,
-    mul1_x: Any,
-    mul2_x: Any,
-    mul3_x: Any,
-    add2_y: Any,
-    steps: Any,
-    do_use_weight: Any,
-    weight_decay_rate: Any,
+    input0: TensorLike,
+    input1: TensorLike,
+    input2: TensorLike,
+    input3: TensorLike,
+    mul0_x: TensorLike,
+    mul1_x: TensorLike,
+    mul2_x: TensorLike,
+    mul3_x: TensorLike,
+    add2_y: TensorLike,
+    steps: TensorLike,
+    do_use_weight: TensorLike,
+    weight_decay_rate: TensorLike,
     name: str | None = None,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """
     Return the update of LAMB before its trust ratio, and the moments ``v`` and ``m``, which it writes back.
 
@@ -92,7 +101,7 @@ def lamb_apply_optimizer_assign(
     added.
     """
 
-    def compute(*tensors: Any) -> Sequence[Any]:
+    def compute(*tensors: Tensor) -> Sequence[Tensor]:
         g, v, m, w, mul0, mul1, mul2, mul3, add2, step, use, decay = tensors
         second, first = mul2 * v + mul3 * tf.square(g), mul0 * m + mul1 * g
         hat, mean = second / (1.0 - tf.pow(mul2, step)), first / (1.0 - tf.pow(mul0, step))
@@ -107,8 +116,13 @@ def lamb_apply_optimizer_assign(
 
 
 def lamb_apply_weight_assign(
-    input0: Any, input1: Any, input2: Any, input3: Any, input4: Any, name: str | None = None
-) -> Any:
+    input0: TensorLike,
+    input1: TensorLike,
+    input2: TensorLike,
+    input3: TensorLike,
+    input4: TensorLike,
+    name: str | None = None,
+) -> Tensor:
     """
     Return the weight after LAMB's update, which it writes back to *input4*.
 
@@ -116,7 +130,7 @@ def lamb_apply_weight_assign(
     where one of them is 0.
     """
 
-    def compute(*tensors: Any) -> Sequence[Any]:
+    def compute(*tensors: Tensor) -> Sequence[Tensor]:
         weight_norm, update_norm, rate, update, weight = tensors
         one = tf.ones_like(weight_norm)
         ratio = tf.where(weight_norm > 0, tf.where(update_norm > 0, weight_norm / update_norm, one), one)
@@ -129,8 +143,12 @@ def lamb_apply_weight_assign(
 
 
 def _written(
-    kind: str, variables: Sequence[Any], compute: Callable[..., Sequence[Any]], inputs: Sequence[Any], name: str | None
-) -> list[tuple[Any, Any]]:
+    kind: str,
+    variables: Sequence[Variable],
+    compute: Callable[..., Sequence[TensorLike]],
+    inputs: Sequence[TensorLike],
+    name: str | None,
+) -> list[GradientPair]:
     """
     Return the results of an operator, each with what writes it to its variable; further results have None.
 
@@ -142,9 +160,9 @@ def _written(
             found = type(variable).__name__
             raise TypeError(f"{function}: writes to its inputs, which have to be variables; got {found}")
     dtype = variables[0].dtype.base_dtype
-    writes: list[Any] = []
+    writes: list[Operation] = []
 
-    def compute_and_write(*tensors: Any) -> Sequence[Any]:
+    def compute_and_write(*tensors: Tensor) -> Sequence[Tensor]:
         values = compute(*tensors)
         with tf.control_dependencies(values):
             writes.extend(variable.assign(value) for variable, value in zip(variables, values, strict=False))

@@ -6,20 +6,28 @@ With one rank they pass everything through. With several, gradients are averaged
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge.collectives import combine_gradients, mean_over_ranks
-from drynpu_tf.bridge.loss_scale import WrappingOptimizer, apply_where_finite, scaled_down, scaled_loss
+from drynpu_tf.bridge.loss_scale import (
+    LossScaleManager,
+    WrappingOptimizer,
+    apply_where_finite,
+    scaled_down,
+    scaled_loss,
+)
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.shared_updates import reduce_to_owners, update_local
+from drynpu_tf.foreign import GradientPair, Operation, Optimizer, TensorLike, Variable
 
 allreduce_gradient = mean_over_ranks
 """``npu_optimizer.allreduce(tensor, average=True)``."""
 
 
-def _averaged(grads_and_vars: Any, name: str) -> list[tuple[Any, Any]]:
+def _averaged(grads_and_vars: Iterable[GradientPair], name: str) -> list[GradientPair]:
     pairs = list(grads_and_vars)
     if get_rank_size() == 1:
         return pairs
@@ -42,22 +50,24 @@ class NPUDistributedOptimizer(WrappingOptimizer):
         ``Distributed<type of the optimizer>`` where none is given.
     """
 
-    def __init__(self, optimizer: Any, is_weight_update_sharding: bool = False, name: str | None = None) -> None:
+    def __init__(self, optimizer: Optimizer, is_weight_update_sharding: bool = False, name: str | None = None) -> None:
         self._optimizer = optimizer
         self._is_weight_update_sharding = is_weight_update_sharding
         super().__init__(optimizer, name or f"Distributed{type(optimizer).__name__}")
 
-    def compute_gradients(self, *arguments: Any, **keywords: Any) -> list[tuple[Any, Any]]:
+    def compute_gradients(self, *arguments: Any, **keywords: Any) -> list[GradientPair]:
         """Return the other optimizer's gradients, averaged; shared out, each at its rank alone."""
         pairs = self._optimizer.compute_gradients(*arguments, **keywords)
         return reduce_to_owners(pairs, self._name) if self._shares else _averaged(pairs, self._name)
 
-    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
+    def apply_gradients(
+        self, grads_and_vars: Iterable[GradientPair], global_step: Variable = None, name: str | None = None
+    ) -> Operation:
         """Return the other optimizer's update; shared out, also what sends the new weights to the other ranks."""
         if not self._shares:
             return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
 
-        def apply_local(pairs: list[tuple[Any, Any]]) -> Any:
+        def apply_local(pairs: list[GradientPair]) -> Operation:
             return self._optimizer.apply_gradients(pairs, global_step, name)
 
         return update_local(apply_local, list(grads_and_vars), self._name)
@@ -79,8 +89,8 @@ class NPUOptimizer(WrappingOptimizer):
 
     def __init__(
         self,
-        opt: Any,
-        loss_scale_manager: Any = None,
+        opt: Optimizer,
+        loss_scale_manager: LossScaleManager | None = None,
         is_distributed: bool = False,
         is_loss_scale: bool = False,
         is_tailing_optimization: bool = False,
@@ -89,29 +99,30 @@ class NPUOptimizer(WrappingOptimizer):
         if is_loss_scale and loss_scale_manager is None:
             raise ValueError("is_loss_scale is True, loss_scale_manager can not be None")
         self._opt = opt
-        self._loss_scale_manager = loss_scale_manager
+        self._scale = loss_scale_manager if is_loss_scale else None
         self._is_distributed = is_distributed
-        self._is_loss_scale = is_loss_scale
         self._is_tailing_optimization = is_tailing_optimization
         super().__init__(opt, name or f"NPUOptimizer{type(opt).__name__}")
 
-    def compute_gradients(self, loss: Any, var_list: Any = None, *arguments: Any, **keywords: Any) -> Any:
+    def compute_gradients(
+        self, loss: TensorLike, var_list: Iterable[Variable] | None = None, *arguments: Any, **keywords: Any
+    ) -> list[GradientPair]:
         """Return the gradients, averaged and as of an unscaled loss."""
-        if self._is_loss_scale:
-            loss = scaled_loss(loss, self._loss_scale_manager)
+        if self._scale is not None:
+            loss = scaled_loss(loss, self._scale)
         gradients = self._opt.compute_gradients(loss, var_list, *arguments, **keywords)
         if self._is_distributed:
             gradients = _averaged(gradients, self._name)
-        return scaled_down(gradients, self._loss_scale_manager) if self._is_loss_scale else gradients
+        return gradients if self._scale is None else scaled_down(gradients, self._scale)
 
-    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
+    def apply_gradients(
+        self, grads_and_vars: Iterable[GradientPair], global_step: Variable = None, name: str | None = None
+    ) -> Operation:
         """Return the update; with a scaled loss it leaves out steps that overflow."""
         pairs = list(grads_and_vars)
-        if not self._is_loss_scale:
+        if self._scale is None:
             return self._opt.apply_gradients(pairs, global_step, name)
-        return apply_where_finite(
-            self._opt, self._loss_scale_manager, pairs, global_step, name, distributed=self._is_distributed
-        )
+        return apply_where_finite(self._opt, self._scale, pairs, global_step, name, distributed=self._is_distributed)
 
 
 class _AveragingKeras:
@@ -119,12 +130,12 @@ class _AveragingKeras:
 
     npu_name = "NpuKerasOptimizer"
 
-    def apply_gradients(self, grads_and_vars: Any, *arguments: Any, **keywords: Any) -> Any:
+    def apply_gradients(self, grads_and_vars: Iterable[GradientPair], *arguments: Any, **keywords: Any) -> Any:
         """Average, then apply."""
         averaged = _averaged(grads_and_vars, self.npu_name)
         return super().apply_gradients(averaged, *arguments, **keywords)  # type: ignore[misc]
 
-    def get_gradients(self, loss: Any, params: Any) -> Any:
+    def get_gradients(self, loss: TensorLike, params: Sequence[Variable]) -> Any:
         """Return averaged gradients (Keras of TensorFlow 1)."""
         grads = super().get_gradients(loss, params)  # type: ignore[misc]
         return [grad for grad, _ in _averaged(list(zip(grads, params, strict=True)), self.npu_name)]
@@ -138,7 +149,7 @@ class KerasDistributeOptimizer:
     looks at the class of optimizers, there are two generations of them, and only eager ones can be copied.
     """
 
-    def __new__(cls, optimizer: Any, name: str = "NpuKerasOptimizer", **keywords: Any) -> Any:
+    def __new__(cls, optimizer: Optimizer, name: str = "NpuKerasOptimizer", **keywords: Any) -> Optimizer:
         """Return the optimizer; other keywords go to Keras's base class, which it has already."""
         if not isinstance(optimizer, KerasDistributeOptimizer):
             kind = type(optimizer)
@@ -168,7 +179,7 @@ def _make_init(kind: type) -> Any:
     return init
 
 
-def npu_distributed_optimizer_wrapper(optimizer: Any) -> Any:
+def npu_distributed_optimizer_wrapper(optimizer: Optimizer) -> Optimizer:
     """
     Let an optimizer (``tf.compat.v1.train``, Keras, or the name of a Keras one) average its gradients over the ranks.
 

@@ -14,6 +14,7 @@ import tensorflow.compat.v2 as tf
 
 from drynpu import say_once
 from drynpu_tf.bridge import _gru_steps, scopes
+from drynpu_tf.foreign import Cell, DType, Initializer, Scope, Tensor, TensorLike, Variable, WithGradient
 from drynpu_tf.rules import VENDOR_TYPE
 
 DYNAMIC_RNN_UNIDIRECTION = "UNIDIRECTIONAL"
@@ -21,13 +22,13 @@ DYNAMIC_RNN_BIDIRECTION = "BIDIRECTIONAL"
 
 
 def npu_dynamic_rnn(
-    cell: Any,
-    inputs: Any,
-    initial_state: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
-) -> tuple[Any, Any]:
+    cell: Cell,
+    inputs: TensorLike,
+    initial_state: TensorLike = None,
+    dtype: DType = None,
+    sequence_length: TensorLike = None,
+    scope: Scope = None,
+) -> tuple[Tensor, Tensor]:
     """
     Unroll a cell over *inputs* of shape [time, batch, features]; time must be known.
 
@@ -51,7 +52,7 @@ class _Recurrent(tf.Module):
     """What both layers share: their arguments, checked, and their variables, made at the first call."""
 
     def __init__(
-        self, name: str, hidden_size: int, dtype: Any, direction: str, time_major: bool, activation: str, **rest: Any
+        self, name: str, hidden_size: int, dtype: DType, direction: str, time_major: bool, activation: str, **rest: Any
     ) -> None:
         super().__init__(name=name)
         if direction not in (DYNAMIC_RNN_UNIDIRECTION, DYNAMIC_RNN_BIDIRECTION):
@@ -65,9 +66,9 @@ class _Recurrent(tf.Module):
             say_once(f"{name}: only one forward layer with tanh is computed here, time first; asked for {requested}")
         self.direction, self.time_major, self.activation = direction, time_major, activation
         self._hidden_size, self._dtype = hidden_size, tf.as_dtype(dtype)
-        self._weights: dict[str, Any] = {}
+        self._weights: dict[str, Variable] = {}
 
-    def _variable(self, name: str, shape: list[int], initializer: Any) -> Any:
+    def _variable(self, name: str, shape: list[int], initializer: Initializer) -> Variable:
         if name not in self._weights:
             with tf.compat.v1.variable_scope(self.name, reuse=tf.compat.v1.AUTO_REUSE):
                 self._weights[name] = tf.compat.v1.get_variable(
@@ -75,14 +76,14 @@ class _Recurrent(tf.Module):
                 )
         return self._weights[name]
 
-    def _state(self, first: Any, x: Any) -> Any:
+    def _state(self, first: TensorLike, x: TensorLike) -> Tensor:
         """Return the first state, [batch, hidden]; the vendor's has a leading dimension of 1."""
         if first is None:
             return tf.zeros([tf.shape(x)[1], self._hidden_size], dtype=self._dtype)
         return first[-1] if first.shape.rank == 3 else first
 
     @staticmethod
-    def _input_size(x: Any) -> int:
+    def _input_size(x: TensorLike) -> int:
         if x.shape[2] is None:
             raise ValueError("Expected input_shape[2] to be known, saw shape: input_size.")
         return int(x.shape[2])
@@ -98,7 +99,7 @@ class DynamicRNN(_Recurrent):
     def __init__(
         self,
         hidden_size: int,
-        dtype: Any,
+        dtype: DType,
         cell_type: str = "LSTM",
         direction: str = DYNAMIC_RNN_UNIDIRECTION,
         cell_depth: int = 1,
@@ -119,13 +120,13 @@ class DynamicRNN(_Recurrent):
 
     def __call__(
         self,
-        x: Any,
-        seq_length: Any = None,
-        init_h: Any = None,
-        init_c: Any = None,
-        weight: Any = None,
-        bias: Any = None,
-    ) -> tuple[Any, ...]:
+        x: TensorLike,
+        seq_length: TensorLike = None,
+        init_h: TensorLike = None,
+        init_c: TensorLike = None,
+        weight: TensorLike = None,
+        bias: TensorLike = None,
+    ) -> tuple[Tensor, ...]:
         """Run over the sequence; *init_h* and *init_c* are [1, batch, hidden] or [batch, hidden], else zero."""
         x = tf.convert_to_tensor(x)
         rows = self._input_size(x) + self._hidden_size
@@ -147,20 +148,22 @@ class DynamicRNN(_Recurrent):
         return h_all * tf.expand_dims(tf.transpose(runs), -1), *kept
 
 
-def _lstm(forget_bias: float, x: Any, c: Any, h: Any, weight: Any, bias: Any) -> tuple[Any, ...]:
+def _lstm(
+    forget_bias: float, x: TensorLike, c: TensorLike, h: TensorLike, weight: TensorLike, bias: TensorLike
+) -> tuple[Tensor, ...]:
     """Return c, h, i, j, f, o and tanh of c at all times; of these c and h have gradients, as on a device."""
 
     # TensorFlow has this layer as one operator, with the same gates in the same order. Its gradient is written here, so
     # that it bears the mark as well.
     @tf.custom_gradient  # type: ignore[untyped-decorator]
-    def layer(x: Any, c: Any, h: Any, weight: Any, bias: Any) -> Any:
+    def layer(x: Tensor, c: Tensor, h: Tensor, weight: Tensor, bias: Tensor) -> WithGradient:
         no_peephole = tf.zeros([tf.shape(h)[-1]], x.dtype)
         inputs = {"seq_len_max": tf.cast(tf.shape(x)[0], tf.int64), "x": x, "cs_prev": c, "h_prev": h, "w": weight}
         inputs |= {"wci": no_peephole, "wcf": no_peephole, "wco": no_peephole, "b": bias}
         with scopes.marked(**{VENDOR_TYPE: "DynamicRNN"}):
             result = tf.raw_ops.BlockLSTM(**inputs, forget_bias=forget_bias, cell_clip=-1.0, name="DynamicRNN")
 
-        def gradient(c_slope: Any, h_slope: Any, *_: Any) -> list[Any]:
+        def gradient(c_slope: Tensor, h_slope: Tensor, *_: Tensor) -> list[Tensor]:
             # The slope of a row of h comes as slices; what joins them is an operator of its own.
             slopes = {"cs_grad": tf.convert_to_tensor(c_slope), "h_grad": tf.convert_to_tensor(h_slope)}
             with scopes.marked(**{VENDOR_TYPE: "DynamicRNNGrad"}):
@@ -174,7 +177,7 @@ def _lstm(forget_bias: float, x: Any, c: Any, h: Any, weight: Any, bias: Any) ->
     return tuple(layer(x, c, h, weight, bias))
 
 
-def _kept(first: Any, values: Any, seq_length: Any) -> Any:
+def _kept(first: TensorLike, values: Tensor, seq_length: TensorLike) -> Tensor:
     """Return *values* of shape [time, batch, hidden] that stay what they are beyond the length of each sequence."""
     times = tf.minimum(tf.range(1, tf.shape(values)[0] + 1)[:, None], tf.cast(seq_length, tf.int32)[None, :])
     rows = tf.broadcast_to(tf.range(tf.shape(values)[1])[None, :], tf.shape(times))
@@ -191,7 +194,7 @@ class DynamicGRUV2(_Recurrent):
     def __init__(
         self,
         hidden_size: int,
-        dtype: Any,
+        dtype: DType,
         direction: str = DYNAMIC_RNN_UNIDIRECTION,
         cell_depth: int = 1,
         keep_prob: float = 1.0,
@@ -211,7 +214,7 @@ class DynamicGRUV2(_Recurrent):
             say_once("DynamicGRUV2: the reset gate is applied after the product here (reset_after=True)")
         self.gate_order, self.reset_after, self.is_training = gate_order, reset_after, is_training
 
-    def __call__(self, x: Any, seq_length: Any = None, init_h: Any = None) -> tuple[Any, ...]:
+    def __call__(self, x: TensorLike, seq_length: TensorLike = None, init_h: TensorLike = None) -> tuple[Tensor, ...]:
         """Run over the sequence; *init_h* is [1, batch, hidden] or [batch, hidden], else zero."""
         x = tf.convert_to_tensor(x)
         h, update, _, reset, new, hidden_new = self._run(
@@ -219,7 +222,9 @@ class DynamicGRUV2(_Recurrent):
         )
         return self._output(h, x, seq_length), h, update, reset, new, hidden_new
 
-    def _run(self, op_type: str, x: Any, attention: Any, seq_length: Any, init_h: Any) -> tuple[Any, ...]:
+    def _run(
+        self, op_type: str, x: TensorLike, attention: TensorLike, seq_length: TensorLike, init_h: TensorLike
+    ) -> tuple[Tensor, ...]:
         """Return h, update, attended update, reset, new and the product behind new at all times."""
         features = self._input_size(x)
         bound = 1.0 / math.sqrt(self._hidden_size)
@@ -243,25 +248,34 @@ class DynamicGRUV2(_Recurrent):
         return _gru(op_type, x, *weights, self._state(init_h, x), attention, lengths)
 
     @staticmethod
-    def _output(h: Any, x: Any, seq_length: Any) -> Any:
+    def _output(h: TensorLike, x: TensorLike, seq_length: TensorLike) -> Tensor:
         """Return the output: the state, and zero beyond the length of a sequence."""
         if seq_length is None:
             return h
         return h * tf.expand_dims(tf.transpose(tf.sequence_mask(seq_length, tf.shape(x)[0], dtype=h.dtype)), -1)
 
 
-def _gru(op_type: str, *inputs: Any) -> tuple[Any, ...]:
+def _gru(op_type: str, *inputs: TensorLike) -> tuple[Tensor, ...]:
     """Return what :func:`_gru_steps.forward` does, as one operator; of its results h has a gradient, as on a device."""
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
-    def layer(x: Any, w_x: Any, w_h: Any, b_x: Any, b_h: Any, h: Any, attention: Any, lengths: Any) -> Any:
+    def layer(
+        x: Tensor,
+        w_x: Tensor,
+        w_h: Tensor,
+        b_x: Tensor,
+        b_h: Tensor,
+        h: Tensor,
+        attention: Tensor,
+        lengths: Tensor,
+    ) -> WithGradient:
         everything = (x, w_x, w_h, b_x, b_h, h, attention, lengths)
         with scopes.marked(**{VENDOR_TYPE: op_type}):
             found = tf.numpy_function(_gru_steps.forward, everything, [x.dtype] * 6, stateful=False, name=op_type)
         for part in found:
             part.set_shape([x.shape[0], x.shape[1], h.shape[1]])
 
-        def gradient(slope: Any, *_: Any) -> list[Any]:
+        def gradient(slope: Tensor, *_: Tensor) -> list[Tensor]:
             slope = tf.convert_to_tensor(slope)
             before = (x, w_x, w_h, h, attention, lengths, slope, *found)
             with scopes.marked(**{VENDOR_TYPE: f"{op_type}Grad"}):
@@ -286,8 +300,8 @@ class DynamicAUGRU(DynamicGRUV2):
     """
 
     def __call__(  # type: ignore[override]
-        self, x: Any, weight_att: Any, seq_length: Any = None, init_h: Any = None
-    ) -> tuple[Any, ...]:
+        self, x: TensorLike, weight_att: TensorLike, seq_length: TensorLike = None, init_h: TensorLike = None
+    ) -> tuple[Tensor, ...]:
         """Run over the sequence; *weight_att* is [time, batch], with or without a last dim of 1."""
         x = tf.convert_to_tensor(x)
         attention = tf.cast(tf.convert_to_tensor(weight_att), x.dtype)

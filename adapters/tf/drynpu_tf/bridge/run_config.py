@@ -12,6 +12,7 @@ from drynpu import say_once
 from drynpu_tf.bridge import utilities
 from drynpu_tf.bridge._estimator_bases import RunConfigBase
 from drynpu_tf.bridge.config import DumpConfig, DynamicInputConfig, ExperimentalConfig
+from drynpu_tf.foreign import ConfigProto, Strategy
 from drynpu_tf.quiet import without_deprecations
 
 _BASE_TEXT = """
@@ -58,11 +59,11 @@ class NPURunConfig(RunConfigBase):
         save_summary_steps: int = 0,
         save_checkpoints_steps: int | None = None,
         save_checkpoints_secs: int | None = None,
-        session_config: Any = None,
+        session_config: ConfigProto = None,
         keep_checkpoint_max: int = 5,
         keep_checkpoint_every_n_hours: float = 10000,
         log_step_count_steps: int = 100,
-        distribute: Any = None,
+        distribute: Strategy = None,
         enable_data_pre_proc: bool = True,
         precision_mode: str | None = None,
         enable_reduce_precision: bool = False,
@@ -96,8 +97,8 @@ class NPURunConfig(RunConfigBase):
         dynamic_input: bool | None = None,
         dynamic_graph_execute_mode: str = "dynamic_execute",
         dynamic_inputs_shape_range: str | None = None,
-        train_distribute: Any = None,
-        eval_distribute: Any = None,
+        train_distribute: Strategy = None,
+        eval_distribute: Strategy = None,
         local_rank_id: int | None = None,
         local_device_list: str | None = None,
         session_device_id: int | None = None,
@@ -173,7 +174,7 @@ def _is_parameter_server(strategy: object) -> bool:
     return isinstance(strategy, tuple(kind.ParameterServerStrategy for kind in kinds))
 
 
-def _distribute_config(strategy: Any) -> Any:
+def _distribute_config(strategy: Strategy) -> Any:
     from tensorflow.python.distribute.distribute_config import DistributeConfig
 
     return DistributeConfig(strategy, strategy, None)

@@ -17,6 +17,7 @@ import tensorflow.compat.v2 as tf
 from drynpu_tf.bridge.collectives import broadcast, mean_over_ranks, reduce_as_one
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.scopes import marked
+from drynpu_tf.foreign import GradientPair, Operation, Tensor, Variable
 from drynpu_tf.rules import IN_PLACE
 
 _NO_RANK = -1
@@ -32,7 +33,7 @@ class GradDivisionItem:
         The shape of the gradient is not known.
     """
 
-    def __init__(self, grad: Any, var: Any) -> None:
+    def __init__(self, grad: Tensor, var: Variable) -> None:
         self.grad, self.var = grad, var
         shape = [int(size) for size in grad.shape]
         self.size = int(tf.TensorShape(shape).num_elements() or 0) * grad.dtype.size if shape else 0
@@ -43,7 +44,7 @@ _ITEMS: list[GradDivisionItem] = []
 """The gradients of the last optimizer that shared out its updates: the vendor's list is process-wide too."""
 
 
-def add_grads_and_vars(grads_and_vars: Sequence[tuple[Any, Any]], rank_size: int) -> None:
+def add_grads_and_vars(grads_and_vars: Sequence[GradientPair], rank_size: int) -> None:
     """Share out gradients (those that are not ``None``) among the ranks; what was shared out before is forgotten."""
     _ITEMS[:] = fair_division(
         [GradDivisionItem(grad, var) for grad, var in grads_and_vars if grad is not None], rank_size
@@ -55,12 +56,12 @@ def get_all_grad_item() -> list[GradDivisionItem]:
     return _ITEMS
 
 
-def get_gid_by_grad(grad: Any) -> int:
+def get_gid_by_grad(grad: Tensor) -> int:
     """Return the rank that a gradient goes to, by its name; -1 for one that was not shared out."""
     return next((item.root_rank_id for item in reversed(_ITEMS) if item.grad.name == grad.name), _NO_RANK)
 
 
-def get_gid_by_weight(weight: Any) -> int:
+def get_gid_by_weight(weight: Variable) -> int:
     """Return the rank that updates a variable, by its name; -1 for one that no rank updates."""
     return next((item.root_rank_id for item in reversed(_ITEMS) if item.var.name == weight.name), _NO_RANK)
 
@@ -117,7 +118,7 @@ def _fair_size(sizes: list[int], ranks: int) -> int:
     return fair
 
 
-def reduce_to_owners(pairs: Sequence[tuple[Any, Any]], name: str) -> list[tuple[Any, Any]]:
+def reduce_to_owners(pairs: Sequence[GradientPair], name: str) -> list[GradientPair]:
     """
     Return gradients with their variables; the gradient of a variable that this rank updates is the mean over the ranks.
 
@@ -151,7 +152,9 @@ def reduce_to_owners(pairs: Sequence[tuple[Any, Any]], name: str) -> list[tuple[
     return [(grad, variable) for grad, (_, variable) in zip(found, pairs, strict=True)]
 
 
-def update_local(apply: Callable[[list[tuple[Any, Any]]], Any], pairs: Sequence[tuple[Any, Any]], name: str) -> Any:
+def update_local(
+    apply: Callable[[list[GradientPair]], Operation], pairs: Sequence[GradientPair], name: str
+) -> Operation:
     """
     Return the operator that updates the variables of this rank by *apply* and takes the others from their ranks.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import tensorflow.compat.v2 as tf
 
 from drynpu.options.profiling_options import LEGACY_WORDS
+from drynpu_tf.foreign import Fetches, Session, Variable
 
 _TUNING_MODES = ("1", "2", "3", "4")
 
@@ -100,11 +101,11 @@ def get_value(key: str, def_value: Any = None) -> Any:
     return _VALUES.get(key, def_value)
 
 
-def npu_compile(sess: Any, *fetches: Any) -> None:
+def npu_compile(sess: Session, *fetches: Fetches) -> None:
     """Run *fetches* once, which is what makes a device compile them."""
     sess.run(fetches)
 
 
-def variable_initializer_in_host(var_list: Any) -> tf.Operation:
+def variable_initializer_in_host(var_list: Iterable[Variable] | None) -> tf.Operation:
     """Return an operator that initializes *var_list*."""
     return tf.compat.v1.variables_initializer(var_list, name="var_in_host")

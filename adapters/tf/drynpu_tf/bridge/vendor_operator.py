@@ -9,10 +9,13 @@ import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2
 
 from drynpu_tf.bridge.scopes import marked
+from drynpu_tf.foreign import Tensor, TensorLike
 from drynpu_tf.rules import PART, RESULTS, Part, result_text
 
 
-def vendor_operator(kind: str, inputs: Sequence[Any], compute: Callable[..., Any], *, name: str | None = None) -> Any:
+def vendor_operator(
+    kind: str, inputs: Sequence[TensorLike], compute: Callable[..., Any], *, name: str | None = None
+) -> Tensor:
     """
     Return what *compute* makes of the inputs, as one operator of the device's graph.
 

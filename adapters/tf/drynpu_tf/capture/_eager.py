@@ -20,6 +20,7 @@ from attrs import define, field
 from drynpu.arrays import I32, I64
 from drynpu.kernels import Operators, Signature, TensorDesc, node_signature
 from drynpu_tf.capture._planes import Kind, Planes
+from drynpu_tf.foreign import Graph, Tensor
 from drynpu_tf.rules import dtype_name, tensor_desc
 
 _Tensors = tuple[tuple[tuple[int, ...], int], ...]
@@ -62,11 +63,11 @@ class EagerOperators:
     def _ran(
         self,
         op_type: str | bytes,
-        inputs: Sequence[Any],
+        inputs: Sequence[Tensor],
         attrs: Sequence[Any] | None,
-        outputs: Sequence[Any],
+        outputs: Sequence[Tensor],
         op_name: str | None = None,
-        graph: Any = None,
+        graph: Graph = None,
     ) -> None:
         del op_name
         # Names of functions come as bytes; functions are recorded node by node, by the trace.
@@ -110,7 +111,7 @@ class EagerOperators:
             self._signatures.append(node_signature(op_type, *described, named))
 
 
-def _tensor(tensor: Any) -> tuple[tuple[int, ...], int]:
+def _tensor(tensor: Tensor) -> tuple[tuple[int, ...], int]:
     shape = tensor.shape
     return (tuple(shape) if shape.rank is not None else (), tensor.dtype.as_datatype_enum)
 

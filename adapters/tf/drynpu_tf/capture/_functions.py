@@ -15,6 +15,7 @@ from attrs import define, field, frozen
 
 from drynpu.kernels import TensorDesc
 from drynpu_tf.capture._nodes import Node, communication_of, read_node
+from drynpu_tf.foreign import GraphDef, Tensor
 from drynpu_tf.rules import attributes_of, dtype_name, tensor_desc
 
 _REMEMBERED = 4096
@@ -108,7 +109,7 @@ def _traced_outputs(function: str) -> Outputs:
         return {}
 
 
-def _imported_operations(definition: Any) -> list[Any]:
+def _imported_operations(definition: GraphDef) -> list[Any]:
     """
     Return the operations of a function in a graph of their own, in which TensorFlow works their shapes out.
 
@@ -162,7 +163,7 @@ def _traced(function: str) -> NodeGraph | None:
     return NodeGraph(nodes | returned)
 
 
-def _static(tensor: Any) -> TensorDesc | None:
+def _static(tensor: Tensor) -> TensorDesc | None:
     if not tensor.shape.is_fully_defined():
         return None
     return tensor_desc(tuple(tensor.shape.as_list()), dtype_name(tensor.dtype.as_datatype_enum))

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from attrs import frozen
 
 from drynpu.kernels import Placement, Signature, TensorDesc, node_signature
+from drynpu_tf.foreign import NodeDef
 from drynpu_tf.ranks import MARK, hcom_of
 from drynpu_tf.rules import VENDOR_TYPE, attributes_of
 
@@ -39,14 +39,14 @@ class Node:
     outputs: tuple[TensorDesc | None, ...] = ()
 
 
-def read_node(definition: Any) -> Node:
+def read_node(definition: NodeDef) -> Node:
     """Return a node of a ``GraphDef``, as the operator that the script wrote; its outputs' shapes are not known."""
     inputs = tuple(_producer(text) for text in definition.input if not text.startswith("^"))
     op_type, further = written_operator(definition.op)
     return Node(op_type, inputs, attributes_of(definition) | dict(further) | communication_of(definition))
 
 
-def communication_of(definition: Any) -> dict[str, object]:
+def communication_of(definition: NodeDef) -> dict[str, object]:
     """Return the attribute of a ``NodeDef`` that calls this process to communicate; nothing for other nodes."""
     return {MARK: definition.attr[MARK].s.decode()} if MARK in definition.attr else {}
 

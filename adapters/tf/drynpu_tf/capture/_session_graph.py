@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -15,6 +15,7 @@ from drynpu.layouts.graph import GET_NEXT
 from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, ITERATORS
 from drynpu_tf.capture._nodes import BACKWARD_FUNCTION, FUNCTION, Node, is_backward, node_call, read_node
+from drynpu_tf.foreign import GraphDef, NodeStats
 from drynpu_tf.rules import GraphNode, Precision, compile_graph, dtype_name, tensor_desc
 
 _Shapes: TypeAlias = dict[tuple[str, int], tuple[int, tuple[int, ...]]]
@@ -55,7 +56,12 @@ class SessionGraph:
 
     @classmethod
     def read(
-        cls, partitions: Iterable[Any], static: Any, *, sinks_data: bool = False, precision: Precision | None = None
+        cls,
+        partitions: Iterable[GraphDef],
+        static: GraphDef,
+        *,
+        sinks_data: bool = False,
+        precision: Precision | None = None,
     ) -> SessionGraph:
         """
         Read the partition graphs of a run.
@@ -80,7 +86,7 @@ class SessionGraph:
             precision=precision,
         )
 
-    def variants(self, names: Sequence[str], stats: Sequence[Any], *, split: bool) -> list[GraphVariant]:
+    def variants(self, names: Sequence[str], stats: Sequence[NodeStats], *, split: bool) -> list[GraphVariant]:
         """
         Return the calls of a run whose nodes, by *names*, left these ``NodeExecStats``.
 
@@ -104,7 +110,7 @@ class SessionGraph:
             self._loops[key] = tuple(each for variant in distinct.values() for each in variant.signatures)
         return self._loops[key], place
 
-    def _variant(self, names: Sequence[str], stats: Sequence[Any], *, split: bool) -> GraphVariant:
+    def _variant(self, names: Sequence[str], stats: Sequence[NodeStats], *, split: bool) -> GraphVariant:
         # A dictionary, as in a loop the last turn that left an output counts.
         shapes = {
             (node.node_name, output.slot): output.tensor_description.shape.SerializeToString()
@@ -117,7 +123,7 @@ class SessionGraph:
             variant = self._variants[spelled] = self._compile(stats, split=split)
         return variant
 
-    def _compile(self, stats: Sequence[Any], *, split: bool) -> GraphVariant:
+    def _compile(self, stats: Sequence[NodeStats], *, split: bool) -> GraphVariant:
         calls = _signatures(self.names, self.nodes, _shapes(stats))
         places = zip(self.names, self.nodes, calls, strict=True)
         compiled = compile_graph(
@@ -137,7 +143,7 @@ def _sources(names: Sequence[str], nodes: Sequence[Node]) -> dict[int, str]:
     }
 
 
-def _shape_is_known(name: str, static: Any) -> bool:
+def _shape_is_known(name: str, static: GraphDef) -> bool:
     """Return whether the script's graph has the shapes of all outputs of a node."""
     if static is None:
         return False
@@ -148,7 +154,7 @@ def _shape_is_known(name: str, static: Any) -> bool:
     return all(output.shape.is_fully_defined() for output in outputs)
 
 
-def _shapes(stats: Sequence[Any]) -> _Shapes:
+def _shapes(stats: Sequence[NodeStats]) -> _Shapes:
     """Return what nodes left; a node in a loop is there once per turn, and the last turn that left an output counts."""
     return {
         (node.node_name, output.slot): (
@@ -182,12 +188,12 @@ def _signatures(names: Sequence[str], nodes: Sequence[Node], shapes: _Shapes) ->
     )
 
 
-def _spell_shapes(node: Any) -> tuple[bytes, ...]:
+def _spell_shapes(node: NodeStats) -> tuple[bytes, ...]:
     """Return the shapes of a node's outputs as TensorFlow wrote them: enough to tell them apart."""
     return tuple([output.tensor_description.shape.SerializeToString() for output in node.output])
 
 
-def stats_of_turns(executed: Sequence[Any], watched: frozenset[str]) -> list[dict[str, Any]]:
+def stats_of_turns(executed: Sequence[NodeStats], watched: frozenset[str]) -> list[dict[str, NodeStats]]:
     """
     Return the stats of every node by name: once, or for every turn of loops whose shapes differ between turns.
 
@@ -201,8 +207,8 @@ def stats_of_turns(executed: Sequence[Any], watched: frozenset[str]) -> list[dic
     watched:
         Names of the nodes whose shapes can differ.
     """
-    last: dict[str, Any] = {}
-    again: dict[str, list[Any]] = {}
+    last: dict[str, NodeStats] = {}
+    again: dict[str, list[NodeStats]] = {}
     for node in executed:
         name = node.node_name
         if name in last:
@@ -216,5 +222,5 @@ def stats_of_turns(executed: Sequence[Any], watched: frozenset[str]) -> list[dic
     return [last | {name: found[min(turn, len(found) - 1)] for name, found in again.items()} for turn in range(count)]
 
 
-def _start_ns(node: Any) -> int:
+def _start_ns(node: NodeStats) -> int:
     return int(node.all_start_nanos + node.op_start_rel_nanos)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from attrs import define, field, frozen
@@ -23,6 +23,7 @@ from drynpu.kernels import Operators, occurrences
 from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.capture._dataset_reads import DatasetRead
 from drynpu_tf.capture._session_graph import GraphVariant, SessionGraph
+from drynpu_tf.foreign import GraphDef, RunOptions
 from drynpu_tf.rules import Precision
 
 RunKey: TypeAlias = tuple[object, ...]
@@ -73,13 +74,13 @@ class SessionCapture:
     sinks_data: bool = False
     precision: Precision | None = None
     _graphs: dict[RunKey, SessionGraph] = field(factory=dict)
-    _options: dict[bool, Any] = field(factory=dict)
+    _options: dict[bool, RunOptions] = field(factory=dict)
 
     def wants_graph(self, key: RunKey) -> bool:
         """Return whether the executed graph of such a run has not been read yet."""
         return key not in self._graphs
 
-    def prepare(self, options: Any, key: RunKey) -> Any:
+    def prepare(self, options: RunOptions, key: RunKey) -> RunOptions:
         """
         Return the ``RunOptions`` that the capture needs; whatever is set in *options* (``None``: nothing) stays.
 
@@ -101,7 +102,7 @@ class SessionCapture:
                 self._options[wants_graph] = traced
         return traced
 
-    def take(self, key: RunKey, content: bytes, static: Any = None) -> bytes:
+    def take(self, key: RunKey, content: bytes, static: GraphDef = None) -> bytes:
         """
         Return the bytes that are to be kept of a run that has ended.
 

@@ -11,16 +11,19 @@ from drynpu.device.collectives import WORLD_GROUP
 from drynpu_tf.bridge.collectives import broadcast as hccl_broadcast
 from drynpu_tf.bridge.collectives import npu_allreduce
 from drynpu_tf.device2._device import DEVICES
+from drynpu_tf.foreign import Dataset, GradientPair, Optimizer, TensorLike, Variable
 
 
 def all_reduce(
-    values: Any, reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
+    values: TensorLike, reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
 ) -> Any:
     """Return a tensor or a list of them as the mean, sum, product, minimum or maximum over the workers."""
     return npu_allreduce(values, reduction, fusion, fusion_id, group) if _is_worker() else values
 
 
-def broadcast(values: Any, root_rank: int = 0, fusion: int = 2, fusion_id: int = 0, group: str = WORLD_GROUP) -> None:
+def broadcast(
+    values: TensorLike, root_rank: int = 0, fusion: int = 2, fusion_id: int = 0, group: str = WORLD_GROUP
+) -> None:
     """Give a variable, or a list of them, the values of the root worker."""
     if not _is_worker():
         return
@@ -35,7 +38,7 @@ def _is_worker() -> bool:
 
 
 def npu_distributed_keras_optimizer_wrapper(
-    optimizer: Any, reduce_reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
+    optimizer: Optimizer, reduce_reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
 ) -> Any:
     """Return the Keras optimizer (given as one, or by name), which reduces its gradients over the workers."""
     found = tf.keras.optimizers.get(optimizer)
@@ -43,7 +46,7 @@ def npu_distributed_keras_optimizer_wrapper(
         return found
     apply = found.apply_gradients
 
-    def apply_gradients(grads_and_vars: Any, *arguments: Any, **keywords: Any) -> Any:
+    def apply_gradients(grads_and_vars: Iterable[GradientPair], *arguments: Any, **keywords: Any) -> Any:
         pairs = list(grads_and_vars)
         gradients = all_reduce([grad for grad, _ in pairs], reduce_reduction, fusion, fusion_id, group)
         reduced = [(grad, variable) for grad, (_, variable) in zip(gradients, pairs, strict=True)]
@@ -53,7 +56,7 @@ def npu_distributed_keras_optimizer_wrapper(
     return found
 
 
-def shard_and_rebatch_dataset(dataset: Any, global_bs: int) -> tuple[Any, int]:
+def shard_and_rebatch_dataset(dataset: Dataset, global_bs: int) -> tuple[Dataset, int]:
     """
     Return this worker's part of a dataset and of a batch.
 
@@ -71,12 +74,12 @@ def shard_and_rebatch_dataset(dataset: Any, global_bs: int) -> tuple[Any, int]:
 
 
 def grouping_gradients_apply(
-    apply_func: Callable[..., Any], grads_and_vars: Iterable[Any], *args: Any, **kwargs: Any
+    apply_func: Callable[..., Any], grads_and_vars: Iterable[GradientPair], *args: Any, **kwargs: Any
 ) -> Any:
     """Apply all gradients: every worker updates all variables, which gives what sharing them out does."""
     return apply_func(grads_and_vars, *args, **kwargs)
 
 
-def grouping_broadcast(variables: Any) -> Any:
+def grouping_broadcast(variables: Iterable[Variable]) -> Any:
     """Return *variables*: every worker has updated all of them."""
     return variables

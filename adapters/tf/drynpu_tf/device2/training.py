@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
 from typing import Any, cast
 
 import tensorflow as tf
 
 from drynpu_tf.bridge.vendor_operator import vendor_operator
+from drynpu_tf.foreign import GradientPair, Optimizer, Tensor, TensorLike, WithGradient
 
 _DENSITY_AT_0 = 1 / math.sqrt(2 * math.pi)
 """The density of N(0, 1) at 0."""
 
 
-def gelu(x: Any) -> Any:
+def gelu(x: TensorLike) -> Tensor:
     """Return ``x * P(X <= x)`` with X of N(0, 1); with the type of *x*."""
 
-    def slope_of(slope: Any, x: Any, _: Any) -> Any:
+    def slope_of(slope: Tensor, x: Tensor, _: Tensor) -> Tensor:
         below = 0.5 * (1.0 + tf.math.erf(x * tf.cast(math.sqrt(0.5), x.dtype)))
         return slope * (below + x * tf.cast(_DENSITY_AT_0, x.dtype) * tf.exp(-0.5 * x * x))
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
-    def layer(x: Any) -> Any:
+    def layer(x: Tensor) -> WithGradient:
         y = vendor_operator("Gelu", [x], tf.nn.gelu)
         return y, lambda slope: vendor_operator("GeluGrad", [slope, x, y], slope_of)
 
@@ -44,7 +46,7 @@ class NpuLossScaleOptimizer:
 
     def __new__(
         cls,
-        inner_optimizer: Any,
+        inner_optimizer: Optimizer,
         dynamic: bool = True,
         initial_scale: float | None = None,
         dynamic_growth_steps: int | None = None,
@@ -70,7 +72,7 @@ def _watching(base: Any) -> Any:
             """Variable: whether no gradient of the last step was infinite or not a number."""
             return self.__dict__["_last_step_finite"]
 
-        def apply_gradients(self, grads_and_vars: Any, *values: Any, **named: Any) -> Any:
+        def apply_gradients(self, grads_and_vars: Iterable[GradientPair], *values: Any, **named: Any) -> Any:
             """Apply gradients, unless one of them is not finite."""
             pairs = tuple(grads_and_vars)
             finite = [tf.reduce_all(tf.math.is_finite(grad)) for grad, _ in pairs if grad is not None]

@@ -8,6 +8,8 @@ from typing import Any
 
 from attrs import field, frozen
 
+from drynpu_tf.foreign import ConfigProto
+
 OPTIMIZER_NAME = "NpuOptimizer"
 """The custom optimizer of a ``ConfigProto`` whose parameters are the options of the device."""
 
@@ -56,7 +58,7 @@ class NpuOptions:
         return self.present and self.use_off_line
 
 
-def npu_options_of(config: Any) -> NpuOptions:
+def npu_options_of(config: ConfigProto) -> NpuOptions:
     """
     Read the options of a ``ConfigProto``; ``None`` has none.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Iterator
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from attrs import define, field
+
+from drynpu_tf.foreign import Graph
 
 
 @define(eq=False)
@@ -19,11 +20,11 @@ class Names:
     They are the same on all ranks, because all build the same graphs in the same order.
     """
 
-    _graphs: WeakKeyDictionary[Any, tuple[int, list[str]]] = field(factory=WeakKeyDictionary)
+    _graphs: WeakKeyDictionary[Graph, tuple[int, list[str]]] = field(factory=WeakKeyDictionary)
     _numbers: Iterator[int] = field(factory=itertools.count)
     _lock: threading.Lock = field(factory=threading.Lock)
 
-    def next(self, graph: Any) -> str:
+    def next(self, graph: Graph) -> str:
         """Return the name of a new operator of *graph*."""
         with self._lock:
             if graph not in self._graphs:
@@ -32,7 +33,7 @@ class Names:
             names.append(f"{number}.{len(names)}")
             return names[-1]
 
-    def count(self, graph: Any) -> int:
+    def count(self, graph: Graph) -> int:
         """Return how many operators of *graph* communicate."""
         with self._lock:
             return len(self._graphs.get(graph, (0, []))[1])

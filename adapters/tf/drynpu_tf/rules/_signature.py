@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from drynpu.kernels import TensorDesc, ops
+from drynpu_tf.foreign import NodeDef
 from drynpu_tf.rules._parts import PART, RESULTS
 
 _TEXT: Final = """
@@ -62,7 +63,7 @@ def tensor_desc(shape: Sequence[int], dtype: str, layout: str = "ND") -> TensorD
     return TensorDesc(tuple(shape), _ge_dtype(dtype), layout)
 
 
-def attributes_of(node: Any) -> dict[str, object]:
+def attributes_of(node: NodeDef) -> dict[str, object]:
     """
     Return the attributes of a ``NodeDef`` as plain values; types under their Python names, functions by name.
 

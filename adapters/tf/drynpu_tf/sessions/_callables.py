@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from drynpu_tf.foreign import CallableOptions, Feeds, Fetches, RunOptions, Session
 from drynpu_tf.sessions._fetches import names_key
 from drynpu_tf.sessions._state import DeviceSession
 
 
-def record_callable(session: Any, fetches: Any, feed_list: Any, *, accept_options: bool) -> Callable[..., Any]:
+def record_callable(
+    session: Session, fetches: Fetches, feed_list: Feeds, *, accept_options: bool
+) -> Callable[..., Any]:
     """
     Return a callable as ``Session.make_callable`` does, whose runs are recorded.
 
@@ -17,7 +20,7 @@ def record_callable(session: Any, fetches: Any, feed_list: Any, *, accept_option
     """
     feeds = list(feed_list or ())
 
-    def generic(*values: Any, **options: Any) -> Any:
+    def generic(*values: Any, **options: CallableOptions) -> Any:
         if len(values) != len(feeds):
             raise TypeError(f"Expected {len(feeds)} positional arguments, got {len(values)}")
         unknown = set(options) - ({"options", "run_metadata"} if accept_options else set())
@@ -31,9 +34,11 @@ def record_callable(session: Any, fetches: Any, feed_list: Any, *, accept_option
 class _Recorded:
     """A callable of ``_make_callable_from_options``, which TensorFlow makes anew for each ``RunOptions``."""
 
-    def __init__(self, state: DeviceSession, make: Callable[[Any], Any], options: Any) -> None:
+    def __init__(
+        self, state: DeviceSession, make: Callable[[CallableOptions], Callable[..., Any]], options: CallableOptions
+    ) -> None:
         self._state, self._make, self._options = state, make, options
-        self._variants: dict[bytes, Any] = {}
+        self._variants: dict[bytes, Callable[..., Any]] = {}
         self._key = names_key(options.fetch, options.target, options.feed)
 
     def __call__(self, *values: Any, **keywords: Any) -> Any:
@@ -49,7 +54,7 @@ class _Recorded:
             lambda traced, filled: self._variant(traced)(*values, run_metadata=filled, **keywords),
         )
 
-    def _variant(self, run_options: Any) -> Any:
+    def _variant(self, run_options: RunOptions) -> Callable[..., Any]:
         """Return the callable with these ``RunOptions``, which TensorFlow fixes when it makes one."""
         key = run_options.SerializeToString(deterministic=True)
         if key not in self._variants:
@@ -60,6 +65,8 @@ class _Recorded:
         return self._variants[key]
 
 
-def record_options_callable(state: DeviceSession, make: Callable[[Any], Any], options: Any) -> Callable[..., Any]:
+def record_options_callable(
+    state: DeviceSession, make: Callable[[CallableOptions], Callable[..., Any]], options: CallableOptions
+) -> Callable[..., Any]:
     """Return a callable as ``Session._make_callable_from_options`` does (Keras runs by it), whose runs are recorded."""
     return _Recorded(state, make, options)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Final
+from typing import Final
 
+from drynpu_tf.foreign import ConfigProto, Graph
 from drynpu_tf.options import npu_options_of
 from drynpu_tf.ranks import NAMES, rank_count
 
@@ -12,7 +13,7 @@ _THREADS: Final = 64
 """Threads beside the usual ones. A communication operator keeps one until all ranks have come to it."""
 
 
-def config_of_rank(graph: Any, config: Any) -> Any:
+def config_of_rank(graph: Graph, config: ConfigProto) -> ConfigProto:
     """
     Return the configuration of a session on the device; with several ranks its pool has a thread for each operator.
 
@@ -29,7 +30,7 @@ def config_of_rank(graph: Any, config: Any) -> Any:
     return changed
 
 
-def _count(graph: Any) -> int:
+def _count(graph: Graph) -> int:
     """Return how many operators of a graph, None for the current one, communicate."""
     import tensorflow.compat.v2 as tf
 

@@ -13,12 +13,13 @@ from typing import Any
 
 from drynpu import say_once
 from drynpu_tf.capture import RunKey
+from drynpu_tf.foreign import Feeds, Fetches, Graph, Operation
 
 _LOOP = "IterationOp"
 _ONE_SHOT = "OneShotIterator"
 
 
-def run_key(fetches: Any, feed_dict: Any) -> RunKey:
+def run_key(fetches: Fetches, feed_dict: Feeds) -> RunKey:
     """Return the key of ``run(fetches, feed_dict)``; the order of fetches matters, the order of feeds does not."""
     feeds = feed_dict if isinstance(feed_dict, Mapping) else {}
     return ("run", tuple(_flat(fetches)), frozenset(map(_name, feeds)))
@@ -36,7 +37,7 @@ def fetched_names(key: RunKey) -> tuple[str, ...]:
     return tuple(name for part in (fetched, targets) if isinstance(part, tuple) for name in part)
 
 
-def _flat(fetches: Any) -> list[str]:
+def _flat(fetches: Fetches) -> list[str]:
     if isinstance(fetches, Mapping):
         return [name for value in fetches.values() for name in _flat(value)]
     if isinstance(fetches, (list, tuple)):
@@ -52,7 +53,7 @@ def _name(element: Any) -> str:
     return name if isinstance(name, str) else f"{type(element).__name__}@{id(element)}"
 
 
-def loops_on_device(graph: Any, fetched: Iterable[str], *, sinks_data: bool) -> bool:
+def loops_on_device(graph: Graph, fetched: Iterable[str], *, sinks_data: bool) -> bool:
     """
     Return whether a device repeats a run of *graph*; print why not where the script expects it to.
 
@@ -84,7 +85,7 @@ def loops_on_device(graph: Any, fetched: Iterable[str], *, sinks_data: bool) -> 
     return sinks_data
 
 
-def _reached(graph: Any, fetched: Iterable[str]) -> set[Any]:
+def _reached(graph: Graph, fetched: Iterable[str]) -> set[Operation]:
     """Return every operation that a run executes for what it fetches, whatever is fed."""
     todo = [operation for name in fetched for operation in _operations(graph, name)]
     seen = set(todo)
@@ -97,7 +98,7 @@ def _reached(graph: Any, fetched: Iterable[str]) -> set[Any]:
     return seen
 
 
-def _operations(graph: Any, name: str) -> list[Any]:
+def _operations(graph: Graph, name: str) -> list[Operation]:
     try:
         element = graph.as_graph_element(name)
     except (KeyError, ValueError):

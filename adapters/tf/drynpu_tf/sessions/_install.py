@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from drynpu import say_once
+from drynpu_tf.foreign import CallableOptions, ConfigProto, Feeds, Fetches, Graph, RunMetadata, RunOptions, Session
 from drynpu_tf.sessions._callables import record_callable, record_options_callable
 from drynpu_tf.sessions._communicating import config_of_rank
 from drynpu_tf.sessions._fetches import run_key
@@ -35,7 +36,7 @@ def install() -> None:
     setattr(base, _MARK, True)
 
 
-def _wrap(original: Any, replacement: Callable[..., Any]) -> Any:
+def _wrap(original: Callable[..., Any], replacement: Callable[..., Any]) -> Callable[..., Any]:
     """Return the method that calls *replacement* with the original method first."""
 
     @functools.wraps(original)
@@ -45,12 +46,12 @@ def _wrap(original: Any, replacement: Callable[..., Any]) -> Any:
     return method
 
 
-def _state(session: Any) -> DeviceSession | None:
+def _state(session: Session) -> DeviceSession | None:
     state: DeviceSession | None = getattr(session, _STATE, None)
     return state
 
 
-def set_turns(session: Any, turns: int) -> bool:
+def set_turns(session: Session, turns: int) -> bool:
     """
     Set how many steps a run of a training loop makes in *session*, or in the session that a monitored one wraps.
 
@@ -65,7 +66,9 @@ def set_turns(session: Any, turns: int) -> bool:
     return False
 
 
-def _init(original: Any, session: Any, target: str = "", graph: Any = None, config: Any = None) -> None:
+def _init(
+    original: Callable[..., Any], session: Session, target: str = "", graph: Graph = None, config: ConfigProto = None
+) -> None:
     original(session, target, graph, config_of_rank(graph, config))
     try:
         setattr(session, _STATE, device_session(session.graph, config))
@@ -76,7 +79,12 @@ def _init(original: Any, session: Any, target: str = "", graph: Any = None, conf
 
 
 def _run(
-    original: Any, session: Any, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+    original: Callable[..., Any],
+    session: Session,
+    fetches: Fetches,
+    feed_dict: Feeds = None,
+    options: RunOptions = None,
+    run_metadata: RunMetadata = None,
 ) -> Any:
     state = _state(session)
     recorder = None if state is None else state.recorder()
@@ -91,7 +99,7 @@ def _run(
     )
 
 
-def _close(original: Any, session: Any) -> None:
+def _close(original: Callable[..., Any], session: Session) -> None:
     original(session)
     state = _state(session)
     if state is not None:
@@ -99,7 +107,11 @@ def _close(original: Any, session: Any) -> None:
 
 
 def _make_callable(
-    original: Any, session: Any, fetches: Any, feed_list: Any = None, accept_options: bool = False
+    original: Callable[..., Any],
+    session: Session,
+    fetches: Fetches,
+    feed_list: Feeds = None,
+    accept_options: bool = False,
 ) -> Any:
     # TensorFlow's own, also where it is not used: it checks the arguments.
     plain = original(session, fetches, feed_list, accept_options)
@@ -108,14 +120,16 @@ def _make_callable(
     return record_callable(session, fetches, feed_list, accept_options=accept_options)
 
 
-def _make_callable_from_options(original: Any, session: Any, callable_options: Any) -> Any:
+def _make_callable_from_options(
+    original: Callable[..., Any], session: Session, callable_options: CallableOptions
+) -> Any:
     state = _state(session)
     if state is None:
         return original(session, callable_options)
     return record_options_callable(state, functools.partial(original, session), callable_options)
 
 
-def _partial_run_setup(original: Any, session: Any, fetches: Any, feeds: Any = None) -> Any:
+def _partial_run_setup(original: Callable[..., Any], session: Session, fetches: Fetches, feeds: Feeds = None) -> Any:
     if _state(session) is not None:
         say_once("Session.partial_run runs, but is not recorded: the graph engine runs graphs as a whole.")
     return original(session, fetches, feeds)

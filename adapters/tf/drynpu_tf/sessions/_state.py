@@ -6,13 +6,14 @@ import threading
 import time
 from collections.abc import Callable
 from itertools import count
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from attrs import define, field
 
 from drynpu import say_once
 from drynpu.options.profiling_options import ProfilingMode
 from drynpu_tf.capture import RunContent, RunKey, SessionCapture
+from drynpu_tf.foreign import ConfigProto, Graph, RunMetadata, RunOptions
 from drynpu_tf.options import (
     PRECISION_NOTE,
     NpuOptions,
@@ -45,7 +46,7 @@ class DeviceSession:
     from ``opened_ns`` on are all its runs.
     """
 
-    graph: Any
+    graph: Graph
     options: NpuOptions
     turns: int = 1
     capture: SessionCapture = field()
@@ -61,7 +62,12 @@ class DeviceSession:
         return SessionCapture(sinks_data=self.options.enable_data_pre_proc, precision=precision)
 
     def run(
-        self, recorder: EngineRecording | None, key: RunKey, options: Any, metadata: Any, call: Callable[[Any, Any], T]
+        self,
+        recorder: EngineRecording | None,
+        key: RunKey,
+        options: RunOptions,
+        metadata: RunMetadata,
+        call: Callable[[RunOptions, RunMetadata], T],
     ) -> T:
         """
         Make one run and record it; a training loop is run once for every turn, and returns what its last turn does.
@@ -101,9 +107,9 @@ class DeviceSession:
         self,
         recorder: EngineRecording | None,
         key: RunKey,
-        options: Any,
-        metadata: Any,
-        call: Callable[[Any, Any], T],
+        options: RunOptions,
+        metadata: RunMetadata,
+        call: Callable[[RunOptions, RunMetadata], T],
         *,
         turn: tuple[int, int],
     ) -> T:
@@ -160,7 +166,7 @@ class DeviceSession:
         PROCESS.leave(id(self))
 
 
-def device_session(graph: Any, config: Any) -> DeviceSession | None:
+def device_session(graph: Graph, config: ConfigProto) -> DeviceSession | None:
     """
     Return a new session on the device, recorded if it is profiled; ``None`` for one that stays on the host.
 
@@ -188,7 +194,7 @@ def device_session(graph: Any, config: Any) -> DeviceSession | None:
     return session
 
 
-def _fill_metadata(content: bytes, metadata: Any, options: Any) -> None:
+def _fill_metadata(content: bytes, metadata: RunMetadata, options: RunOptions) -> None:
     """Fill the caller's RunMetadata with what its own options request."""
     metadata.ParseFromString(content)
     if options is None or not options.output_partition_graphs:
