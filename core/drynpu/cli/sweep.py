@@ -20,7 +20,7 @@ from rich.table import Table
 from drynpu import CommandError
 from drynpu.cli._sweep_cells import DATA_PARALLEL, Cell, parallel_sizes, run_cell, stage_ranks, world_of
 from drynpu.cli._world import read_ranks, read_straggler
-from drynpu.cli.shared import as_json, console, echo_json, topology_option
+from drynpu.cli.shared import as_json, console, echo_json, gathered, topology_option
 from drynpu.writers.files import new_file
 
 _HEADINGS = {"step_ms": "step", "interval": "80 %", "computing_ms": "computing"}
@@ -57,6 +57,26 @@ def _read_axes(_: click.Context, option: click.Parameter, given: tuple[str, ...]
     return tuple(axes)
 
 
+@frozen
+class CellFlags:
+    """The options of ``drynpu run`` that all cells share."""
+
+    nproc_per_node: int | None
+    straggler: tuple[int, float] | None
+    topology: Path | None
+    no_compute: bool
+    profile: bool
+    chip: str | None
+
+    def arguments(self) -> list[str]:
+        """Return them as ``drynpu run`` takes them."""
+        arguments = [] if self.nproc_per_node is None else ["--nproc-per-node", str(self.nproc_per_node)]
+        arguments += [] if self.straggler is None else ["--straggler", "{}:{}".format(*self.straggler)]
+        arguments += [] if self.topology is None else ["--topology", str(self.topology)]
+        arguments += [] if self.chip is None else ["--chip", self.chip]
+        return arguments + ["--no-compute"] * self.no_compute + ["--profile"] * self.profile
+
+
 @click.command(context_settings={"ignore_unknown_options": False})
 @click.option(
     "--grid",
@@ -89,6 +109,7 @@ def _read_axes(_: click.Context, option: click.Parameter, given: tuple[str, ...]
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Keep what the runs leave, a folder each."
 )
 @click.option("--csv", "csv_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the table.")
+@gathered("shared", CellFlags)
 @as_json
 @click.argument("script", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -96,12 +117,7 @@ def sweep(
     axes: tuple[_Axis, ...],
     world: int | None,
     ranks: tuple[int, ...] | None,
-    nproc_per_node: int | None,
-    straggler: tuple[int, float] | None,
-    topology: Path | None,
-    no_compute: bool,
-    profile: bool,
-    chip: str | None,
+    shared: CellFlags,
     jobs: int | None,
     output: Path | None,
     csv_file: Path | None,
@@ -120,7 +136,6 @@ def sweep(
     """
     if output is not None and output.exists() and any(output.iterdir()):
         raise CommandError(f"{output} is not empty; each run gets a new folder there", exit_code=2)
-    options = _options(nproc_per_node, straggler, topology, no_compute, profile, chip)
     cells = [
         _cell(dict(zip([axis.name for axis in axes], values, strict=True)), world, ranks, arguments)
         for values in _product(axes)
@@ -134,7 +149,7 @@ def sweep(
                     Path(folder).resolve() / _folder_name(cell.values),
                     cell,
                     _given(cell.values, world),
-                    options,
+                    shared.arguments(),
                     command,
                 ),
                 cells,
@@ -168,22 +183,6 @@ def _product(axes: Sequence[_Axis]) -> itertools.product[tuple[str, ...]]:
 
 def _folder_name(values: Mapping[str, str]) -> str:
     return "_".join(f"{name}-{value}" for name, value in values.items()).replace("/", "-")
-
-
-def _options(
-    node_ranks: int | None,
-    straggler: tuple[int, float] | None,
-    topology: Path | None,
-    no_compute: bool,
-    profile: bool,
-    chip: str | None,
-) -> list[str]:
-    """Return the options of ``drynpu run`` that all cells share."""
-    options = [] if node_ranks is None else ["--nproc-per-node", str(node_ranks)]
-    options += [] if straggler is None else ["--straggler", "{}:{}".format(*straggler)]
-    options += [] if topology is None else ["--topology", str(topology)]
-    options += [] if chip is None else ["--chip", chip]
-    return options + ["--no-compute"] * no_compute + ["--profile"] * profile
 
 
 def _show(cells: Sequence[Cell], csv_file: Path | None, json_output: bool) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import polars as pl
-from attrs import frozen
+from attrs import field, frozen
 
 from drynpu import OutputError
 from drynpu.arrays import F64, I64
@@ -14,6 +15,10 @@ from drynpu_cluster import _facts as f
 
 STEP_PREFIX = "step"
 """What communication files put before the number of a step."""
+
+
+def _path_text(path: Path | str | None) -> str:
+    return "" if path is None else str(path)
 
 
 @frozen
@@ -45,7 +50,7 @@ class SynthOptions:
     slow_factor: float = 1.5
     slow_link: tuple[int, int] | None = None
     link_factor: float = 4.0
-    topology: str = ""
+    topology: str = field(default="", converter=_path_text)
     raw: bool = False
 
 

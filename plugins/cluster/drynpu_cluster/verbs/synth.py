@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from drynpu.cli.shared import as_json, console, echo_json, topology_option
+from drynpu.cli.shared import as_json, console, echo_json, gathered, topology_option
 from drynpu_cluster import find_cluster
 from drynpu_cluster.synth import SynthOptions, synthesise
 
@@ -42,20 +42,12 @@ def _link(_: click.Context, option: click.Parameter, value: str | None) -> tuple
 @topology_option
 @click.option("--raw", is_flag=True, help="Write raw records as well; the recorded ranks need theirs.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that write ranks; as many as cores without it.")
+@gathered("options", SynthOptions)
 @as_json
 def synth(
     run: Path,
-    ranks: int,
     output: Path,
-    seed: int,
-    jitter: float,
-    step_change: float,
-    slow_rank: int | None,
-    slow_factor: float,
-    slow_link: tuple[int, int] | None,
-    link_factor: float,
-    topology: Path | None,
-    raw: bool,
+    options: SynthOptions,
     workers: int | None,
     json_output: bool,
 ) -> None:
@@ -66,9 +58,6 @@ def synth(
     vary, and all ranks wait for the last. Every directory says in profiler_metadata.json that it is synthetic, and
     how it was made. Texts give texts, databases give databases, raw records with --raw.
     """
-    options = SynthOptions(
-        ranks, seed, jitter, step_change, slow_rank, slow_factor, slow_link, link_factor, str(topology or ""), raw
-    )
     made_of = find_cluster(run)
     done = synthesise(made_of, output, options, workers=workers)
     if json_output:
@@ -87,9 +76,9 @@ def synth(
     out = console()
     out.print(f"Written: {done.ranks} ranks to {done.folder}, from {len(made_of.ranks)} recorded", soft_wrap=True)
     if done.slow_rank is not None:
-        out.print(f"Slow rank: {done.slow_rank}, {slow_factor:g} times")
+        out.print(f"Slow rank: {done.slow_rank}, {options.slow_factor:g} times")
     if done.slow_link is not None:
-        out.print(f"Slow link: {done.slow_link[0]}-{done.slow_link[1]}, {link_factor:g} times")
+        out.print(f"Slow link: {done.slow_link[0]}-{done.slow_link[1]}, {options.link_factor:g} times")
     if done.left_out:
         out.print(f"Not made, {len(done.left_out)} kinds of file: {', '.join(done.left_out)}", soft_wrap=True)
     if done.unlinked:
