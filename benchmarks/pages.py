@@ -23,10 +23,11 @@ from timeline import BEGIN_NS, NAMES, filled, frames_of, profile_of, timed
 from drynpu import tables
 from drynpu.tables import Profile
 from drynpu.views.content import Block, Chart, Control, Table, flat
-from drynpu.views.figures import graph_objects
-from drynpu.views.pages import PAGES, Page
+from drynpu.views.page import Page
 from drynpu.views.runs import Rank, Run, Selection, View
-from drynpu.views.tables import Request, search_rows
+from drynpu_pages.figures import graph_objects
+from drynpu_pages.pages import PAGES
+from drynpu_pages.tables import Request, search_rows
 
 STEPS, LAUNCH_NS, MOST_ALIVE = 100, 12_000, 1000
 PAGE_GOAL_S, USE_GOAL_S = 2.0, 0.2

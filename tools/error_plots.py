@@ -20,7 +20,7 @@ from calibrate import MOST_ROWS, left_out, load, network, thinned
 from playwright.sync_api import sync_playwright
 
 from drynpu.arrays import F64
-from drynpu.views.report import find_browser
+from drynpu_pages.report import find_browser
 
 ROOT = Path(__file__).parents[1]
 SIZE = {"width": 760, "height": 640}

@@ -22,8 +22,8 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from drynpu.views.report import find_browser
 from drynpu.views.runs import find_runs
+from drynpu_pages.report import find_browser
 
 ROOT = Path(__file__).parents[1]
 PAGES = {

@@ -30,7 +30,7 @@ USES: Mapping[str, str] = {
     "core": "import drynpu.products, drynpu.simulate",
     "sdist": "import drynpu.products, drynpu.simulate",
     "onnx": "import acl; acl.init(); assert acl.rt.set_device(0) == 0; acl.finalize()",
-    "dashboard": "from drynpu.views.dashboard import serve",
+    "dashboard": "from drynpu_pages.dashboard import serve",
     "cluster": "import distributed, drynpu_cluster",
     "torch": "import torch, torch_npu; assert torch.ones(2, device='npu').sum().item() == 2",
     "tf": "import tensorflow, npu_bridge",

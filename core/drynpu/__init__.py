@@ -27,6 +27,7 @@ from drynpu._lazy import lazy_room
 from drynpu._modules import modules_with, own_names
 from drynpu._open import load_ipython_extension, open_run
 from drynpu._plugin_choice import needs_plugin
+from drynpu._printable import printable
 from drynpu._say import say, say_once
 from drynpu._toolkit import TOOLKIT_VARIABLES, cann_release, toolkit_folder
 
@@ -53,6 +54,7 @@ __all__ = [
     "needs_plugin",
     "open_run",
     "own_names",
+    "printable",
     "require",
     "say",
     "say_once",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 
@@ -13,18 +14,20 @@ def open_run(path: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    drynpu.views.notebook.OpenedRun
+    drynpu_pages.opened.OpenedRun
         Its tables, figures and hints. Profiles are read when something of them is first asked for.
 
     Raises
     ------
     OutputError
         There is no run at *path*, or more than one; the message names them.
+    PluginError
+        The plugin ``pages``, which opens runs, is off.
     """
     # By name: importing drynpu loads no room.
-    return import_module("drynpu.views.notebook").open_run(path)
+    return import_module("drynpu.plugins").build_manager().open_run(Path(path))
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Add the cell magic ``%%npu_profile`` to a notebook: what ``%load_ext drynpu`` calls."""
-    import_module("drynpu.views.notebook.magic").register_magic(shell)
+    import_module("drynpu.views.magic").register_magic(shell)

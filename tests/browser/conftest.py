@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from drynpu.views.report import find_browser
 from drynpu.views.runs import find_runs
+from drynpu_pages.report import find_browser
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -15,8 +15,8 @@ pytest.importorskip("dash", reason="the dashboard is an extra")
 pytest.importorskip("playwright", reason="pages are looked at in a browser")
 
 from drynpu.products import load_profile
-from drynpu.views.pages import PAGES
 from drynpu.views.theme import count_text
+from drynpu_pages.pages import PAGES
 
 KINDS = ("torch", "tf", "mindspore", "acl", "torch_text_level1", "torch_db_level1")
 OUTPUT = "ASCEND_PROFILER_OUTPUT"

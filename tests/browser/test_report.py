@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("plotly", reason="figures are an extra")
 pytest.importorskip("playwright", reason="pages are looked at in a browser")
 
-from drynpu.views.pages import PAGES
+from drynpu_pages.pages import PAGES
 
 
 @pytest.mark.parametrize(

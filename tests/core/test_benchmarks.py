@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from tests.tiny_benchmarks import BENCHMARKS, run_tiny
 
-from drynpu.views.pages import PAGES
-
 TESTS = Path(__file__).parents[1]
 
 
@@ -18,15 +16,6 @@ def test_every_stage_of_a_session_is_measured() -> None:
     assert [words[0] for words in stages] == ["write", "parse", "csv", "json", "db", "torch", "torch_db"]
     # Those that leave files tell how many bytes: nothing was measured where nothing was written.
     assert all("MB" in words and "kernels/s" in words for words in stages)
-
-
-@pytest.mark.slow
-def test_every_page_of_a_run_is_measured() -> None:
-    pytest.importorskip("plotly", reason="figures are an extra")
-    lines = "\n".join(run_tiny("pages.py", 3000))
-    for page in PAGES:
-        assert f"{page.title}: first" in lines
-    assert "Memory: Position: Begin, again" in lines
 
 
 @pytest.mark.slow
@@ -53,12 +42,6 @@ def test_operator_records_are_compared_with_plain_writes() -> None:
     title, *rows = run_tiny("bench_raw.py", 300, 1)
     assert title.startswith("300 records")
     assert [row[:10].strip() for row in rows] == ["raw write", "write_tlv", "read_tlv"]
-
-
-def test_every_window_of_a_timeline_is_measured() -> None:
-    lines = "\n".join(run_tiny("timeline.py", 2000))
-    for what in ("index of", "window of 1/100000", "figure of 1/100000", "search with", "click on a kernel"):
-        assert f"\n{what}" in lines
 
 
 def test_every_benchmark_has_a_test() -> None:

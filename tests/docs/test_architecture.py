@@ -93,7 +93,7 @@ def test_the_key_names_of_a_room_are_there(row: list[str]) -> None:
         "deliverables": ["record_group"],
         "exporters": ["registry"],
         "layouts": ["tasks", "schedulers", "counters"],
-        "views": ["pages", "runs", "dashboard", "report"],
+        "views": ["runs", "page", "terminal"],
     }
     places = [f"drynpu.{room}", *(f"drynpu.{room}.{part}" for part in others.get(room, ()))]
     modules = [importlib.import_module(place) for place in places]

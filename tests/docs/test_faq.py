@@ -74,7 +74,7 @@ CLAIMS = {
         "test_one_bad_profile_does_not_hide_the_others",
     ),
     "the timeline of `drynpu dashboard DIR`, read all digits": (
-        "tests/core/views/timeline/test_look.py",
+        "tests/plugins/pages/timeline/test_look.py",
         "test_zooming_keeps_the_middle_to_the_nanosecond",
     ),
 }

@@ -27,7 +27,7 @@ from attrs import frozen
 HERE = Path(__file__).parent
 _FOLLOWED = ("drynpu.options", "drynpu.platforms", "drynpu.raw", "drynpu.products", "drynpu.recorder._commands")
 _FOLLOWED += ("drynpu.recorder._recovery", "drynpu.recorder._packing", "drynpu.kernels._calibration")
-_FOLLOWED += ("drynpu.views.dashboard._address", "drynpu_acl.runtime._aipp", "drynpu_mindspore.capture")
+_FOLLOWED += ("drynpu_pages.dashboard._address", "drynpu_acl.runtime._aipp", "drynpu_mindspore.capture")
 _FOLLOWED += ("drynpu_torch.profiler.dynamic", "drynpu_tf.capture._wire", "drynpu_tf.capture._planes")
 """Modules whose branches guide the inputs: those that parse. The others are imported as they are, which is faster."""
 _DONE = re.compile(rb"Done (\d+) runs in")

@@ -25,7 +25,7 @@ from drynpu.products import load_profile, read_reports
 from drynpu.raw import ProfReader, read_flat, read_tlv
 from drynpu.raw._text_files import read_rows
 from drynpu.recorder import CheckCommand, CollectionCommand, ProfileCommand, WorldCommand, recover
-from drynpu.views.dashboard._address import read_address
+from drynpu_pages.dashboard._address import read_address
 
 Parse = Callable[[bytes], object]
 _TEMPORARY = tempfile.TemporaryDirectory(prefix="drynpu-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)

@@ -25,9 +25,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "advise": "Say what costs time in a run, and what to do about it.",
             "analyze": "Summarise profiles, and rebuild their files from raw data.",
             "compare": "Say what changed from one run to another.",
-            "dashboard": "Serve runs as pages for a browser, with the timeline.",
             "export": "Write a run for other tools: Chrome trace, MindInsight, Parquet.",
-            "report": "Write the pages of a run to one HTML file, or as a picture.",
         },
         "Kernel times": {
             "chips": "List the chips that can be simulated, or every figure of one.",

@@ -8,10 +8,9 @@ import attrs
 import click
 
 from drynpu.analysis.hints import find_all
-from drynpu.cli._newest import newest_run
+from drynpu.cli.newest import newest_run
 from drynpu.cli.shared import as_json, console, echo_json
-from drynpu.views.pages import find_page
-from drynpu.views.runs import View
+from drynpu.views.hints import hint_blocks
 from drynpu.views.terminal import render_blocks
 
 
@@ -31,4 +30,4 @@ def advise(directory: Path, rank: str, json_output: bool) -> None:
     if json_output:
         echo_json([attrs.asdict(finding) for finding in find_all(chosen.profile, chosen.summary)])
         return
-    console().print(render_blocks(find_page("hints").build(View(run, chosen))))
+    console().print(render_blocks(hint_blocks(chosen)))

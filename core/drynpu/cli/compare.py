@@ -9,9 +9,9 @@ import click
 import polars as pl
 
 from drynpu.analysis import compare_profiles
-from drynpu.cli._newest import newest_run
+from drynpu.cli.newest import newest_run
 from drynpu.cli.shared import as_json, console, echo_json
-from drynpu.views.pages.comparison import comparison_blocks
+from drynpu.views.comparison import comparison_blocks
 from drynpu.views.terminal import render_blocks
 
 _FOLDER = click.Path(exists=True, path_type=Path)
@@ -35,4 +35,4 @@ def compare(first: Path, second: Path, rank: str, json_output: bool) -> None:
         tables: dict[str, pl.DataFrame] = attrs.asdict(found, recurse=False)
         echo_json({name: table.to_dicts() for name, table in tables.items()})
         return
-    console().print(render_blocks(comparison_blocks(one, other, ("first", "second"))))
+    console().print(render_blocks(comparison_blocks(one, other)))

@@ -9,7 +9,7 @@ import click
 
 from drynpu import CommandError, OutputError
 from drynpu._spelling import did_you_mean
-from drynpu.cli._newest import newest_run
+from drynpu.cli.newest import newest_run
 from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.exporters.registry import all_exporters
 from drynpu.plugins import Exporter, Plugins

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pluggy
 
 from drynpu._errors import PluginError
-from drynpu._plugin_choice import PLUGINS_VARIABLE, PluginChoice, chosen_plugins
+from drynpu._plugin_choice import PLUGINS_VARIABLE, PluginChoice, chosen_plugins, needs_plugin
 from drynpu._say import say_once
 from drynpu.plugins import _spec
 from drynpu.plugins._checks import check_hooks
@@ -182,6 +182,23 @@ class Plugins:
         """Return the result directories that plugins add, each with where it comes from."""
         found = self._ask("drynpu_products")
         return tuple((self.place(name), product) for name, products in found for product in products)
+
+    def pages(self) -> tuple[tuple[str, object], ...]:
+        """Return the pages that plugins add, each with where it comes from."""
+        return tuple((self.place(name), page) for name, pages in self._ask("drynpu_pages") for page in pages)
+
+    def open_run(self, path: Path) -> object:
+        """
+        Return a run as the first plugin that can opens it.
+
+        Raises
+        ------
+        PluginError
+            No plugin opens runs.
+        """
+        for _, run in self._ask("drynpu_open_run", path=path):
+            return run
+        raise PluginError(needs_plugin("drynpu.open_run", "pages"))
 
     def exporters(self, *, bundled: bool = True, reserved: Collection[str] = ()) -> dict[str, Exporter]:
         """

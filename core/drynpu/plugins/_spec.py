@@ -34,6 +34,8 @@ __all__ = [
     "drynpu_exporters",
     "drynpu_facades",
     "drynpu_kernel_rules",
+    "drynpu_open_run",
+    "drynpu_pages",
     "drynpu_probes",
     "drynpu_products",
     "drynpu_record_groups",
@@ -175,6 +177,41 @@ def drynpu_cli(group: click.Group) -> None:
     group:
         The command's group; add commands with ``group.command(...)`` or ``group.add_command(...)``. A verb that
         drynpu already has cannot be replaced. A `drynpu.plugins.verbs.LazyVerb` is imported when it is called.
+    """
+
+
+@hookspec
+def drynpu_pages() -> Iterable[object]:  # type: ignore[empty-body]
+    """
+    Add pages to the dashboard, the report and the notebook, which the plugin ``pages`` shows.
+
+    Returns
+    -------
+    Iterable[object]
+        ``drynpu.views.page.Page`` values, in the order of the menu; their blocks are values of
+        ``drynpu.views.content``. A name that is taken is an error.
+    """
+
+
+@hookspec
+def drynpu_open_run(path: Path) -> object:
+    """
+    Open a run for a script or a notebook.
+
+    Parameters
+    ----------
+    path:
+        A result directory, a folder with the ranks of one run, or a single result file.
+
+    Returns
+    -------
+    object
+        What ``drynpu.open_run`` returns.
+
+    Raises
+    ------
+    OutputError
+        There is no run at *path*, or more than one.
     """
 
 

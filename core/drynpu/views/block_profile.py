@@ -10,16 +10,14 @@ from io import StringIO
 from pathlib import Path
 from statistics import median
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from attrs import evolve
 
+from drynpu import PluginError, open_run
 from drynpu.analysis import Summary, summarise
 from drynpu.plugins import BlockRecorder, build_manager
 from drynpu.products import find_profiles, load_profile
-
-if TYPE_CHECKING:
-    from drynpu.views.notebook import OpenedRun
 
 _UNREAD = "there are no numbers before the block of the profile has ended"
 
@@ -104,10 +102,12 @@ class BlockProfile:
         return self.summary.peak_allocated_bytes
 
     @cached_property
-    def run(self) -> OpenedRun:
-        """The whole result: tables, figures, hints. Raises `RuntimeError` before the block has ended."""
-        from drynpu.views.notebook import open_run
+    def run(self) -> Any:
+        """
+        The whole result: tables, figures, hints (`drynpu.open_run`).
 
+        Raises `RuntimeError` before the block has ended, and `PluginError` where the plugin ``pages`` is off.
+        """
         return open_run(self.path)
 
     def step(self) -> None:
@@ -163,5 +163,11 @@ class BlockProfile:
         return "\n".join(filter(None, (str(self), top, str(self.path))))
 
     def _repr_html_(self) -> str | None:
-        """Return the overview of the run for a notebook."""
-        return self.run._repr_html_() if self.used else None
+        """Return the overview of the run for a notebook; without the plugin ``pages`` it shows the text instead."""
+        if not self.used:
+            return None
+        try:
+            overview: str = self.run._repr_html_()
+        except PluginError:
+            return None
+        return overview

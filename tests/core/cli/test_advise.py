@@ -48,10 +48,8 @@ def test_of_several_runs_the_newest_is_meant_and_named(
     """As after `make demo` twice: results of one script lie beside each other."""
     newest = profile(tmp_path / "host_78_20250109084803000_ascend_pt")
     notice = f"2 runs in {tmp_path}: this is the newest, {newest.name}; the one before it is {run}\n"
-    for arguments in (("advise", tmp_path), ("report", tmp_path, "-o", tmp_path / "report.html")):
-        ended = drynpu(*arguments)
-        assert (ended.code, ended.err) == (0, notice)
-    assert newest.name in (tmp_path / "report.html").read_text(encoding="utf-8")
+    ended = drynpu("advise", tmp_path)
+    assert (ended.code, ended.err) == (0, notice)
     assert drynpu("compare", run, tmp_path).err == notice
     written = drynpu("export", tmp_path, "--to", "chrome", "-o", tmp_path / "out")
     assert (written.code, written.err) == (0, notice)

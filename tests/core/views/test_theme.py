@@ -1,4 +1,4 @@
-"""Numbers, sizes, times and colours as pages show them."""
+"""Numbers, sizes and times as people read them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.views.theme import COLOURS, colour_of, colours_of, count_text, share_text, size_text, time_text
+from drynpu.views.theme import count_text, share_text, size_text, time_text
 
 US = {"us": 1.0, "ms": 1e3, "s": 1e6, "min": 6e7}
 BYTES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -71,21 +71,3 @@ def test_shares_and_counts() -> None:
     assert share_text(0.1234) == "12.3 %"
     assert count_text(1_234_567) == "1\u202f234\u202f567"
     assert (share_text(None), count_text(None)) == ("N/A", "N/A")
-
-
-def test_names_side_by_side_have_colours_of_their_own_while_there_are_any() -> None:
-    names = [f"operator {number}" for number in range(40)]
-    colours = colours_of(names)
-    free = len({colour_of(f"anything {number}") for number in range(2000)})
-    assert len(set(colours[:free])) == free
-    assert colours[free:] == [colour_of(name) for name in names[free:]], "then each has its usual one"
-
-
-def test_a_known_name_keeps_its_colour_whoever_has_it_already() -> None:
-    """Computing and AI_CORE have one colour."""
-    assert colours_of(["computing", "AI_CORE", "MIX_AIC"]) == [
-        COLOURS[name] for name in ("computing", "AI_CORE", "MIX_AIC")
-    ]
-    stranger = next(name for name in map(str, range(1000)) if colour_of(name) == COLOURS["computing"])
-    first, second = colours_of(["computing", stranger])
-    assert first == COLOURS["computing"] != second

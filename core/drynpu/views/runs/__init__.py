@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from drynpu.views.runs._find import RankFolder, RunFolder, find_runs
-from drynpu.views.runs._library import Library
 from drynpu.views.runs._rank import Rank, Selection
 from drynpu.views.runs._run import Run, View
 
-__all__ = ["Library", "Rank", "RankFolder", "Run", "RunFolder", "Selection", "View", "find_runs"]
+__all__ = ["Rank", "RankFolder", "Run", "RunFolder", "Selection", "View", "find_runs"]

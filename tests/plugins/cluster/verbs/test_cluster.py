@@ -70,5 +70,5 @@ def test_a_folder_without_ranks_is_an_error_of_one_message(tmp_path: Path) -> No
 def test_the_verb_starts_without_simulation_and_pages() -> None:
     code = "import drynpu_cluster.verbs.cluster, sys; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    heavy = ("drynpu.simulate", "drynpu.device", "drynpu.raw", "drynpu.kernels", "drynpu.views.pages", "yaml")
+    heavy = ("drynpu.simulate", "drynpu.device", "drynpu.raw", "drynpu.kernels", "drynpu_pages.pages", "yaml")
     assert [name for name in heavy if name in loaded] == []

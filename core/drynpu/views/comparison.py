@@ -1,0 +1,117 @@
+"""Two runs side by side: what changed, sorted by what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import polars as pl
+
+from drynpu.analysis import Comparison, compare_profiles
+from drynpu.views.content import Block, Column, Fact, Facts, Note, Table
+from drynpu.views.runs import Rank
+from drynpu.views.theme import size_text, time_text
+from drynpu.writers.number_text import UNKNOWN
+
+_PARTS = {
+    "computing": "computing",
+    "communication": "communication, not overlapped",
+    "free": "free",
+}
+StepParts: TypeAlias = Mapping[str, tuple[str, Sequence[float]]]
+"""Part of a step -> its name, and its time on the first and on the second side, ms."""
+
+
+def _note(_: StepParts, sentence: str) -> Block:
+    return Note(sentence)
+
+
+def comparison_blocks(
+    first: Rank,
+    second: Rank,
+    sides: tuple[str, str] = ("first", "second"),
+    steps: Callable[[StepParts, str], Block] = _note,
+) -> list[Block]:
+    """
+    Return what changed from the first rank to the second.
+
+    Parameters
+    ----------
+    sides:
+        What the two ranks are called.
+    steps:
+        Makes the block of where the time goes: from the parts of a mean step, and the sentence that says the same.
+    """
+    found = compare_profiles((first.profile, first.summary), (second.profile, second.summary))
+    modelled = first.modelled or second.modelled
+    span = _span(first, second, sides)
+    blocks = [*_facts(found, span, modelled), _steps(found, span, sides, steps)]
+    return [*blocks, *_tables(found, span, modelled, _columns(sides))]
+
+
+def _columns(sides: tuple[str, str]) -> list[Column]:
+    return [
+        Column("name", "name", wide=True),
+        Column("change", "change (us)", 3),
+        *(Column(name, f"{side} (us)", 3) for name, side in zip(("first", "second"), sides, strict=True)),
+        Column("factor", "factor", 3),
+        *(Column(f"{name}_count", f"count, {side}", 1) for name, side in zip(("first", "second"), sides, strict=True)),
+    ]
+
+
+def _span(first: Rank, second: Rank, sides: tuple[str, str]) -> str:
+    """Return what the numbers of the two sides are of."""
+    spans = ["a mean step" if rank.step_names else "the whole recording" for rank in (first, second)]
+    return spans[0] if spans[0] == spans[1] else f"{spans[0]} of {sides[0]}, {spans[1]} of {sides[1]}"
+
+
+def _facts(found: Comparison, span: str, modelled: bool) -> Iterator[Block]:
+    rows = [*found.steps.iter_rows(named=True)]
+    yield Facts(
+        [
+            Fact(row["name"].capitalize(), _change(row, time_text), _sides(row, time_text), modelled)
+            for row in rows
+            if row["first"] or row["second"]
+        ],
+        span.capitalize(),
+    )
+    memory = [row for row in found.memory.iter_rows(named=True) if row["change"] is not None]
+    if memory:
+        facts = [Fact(row["name"].capitalize(), _change(row, size_text), _sides(row, size_text)) for row in memory]
+        yield Facts(facts, "Device memory")
+
+
+def _change(row: dict[str, float | None], text: object) -> str:
+    """Return the change with its sign and, where the first side is not 0, in per cent."""
+    change, factor = row["change"], row["factor"]
+    if change is None or not callable(text):
+        return UNKNOWN
+    sign = "+" if change >= 0 else "-"
+    share = f" ({(factor - 1) * 100:+.1f} %)" if factor is not None else ""
+    return f"{sign}{text(abs(change))}{share}"
+
+
+def _sides(row: dict[str, float | None], text: object) -> str:
+    return f"{text(row['first'])} → {text(row['second'])}" if callable(text) else ""
+
+
+def _steps(found: Comparison, span: str, sides: tuple[str, str], make: Callable[[StepParts, str], Block]) -> Block:
+    rows = {row["name"]: row for row in found.steps.iter_rows(named=True)}
+    parts = {
+        key: (name.capitalize(), [(rows[name][side] or 0.0) / 1000 for side in ("first", "second")])
+        for key, name in _PARTS.items()
+    }
+    texts = [f"{name} {values[0]:.3f} and {values[1]:.3f} ms" for name, values in parts.values()]
+    return make(parts, f"{sides[0].capitalize()} and {sides[1]}, {span}: {', '.join(texts)}.")
+
+
+def _tables(found: Comparison, span: str, modelled: bool, columns: Sequence[Column]) -> Iterator[Block]:
+    for name, title, frame, is_modelled in (
+        ("compared-kernels", "Kernels by type", found.kernels, modelled),
+        ("compared-collectives", "Collectives by type", found.collectives, modelled),
+        ("compared-operators", "Host operators by name", found.operators, False),
+    ):
+        if frame.height:
+            detail = f"{span}; what changed most stands first"
+            rows = frame.filter(pl.col("change").is_not_null())
+            yield Table(name, title, rows, columns, detail, modelled=is_modelled)

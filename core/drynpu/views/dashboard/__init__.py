@@ -1,8 +1,0 @@
-"""The dashboard: the pages of :mod:`drynpu.views.pages` in a browser, served on this machine alone."""
-
-from __future__ import annotations
-
-from drynpu.views.dashboard._app import build_app
-from drynpu.views.dashboard._server import Place, serve
-
-__all__ = ["Place", "build_app", "serve"]

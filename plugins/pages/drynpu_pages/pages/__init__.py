@@ -1,0 +1,7 @@
+"""The pages that dashboard, report and notebook show: what stands on them, not how it is shown."""
+
+from __future__ import annotations
+
+from drynpu_pages.pages.registry import PAGES, all_pages, find_page
+
+__all__ = ["PAGES", "all_pages", "find_page"]

@@ -1,0 +1,202 @@
+"""Operators on the device, the AI CPU and the host, by type and one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from drynpu.analysis import operator_details
+from drynpu.views.content import EMPTY, Block, Chart, Column, Control, Fact, Facts, Note, Table
+from drynpu.views.page import Page
+from drynpu.views.runs import Rank, View
+from drynpu.views.theme import count_text, time_text
+from drynpu_pages.figures import bars, donut
+
+_AI_CPU = "AI_CPU"
+_SHOWN = 19
+"""Types in the chart; the rest is Other, which makes twenty, as on the vendor's page (mindinsight_dashboard.md 5)."""
+_WHERE = (("aicore", "AI Core"), ("aicpu", "AI CPU"), ("host", "Host"), ("communication", "Communication"))
+_TYPE_COLUMNS = (
+    Column("op_type", "type", wide=True),
+    Column("core_type", "core"),
+    Column("count", "count"),
+    Column("total_us", "total (us)", 3),
+    Column("avg_us", "average (us)", 3),
+    Column("min_us", "shortest (us)", 3),
+    Column("max_us", "longest (us)", 3),
+    Column("ratio_pct", "share (%)", 2),
+)
+_KERNEL_COLUMNS = (
+    Column("name", "name", wide=True),
+    Column("op_type", "type"),
+    Column("task_type", "core"),
+    Column("start_us", "start (us)", 3),
+    Column("duration_us", "duration (us)", 3),
+    Column("block_num", "blocks"),
+    Column("stream_id", "stream"),
+    Column("input_shapes", "input shapes", wide=True),
+    Column("input_dtypes", "input types"),
+    Column("input_formats", "input formats"),
+    Column("output_shapes", "output shapes", wide=True),
+)
+_HOST_COLUMNS = (
+    Column("name", "name", wide=True),
+    Column("count", "count"),
+    Column("host_self_us", "host self (us)", 3),
+    Column("host_total_us", "host total (us)", 3),
+    Column("device_self_us", "device self (us)", 3),
+    Column("device_total_us", "device total (us)", 3),
+)
+_COLLECTIVE_COLUMNS = (
+    Column("name", "name", wide=True),
+    Column("op_type", "type"),
+    Column("group", "group"),
+    Column("start_us", "start (us)", 3),
+    Column("duration_us", "duration (us)", 3),
+    Column("count", "elements"),
+    Column("dtype", "data type"),
+    Column("algorithm", "algorithm"),
+)
+
+
+def _controls(_: Rank) -> Sequence[Control]:
+    return (
+        Control("where", "Where", _WHERE),
+        Control("chart", "Chart", (("ring", "Ring"), ("bars", "Bars"))),
+    )
+
+
+def _build(view: View) -> Sequence[Block]:
+    where = view.choice("where", _WHERE[0][0])
+    if where == "host":
+        return list(_host(view))
+    if where == "communication":
+        return list(_collectives(view))
+    return list(_kernels(view, on_aicpu=where == "aicpu"))
+
+
+def _kernels(view: View, *, on_aicpu: bool) -> Iterator[Block]:
+    names = ("name", "op_type", "task_type", "start_ns", "duration_ns", "block_num", "stream_id", "input_shapes",
+             "input_dtypes", "input_formats", "output_shapes")  # fmt: skip
+    kernels = view.rank.kernels(view.step, *names)
+    kernels = kernels.filter((pl.col("task_type").cast(pl.String) == _AI_CPU) == on_aicpu)
+    if kernels.is_empty():
+        yield Note(f"No kernel ran on {'the AI CPU' if on_aicpu else 'the AI cores'} in what is selected.", EMPTY)
+        return
+    types = _by_type(kernels)
+    yield Facts(
+        (
+            Fact("Kernels", count_text(kernels.height), "in what is selected"),
+            Fact("Types", count_text(types.height)),
+            Fact("Total time", time_text(float(types["total_us"].sum())), "of all kernels", view.modelled),
+        )
+    )
+    yield _type_chart(types["op_type"].to_list(), (types["total_us"] / 1000).to_list(), view, view.modelled)
+    yield Table("types", "By type", types, _TYPE_COLUMNS, modelled=view.modelled)
+    first = kernels["start_ns"].min()
+    timed = kernels.with_columns(
+        ((pl.col("start_ns") - first) / 1000).alias("start_us"), (pl.col("duration_ns") / 1000).alias("duration_us")
+    )
+    detail = "start counts from the first kernel of what is selected"
+    yield Table("kernels", "All kernels", timed, _KERNEL_COLUMNS, detail, modelled=view.modelled)
+
+
+def _by_type(kernels: pl.DataFrame) -> pl.DataFrame:
+    """Return totals by type and core, the longest first; with the columns of op_statistic."""
+    time_us = pl.col("duration_ns") / 1000
+    totals = kernels.group_by("op_type", pl.col("task_type").alias("core_type")).agg(
+        pl.len().alias("count"),
+        time_us.sum().alias("total_us"),
+        time_us.mean().alias("avg_us"),
+        time_us.min().alias("min_us"),
+        time_us.max().alias("max_us"),
+    )
+    share = (pl.col("total_us") / pl.col("total_us").sum() * 100).alias("ratio_pct")
+    texts = pl.col("op_type", "core_type").cast(pl.String)
+    named = totals.with_columns(texts, share).with_columns(
+        pl.when(pl.col("op_type") == "").then(pl.lit("N/A")).otherwise("op_type").alias("op_type")
+    )
+    return named.sort("total_us", "op_type", descending=[True, False])
+
+
+def _type_chart(names: Sequence[str], values_ms: Sequence[float], view: View, modelled: bool) -> Chart:
+    labels, values = list(names), list(values_ms)
+    if len(labels) > _SHOWN + 1:
+        labels, values = [*labels[:_SHOWN], "Other"], [*values[:_SHOWN], sum(values[_SHOWN:])]
+    whole = sum(values) or 1.0
+    shares = ", ".join(f"{name} {value / whole:.1%}" for name, value in list(zip(labels, values, strict=True))[:5])
+    if view.choice("chart", "ring") == "bars":
+        height = 60 + 24 * len(labels)
+        return Chart(
+            "types-chart",
+            "Time by type",
+            lambda: bars(labels, values, axis_title="ms", unit="ms", height_px=height),
+            f"Longest types: {shares}.",
+            modelled=modelled,
+            height_px=height,
+        )
+    return Chart(
+        "types-chart",
+        "Time by type",
+        lambda: donut(labels, values, unit="ms", height_px=450),
+        f"Longest types: {shares}.",
+        modelled=modelled,
+        height_px=450,
+    )
+
+
+def _host(view: View) -> Iterator[Block]:
+    details = operator_details(view.rank.profile)
+    if details.is_empty():
+        yield Note("The profile holds no operators of a framework: they are recorded with the activity CPU.", EMPTY)
+        return
+    times = [column.name for column in _HOST_COLUMNS if column.name.endswith("_us")]
+    totals = details.group_by("name").agg(pl.len().alias("count"), *(pl.col(name).sum() for name in times))
+    totals = totals.sort("host_self_us", "name", descending=[True, False])
+    yield Facts(
+        (
+            Fact("Operators", count_text(details.height), "calls in the whole recording"),
+            Fact("Names", count_text(totals.height)),
+            Fact("Host time", time_text(float(totals["host_self_us"].sum())), "sum of the operators' own time"),
+        )
+    )
+    yield _type_chart(totals["name"].to_list(), (totals["host_self_us"] / 1000).to_list(), view, modelled=False)
+    yield Table("host", "By name", totals, _HOST_COLUMNS, "self leaves out the operators that an operator calls")
+
+
+def _collectives(view: View) -> Iterator[Block]:
+    found = view.rank.profile.communication_ops
+    within = view.rank.step_range(view.step)
+    if within is not None:
+        found = found.filter(pl.col("start_ns").is_between(*within))
+    if found.is_empty():
+        yield Note("No collective ran in what is selected.", EMPTY)
+        return
+    first = found["start_ns"].min()
+    timed = found.with_columns(
+        ((pl.col("start_ns") - first) / 1000).alias("start_us"), (pl.col("duration_ns") / 1000).alias("duration_us")
+    )
+    kind = pl.when(pl.col("op_type") == "").then("name").otherwise("op_type").alias("op_type")
+    totals = (
+        timed.group_by(kind).agg(pl.col("duration_us").sum()).sort("duration_us", "op_type", descending=[True, False])
+    )
+    yield Facts(
+        (
+            Fact("Collectives", count_text(found.height), "in what is selected"),
+            Fact("Total time", time_text(float(timed["duration_us"].sum())), "waiting included", view.modelled),
+        )
+    )
+    values = (totals["duration_us"] / 1000).to_list()
+    yield _type_chart(totals["op_type"].to_list(), values, view, view.modelled)
+    yield Table("collectives", "All collectives", timed, _COLLECTIVE_COLUMNS, modelled=view.modelled)
+
+
+PAGE = Page(
+    "operators",
+    "Operators",
+    "Which operators take the time: by type and one by one.",
+    _build,
+    _controls,
+    with_step=True,
+)

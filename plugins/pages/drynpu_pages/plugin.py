@@ -1,0 +1,33 @@
+"""The hooks of the plugin ``pages``; the import is cheap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drynpu.plugins import hookimpl
+
+if TYPE_CHECKING:
+    import click
+
+_VERBS = {
+    "dashboard": "Serve runs as pages for a browser, with the timeline.",
+    "report": "Write the pages of a run to one HTML file, or as a picture.",
+}
+
+
+@hookimpl
+def drynpu_cli(group: click.Group) -> None:
+    """Add ``drynpu dashboard`` and ``drynpu report``."""
+    from drynpu.plugins.verbs import LazyVerb
+
+    for verb, line in _VERBS.items():
+        group.add_command(LazyVerb(verb, f"drynpu_pages.verbs.{verb}", line, "Look at runs"))
+
+
+@hookimpl
+def drynpu_open_run(path: Path) -> object:
+    """Return what `drynpu.open_run` gives."""
+    from drynpu_pages.opened import open_run
+
+    return open_run(path)

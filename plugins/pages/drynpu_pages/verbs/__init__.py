@@ -1,0 +1,1 @@
+"""``drynpu dashboard`` and ``drynpu report``."""
