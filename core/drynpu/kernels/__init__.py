@@ -31,6 +31,7 @@ from drynpu.kernels._families import family_of, is_of_family
 from drynpu.kernels._fitting import Measured, calibration_document, fit, predicted_us
 from drynpu.kernels._jitter import draw_quantiles, jitter, occurrences
 from drynpu.kernels._joining import concatenate, merge_equal, used_entries
+from drynpu.kernels._named import Named
 from drynpu.kernels._nodes import (
     NodeCall,
     framed,
@@ -103,6 +104,7 @@ __all__ = [
     "KernelSpec",
     "Key",
     "Measured",
+    "Named",
     "NodeCall",
     "Operator",
     "OperatorCall",

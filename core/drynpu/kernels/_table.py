@@ -32,7 +32,7 @@ class CostTable:
     """
     The fields of :class:`KernelCost` as columns of shape ``[n]``, times in ns.
 
-    ``build`` makes one row per kernel, ``take`` one row per launch. The work is that of kernels even then: there are
+    ``build`` makes one row per kernel, ``take`` one row per launch. Even then the work counts per kernel: there are
     many columns, and hardly anybody wants all of a million launches. ``gather`` has one of them by row.
     """
 
@@ -96,8 +96,8 @@ class CostTable:
             duration_ns=self.duration_ns[index] * scale,
             block_num=self.block_num[index],
             mix_block_num=self.mix_block_num[index],
-            cube=_taken(self.cube, index, scale),
-            vector=_taken(self.vector, index, scale),
+            cube=_selected(self.cube, index, scale),
+            vector=_selected(self.vector, index, scale),
             aiv_blocks=self.aiv_blocks[index],
             mac_int8=self.mac_int8[index],
             kernel=self.kernel[index],
@@ -144,7 +144,7 @@ def _columns(nothing: Any, parts: Sequence[Any]) -> Any:
 Times = TypeVar("Times", bound=EngineTimes[F64])
 
 
-def _taken(times: Times, index: Integers, scale: float | F64) -> Times:
+def _selected(times: Times, index: Integers, scale: float | F64) -> Times:
     columns = {each.name: getattr(times, each.name)[index] for each in fields(type(times))}
     scaled = {name: column * scale for name, column in columns.items() if name.endswith("_ns")}
     return evolve(times, **columns | scaled)

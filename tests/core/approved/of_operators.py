@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kernel_specs import tensor_texts, work_text
 
 from drynpu.kernels import (
+    Binding,
     KernelPlan,
     NodeCall,
     Operator,
@@ -17,7 +18,7 @@ from drynpu.kernels import (
     node_signature,
 )
 from drynpu.kernels.ops import conv, pool, recurrent
-from drynpu.kernels.ops._binding import _rows
+from drynpu.kernels.ops.names import NAMES
 
 
 def _by_hand() -> Iterator[tuple[Operator, str, tuple[object, ...]]]:
@@ -158,26 +159,23 @@ class _Last(NodeCall):
 def launched(framework: str) -> Iterator[str]:
     """Yield the kernels of every operator that a framework has, called with tensors of several shapes."""
     kinds: tuple[type[OperatorCall], ...] = (OperatorCall,) if framework == "torch" else (NodeCall, _Last)
-    rows = (row for row in _rows() if row.framework == framework)
-    for row in sorted(rows, key=lambda row: (row.name, row.spelling)):
-        pairs = [pair.partition("=") for pair in row.spelling[row.spelling.index("(") + 1 : -1].split()]
-        names, gates = [name.rstrip("!") for name, _, _ in pairs], 3 if "gru" in row.operator.__name__ else 4
+    rows = ((*named, row.operator) for row in NAMES[framework] for named in row.spellings())
+    for name, spelling, operator in sorted(rows, key=lambda row: row[:2]):
+        binding, gates = Binding.from_text(spelling), 3 if "gru" in operator.__name__ else 4
         for number in range(len(_SHAPES)):
-            tensors, values = _called(names, number, gates)
+            tensors, values = _called(binding.arguments, number, gates)
             if framework == "torch":
-                signature = Signature(row.name, tuple(tensors), tuple(values))
+                signature = Signature(name, tuple(tensors), tuple(values))
             else:
-                given = zip(pairs, values, strict=False)
-                attributes = {
-                    named or name.rstrip("!"): value for (name, _, named), value in given if value is not None
-                }
+                pairs = zip(binding.arguments, values, strict=False)
+                attributes = {binding.names.get(key, key): value for key, value in pairs if value is not None}
                 attributes |= {
-                    name: _VALUES[name][number % 3] for name in ("equation",) if row.operator.__name__ == "einsum"
+                    name: _VALUES[name][number % 3] for name in ("equation",) if operator.__name__ == "einsum"
                 }
                 outputs = [each for each in tensors if each is not None][: 1 + number % 2]
-                signature = node_signature(row.name, tensors, outputs, attributes, node=f"net/{row.name}")
-            yield f"## {row.name} {number}: {row.operator.__name__}"
+                signature = node_signature(name, tensors, outputs, attributes, node=f"net/{name}")
+            yield f"## {name} {number}: {operator.__name__}"
             try:
-                yield from _plan(bind(row.operator, row.spelling, kinds[number % len(kinds)])(signature))
+                yield from _plan(bind(operator, spelling, kinds[number % len(kinds)])(signature))
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 yield f"  {type(error).__name__}: {error}"

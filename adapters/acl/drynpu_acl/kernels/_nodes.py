@@ -9,8 +9,9 @@ from attrs import field, frozen
 
 from drynpu.kernels import KernelPlan, KernelSpec, NodeCall, Operator, TensorDesc, plan_of
 from drynpu.kernels.ops import blocked_image, is_image, kernel_types_of
+from drynpu.kernels.ops.elementwise import accumulation, elementwise
 
-KERNEL_TYPES: Final = kernel_types_of("onnx", "elementwise", "accumulation")
+KERNEL_TYPES: Final = kernel_types_of("onnx", elementwise, accumulation)
 """GE's types of the element-wise operators, by ONNX's."""
 CONVOLUTIONS: Final = frozenset({"Conv", "ConvTranspose"})
 SHAPE_READERS: Final = frozenset({"Shape", "Size"})

@@ -8,6 +8,7 @@ from typing import Final
 
 from drynpu.kernels import ops
 from drynpu.kernels.ops import FusedTypes, GraphOperator, ImageTypes
+from drynpu.kernels.ops.elementwise import comparison
 from drynpu_mindspore.rules import KERNEL_TYPES
 
 _NOT_JOINED: Final = re.compile(
@@ -17,7 +18,7 @@ _NOT_JOINED: Final = re.compile(
 Operators of the element-wise table that TbeEltwiseFusionPass does not join: operators of three tensors, and losses.
 """
 ELEMENTWISE: Final = frozenset(name for name in KERNEL_TYPES if not _NOT_JOINED.search(name))
-_KEEPS_TYPE: Final = ELEMENTWISE - ops.kernel_types_of("mindspore", "comparison").keys()
+_KEEPS_TYPE: Final = ELEMENTWISE - ops.kernel_types_of("mindspore", comparison).keys()
 _IS_TRAINING: Final = 5
 """Place of the argument of a BatchNorm that says so."""
 _GELUS: Final = frozenset({"GeLU", "GeLUGrad"})

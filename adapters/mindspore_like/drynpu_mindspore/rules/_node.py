@@ -12,10 +12,11 @@ from typing import Final
 
 from drynpu.kernels import KernelPlan, NodeCall, Operator, Rule, Signature, TensorDesc, framed, join_rules, ops
 from drynpu.kernels.ops import blocked_image, is_image
+from drynpu.kernels.ops.elementwise import accumulation, comparison, elementwise
 from drynpu_mindspore.rules._launch import answer_known
 from drynpu_mindspore.rules._tables import placement_rules
 
-KERNEL_TYPES: Final = ops.kernel_types_of("mindspore", "elementwise", "comparison", "accumulation")
+KERNEL_TYPES: Final = ops.kernel_types_of("mindspore", elementwise, comparison, accumulation)
 """GE's types of the element-wise operators, by primitive."""
 UNFOLDED: Final = frozenset({"SparseSoftmaxCrossEntropyWithLogits", "Dropout"})
 """Primitives in whose place MindSpore puts several nodes, each with a name of its own, before the engine compiles."""

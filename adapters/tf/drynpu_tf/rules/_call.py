@@ -16,12 +16,14 @@ from drynpu.kernels import (
     ops,
 )
 from drynpu.kernels.ops import blocked_image, is_image
+from drynpu.kernels.ops.creation import fill
+from drynpu.kernels.ops.elementwise import comparison, elementwise
 
-KERNEL_TYPES: Final = ops.kernel_types_of("tf", "elementwise", "comparison", "fill")
+KERNEL_TYPES: Final = ops.kernel_types_of("tf", elementwise, comparison, fill)
 """GE's types of the element-wise operators, by TensorFlow's."""
 ELEMENTWISE: Final = frozenset(KERNEL_TYPES) - {"ClipByValue", "Select", "SelectV2", "Fill"}
 """Operators of one or two tensors that the graph engine fuses with one another."""
-KEEPS_TYPE: Final = ELEMENTWISE - ops.kernel_types_of("tf", "comparison").keys()
+KEEPS_TYPE: Final = ELEMENTWISE - ops.kernel_types_of("tf", comparison).keys()
 """The ones that return the type of their input."""
 
 # Sums and zeros of lists of tensors (gradients of loops): no kernel takes lists, and traces have no shapes of them.

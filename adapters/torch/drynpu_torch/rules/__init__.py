@@ -76,7 +76,9 @@ def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by operator name, as Kineto spells it."""
     nothing: dict[str, Rule] = dict.fromkeys(NO_KERNEL, no_kernel)
     maybe: dict[str, Rule] = dict.fromkeys(MAYBE_NOTHING, transparent)
-    return join_rules([nothing, maybe, ops.rules_of("torch", AtenCall), *map(aten_rules, _FAMILIES)])
+    return join_rules(
+        [nothing, maybe, ops.rules_of("torch", AtenCall), *(aten_rules(family.NAMES) for family in _FAMILIES)]
+    )
 
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())

@@ -11,15 +11,10 @@ from typing import Final
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, KernelSpec, TaskType, TensorDesc, tensor_like
+from drynpu.kernels import KernelPlan, KernelSpec, Named, TaskType, TensorDesc, tensor_like
 from drynpu.kernels.ops import Sides, attention_gradient, drop_mask, fused_attention, product_kernel
 from drynpu_torch.rules._call import AtenCall
 
-TABLE: Final = """
-attention (query! key! value! mask dropout causal) | scaled_dot_product_attention=FlashAttentionScore:
-gradient (dy query key value out statistics dropout causal mask) |
-    _scaled_dot_product_flash_attention_for_cpu_backward=FlashAttentionScoreGrad:
-"""
 _RANK, _WIDTH_UNIT = 4, 4
 _PATTERN: Final = TensorDesc((2048, 2048), "BOOL")
 """The mask of a causal call."""
@@ -95,3 +90,13 @@ def _step_by_step(call: AtenCall, mask: TensorDesc | None) -> KernelPlan:
     out = call.tensor_of((*batch, queries, value.shape[3]), query.dtype)
     kernels.append(product_kernel(product, Sides(queries, keys, value.shape[3], batch), [scores, value], out))
     return call.plan(*kernels)
+
+
+NAMES: Final = (
+    Named(attention, "query! key! value! mask dropout causal", "scaled_dot_product_attention=FlashAttentionScore:"),
+    Named(
+        gradient,
+        "dy query key value out statistics dropout causal mask",
+        "_scaled_dot_product_flash_attention_for_cpu_backward=FlashAttentionScoreGrad:",
+    ),
+)

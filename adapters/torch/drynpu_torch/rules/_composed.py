@@ -5,33 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from drynpu.kernels import KernelPlan, Key, TensorDesc, broadcast_shape
+from drynpu.kernels import KernelPlan, Key, Named, TensorDesc, broadcast_shape
 from drynpu.kernels.ops import fill_kernel
 from drynpu_torch.rules._call import AtenCall, copy_on_device, is_wrapped_number, scalar
 from drynpu_torch.rules._dtypes import promote
-
-TABLE: Final = """
-ternary (x y z) | addcmul(_)=Addcmul addcdiv(_)=Addcdiv lerp(_)=Lerp
-where (condition! x y) | where=SWhere:SelectV2
-masked_fill (x! mask! value) | masked_fill(_)=InplaceMaskedFillScalar:MaskedFill
-clamp (x! low high) | clamp(_)=Clamp: clip(_)=Clamp:
-clamp (x! low) | clamp_min(_)=ClampMin:
-clamp (x! high) | clamp_max(_)=ClampMax:
-gradient () | threshold_backward=ThresholdBackward:ReluGrad/ReluGrad gelu_backward=GeluBackward:GeluGrad*24
-    silu_backward=SiluBackward:SwishGrad sigmoid_backward=SigmoidBackward:SigmoidGrad
-    tanh_backward=TanhBackward:TanhGrad mish_backward=MishBackward:MishGrad*16 elu_backward=EluBackward:EluGradV2
-    leaky_relu_backward=LeakyReluBackward:LeakyReluGrad hardtanh_backward=HardtanhBackward:HardtanhGrad
-    hardswish_backward=HardswishBackward:HardSwishGrad hardsigmoid_backward=HardsigmoidBackward:HardSigmoidGrad
-    softplus_backward=SoftplusBackward:SoftplusV2Grad log_sigmoid_backward=LogSigmoidBackward:LogSigmoidGrad
-    _prelu_kernel_backward=PreluBackward:PReluGrad*4
-glu (x! axis) | glu=Glu:GLU
-membership (x! values unique invert) | isin=IsInTensorScalar:Equal
-resize (x! size) | upsample_nearest1d=UpsampleNearest1d:ResizeNearestNeighborV2
-    upsample_nearest2d=UpsampleNearest2d:ResizeNearestNeighborV2
-resize_gradient (dy! output_size size) |
-    upsample_nearest1d_backward=UpsampleNearest1dBackward:ResizeNearestNeighborV2Grad
-    upsample_nearest2d_backward=UpsampleNearest2dBackward:ResizeNearestNeighborV2Grad
-"""
 
 
 def ternary(call: AtenCall) -> KernelPlan | None:
@@ -161,3 +138,38 @@ def _common(operands: Sequence[TensorDesc], dtype: str) -> TensorDesc | None:
 
 def _numbers_as_scalars(operands: Sequence[TensorDesc], dtype: str) -> list[TensorDesc]:
     return [scalar(dtype) if is_wrapped_number(t) else t for t in operands]
+
+
+NAMES: Final = (
+    Named(ternary, "x y z", "addcmul(_)=Addcmul addcdiv(_)=Addcdiv lerp(_)=Lerp"),
+    Named(where, "condition! x y", "where=SWhere:SelectV2"),
+    Named(masked_fill, "x! mask! value", "masked_fill(_)=InplaceMaskedFillScalar:MaskedFill"),
+    Named(clamp, "x! low high", "clamp(_)=Clamp: clip(_)=Clamp:"),
+    Named(clamp, "x! low", "clamp_min(_)=ClampMin:"),
+    Named(clamp, "x! high", "clamp_max(_)=ClampMax:"),
+    Named(
+        gradient,
+        "",
+        "threshold_backward=ThresholdBackward:ReluGrad/ReluGrad gelu_backward=GeluBackward:GeluGrad*24 "
+        "silu_backward=SiluBackward:SwishGrad sigmoid_backward=SigmoidBackward:SigmoidGrad "
+        "tanh_backward=TanhBackward:TanhGrad mish_backward=MishBackward:MishGrad*16 "
+        "elu_backward=EluBackward:EluGradV2 leaky_relu_backward=LeakyReluBackward:LeakyReluGrad "
+        "hardtanh_backward=HardtanhBackward:HardtanhGrad hardswish_backward=HardswishBackward:HardSwishGrad "
+        "hardsigmoid_backward=HardsigmoidBackward:HardSigmoidGrad softplus_backward=SoftplusBackward:SoftplusV2Grad "
+        "log_sigmoid_backward=LogSigmoidBackward:LogSigmoidGrad _prelu_kernel_backward=PreluBackward:PReluGrad*4",
+    ),
+    Named(glu, "x! axis", "glu=Glu:GLU"),
+    Named(membership, "x! values unique invert", "isin=IsInTensorScalar:Equal"),
+    Named(
+        resize,
+        "x! size",
+        "upsample_nearest1d=UpsampleNearest1d:ResizeNearestNeighborV2 "
+        "upsample_nearest2d=UpsampleNearest2d:ResizeNearestNeighborV2",
+    ),
+    Named(
+        resize_gradient,
+        "dy! output_size size",
+        "upsample_nearest1d_backward=UpsampleNearest1dBackward:ResizeNearestNeighborV2Grad "
+        "upsample_nearest2d_backward=UpsampleNearest2dBackward:ResizeNearestNeighborV2Grad",
+    ),
+)

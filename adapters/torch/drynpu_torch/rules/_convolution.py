@@ -5,14 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from drynpu.kernels import KernelPlan, KernelSpec, OperatorCall, TaskType, TensorDesc
+from drynpu.kernels import KernelPlan, KernelSpec, Named, OperatorCall, TaskType, TensorDesc
 from drynpu.kernels.ops import Convolution, convolution_of
 from drynpu_torch.rules._call import copy_on_device
-
-TABLE: Final = """
-backward (dy x weight bias_sizes stride padding dilation transposed output_padding groups output_mask) |
-    convolution_backward=
-"""
 
 
 def backward(call: OperatorCall) -> KernelPlan | None:
@@ -54,3 +49,12 @@ def _bias_gradient(conv: Convolution) -> list[KernelSpec]:
     flat = TensorDesc((n, c, math.prod(space)), conv.y.dtype)
     inputs, out = [flat, TensorDesc((2,), "INT64")], TensorDesc((c,), conv.y.dtype)
     return [conv.call.under("aclnnReduceSum").kernel("ReduceSum", inputs, [out], task=TaskType.MIX_AIV)]
+
+
+NAMES: Final = (
+    Named(
+        backward,
+        "dy x weight bias_sizes stride padding dilation transposed output_padding groups output_mask",
+        "convolution_backward=",
+    ),
+)

@@ -12,16 +12,10 @@ from typing import Final
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, TensorDesc
+from drynpu.kernels import KernelPlan, Named, TensorDesc
 from drynpu.kernels.ops import cast_kernel
 from drynpu_torch.rules._call import AtenCall, copy_on_device
 
-TABLE: Final = """
-copy (x! source!) | copy_=InplaceCopy:
-convert (x! dtype) | _to_copy=InplaceCopy:
-clone (x! memory_format) | clone=InplaceCopy:
-item (x!) | item= _local_scalar_dense=
-"""
 _CONTIGUOUS_FORMAT = 0
 """Number of ``torch.contiguous_format`` (c10/core/MemoryFormat.h)."""
 
@@ -62,3 +56,11 @@ def item(call: AtenCall) -> KernelPlan | None:
 
 def _move(call: AtenCall, x: TensorDesc) -> KernelPlan:
     return call.plan(copy_on_device(call, x))
+
+
+NAMES: Final = (
+    Named(copy, "x! source!", "copy_=InplaceCopy:"),
+    Named(convert, "x! dtype", "_to_copy=InplaceCopy:"),
+    Named(clone, "x! memory_format", "clone=InplaceCopy:"),
+    Named(item, "x!", "item= _local_scalar_dense="),
+)

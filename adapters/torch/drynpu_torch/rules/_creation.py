@@ -5,31 +5,10 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from drynpu.kernels import KernelPlan, TaskType, TensorDesc, tensor_like
+from drynpu.kernels import KernelPlan, Named, TaskType, TensorDesc, tensor_like
 from drynpu.kernels.ops import drop_mask, fill_kernel
 from drynpu_torch.rules._call import AtenCall, scalar
 
-TABLE: Final = """
-fill (x!) | zero_=InplaceZero:ZerosLike
-fill_with (x! value) | fill_=InplaceFillScalar:Fill
-create (size dtype) | zeros=InplaceZero:ZerosLike ones=InplaceOne:OnesLike
-create (size value dtype) | full=InplaceFillScalar:Fill
-create (x! size dtype) | new_zeros=InplaceZero:ZerosLike new_ones=InplaceOne:OnesLike
-create (x! size value dtype) | new_full=InplaceFillScalar:Fill
-create_like (x! dtype) | zeros_like=InplaceZero:ZerosLike ones_like=InplaceFillScalar:Fill
-create_like (x! value dtype) | full_like=InplaceFillScalar:Fill
-wrap (value dtype) | scalar_tensor=InplaceFillScalar:Fill
-arange () | arange=Arange:Range
-linspace (start end count dtype) | linspace=Linspace:LinSpace*2
-random (x!) | normal_=InplaceNormal:DSARandomNormal uniform_=InplaceUniform:DSARandomUniform
-    random_=InplaceRandom:DSARandomUniform bernoulli_=InplaceBernoulli:DSARandomUniform
-    bernoulli=Bernoulli:DSARandomUniform exponential_=InplaceExponential:DSARandomUniform
-permutation (length) | randperm=Randperm:StatelessRandperm*8
-multinomial (x! count) | multinomial=Multinomial:MultinomialWithReplacement*4
-dropout (x! share train) | dropout=DropoutDoMask:DropOutDoMask*2
-native_dropout (x! share train) | native_dropout=DropoutDoMask:DropOutDoMask*2
-dropout_gradient (dy! mask!) | native_dropout_backward=DropoutDoMask:DropOutDoMask*2
-"""
 _DEFAULT_FLOAT = "FLOAT"
 
 
@@ -155,3 +134,30 @@ def _fill(call: AtenCall, out: TensorDesc) -> KernelPlan:
     dims = TensorDesc((max(len(out.shape), 1),), "INT64")
     inputs = [dims, scalar(out.dtype)] if call.binding.kernel == "Fill" else [out]
     return call.plan(fill_kernel(call, inputs, out))
+
+
+NAMES: Final = (
+    Named(fill, "x!", "zero_=InplaceZero:ZerosLike"),
+    Named(fill_with, "x! value", "fill_=InplaceFillScalar:Fill"),
+    Named(create, "size dtype", "zeros=InplaceZero:ZerosLike ones=InplaceOne:OnesLike"),
+    Named(create, "size value dtype", "full=InplaceFillScalar:Fill"),
+    Named(create, "x! size dtype", "new_zeros=InplaceZero:ZerosLike new_ones=InplaceOne:OnesLike"),
+    Named(create, "x! size value dtype", "new_full=InplaceFillScalar:Fill"),
+    Named(create_like, "x! dtype", "zeros_like=InplaceZero:ZerosLike ones_like=InplaceFillScalar:Fill"),
+    Named(create_like, "x! value dtype", "full_like=InplaceFillScalar:Fill"),
+    Named(wrap, "value dtype", "scalar_tensor=InplaceFillScalar:Fill"),
+    Named(arange, "", "arange=Arange:Range"),
+    Named(linspace, "start end count dtype", "linspace=Linspace:LinSpace*2"),
+    Named(
+        random,
+        "x!",
+        "normal_=InplaceNormal:DSARandomNormal uniform_=InplaceUniform:DSARandomUniform "
+        "random_=InplaceRandom:DSARandomUniform bernoulli_=InplaceBernoulli:DSARandomUniform "
+        "bernoulli=Bernoulli:DSARandomUniform exponential_=InplaceExponential:DSARandomUniform",
+    ),
+    Named(permutation, "length", "randperm=Randperm:StatelessRandperm*8"),
+    Named(multinomial, "x! count", "multinomial=Multinomial:MultinomialWithReplacement*4"),
+    Named(dropout, "x! share train", "dropout=DropoutDoMask:DropOutDoMask*2"),
+    Named(native_dropout, "x! share train", "native_dropout=DropoutDoMask:DropOutDoMask*2"),
+    Named(dropout_gradient, "dy! mask!", "native_dropout_backward=DropoutDoMask:DropOutDoMask*2"),
+)

@@ -4,43 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, KernelSpec, TensorDesc, broadcast_shape
+from drynpu.kernels import KernelPlan, KernelSpec, Named, TensorDesc, broadcast_shape
 from drynpu.kernels.ops import FLOATING, cast_kernel
 from drynpu_torch.rules._call import AtenCall, is_wrapped_number, scalar
 from drynpu_torch.rules._dtypes import category, promote
 
 # floating: integers become FLOAT; logical: the result is BOOL.
-TABLE: Final = """
-unary (x!) | abs(_)=Abs neg(_)=Neg floor(_)=Floor ceil(_)=Ceil round(_)=Round trunc(_)=Trunc frac(_)=Frac:Sub*2
-    sign(_)=Sign sgn(_)=Sign relu(_)=Relu relu6(_)=Relu6 silu(_)=Silu:SiluAiCore/Swish mish(_)=Mish gelu(_)=Gelu
-    elu(_)=Elu celu(_)=Celu:CeluV2 selu(_)=Selu softplus(_)=Softplus:SoftplusV2 hardswish(_)=Hardswish:HardSwish
-    hardsigmoid(_)=Hardsigmoid:HardSigmoid leaky_relu(_)=LeakyRelu log_sigmoid_forward(_)=LogSigmoidForward:LogSigmoid
-    hardtanh(_)=Hardtanh:ClipByValueV2AiCore/ClipByValueV2 nan_to_num(_)=NanToNum
-    hardshrink=Hardshrink:HardShrink
-floating (x!) | exp(_)=Exp exp2(_)=Exp2:Pow expm1(_)=Expm1 log(_)=Log log2(_)=Log2:Log*2 log10(_)=Log10:Log*2
-    log1p(_)=Log1p sqrt(_)=Sqrt rsqrt(_)=Rsqrt reciprocal(_)=Reciprocal sin(_)=Sin cos(_)=Cos tan(_)=Tan asin(_)=Asin
-    acos(_)=Acos atan(_)=Atan sinh(_)=Sinh cosh(_)=Cosh asinh(_)=Asinh acosh(_)=Acosh atanh(_)=Atanh tanh(_)=Tanh
-    sigmoid(_)=Sigmoid erf(_)=Erf erfc(_)=Erfc erfinv(_)=Erfinv
-logical (x!) | logical_not(_)=LogicalNot isnan(_)=NeTensor:NotEqual isinf(_)=IsInf isposinf(_)=IsPosInf
-    isneginf(_)=IsNegInf isfinite(_)=IsFinite signbit(_)=Signbit:Less
-bitwise_not (x!) | bitwise_not(_)=BitwiseNot:
-binary (x y alpha) | add(_)=Add sub(_)=Sub mul(_)=Mul maximum(_)=Maximum minimum(_)=Minimum fmax(_)=Maximum
-    fmin(_)=Minimum floor_divide(_)=FloorDivide:FloorDiv remainder(_)=RemainderTensorTensor:FloorMod
-    fmod(_)=FmodTensor:Mod
-    bitwise_and(_)=BitwiseAndTensor:BitwiseAnd __and__=BitwiseAndTensor:BitwiseAnd __iand__=BitwiseAndTensor:BitwiseAnd
-    bitwise_or(_)=BitwiseOrTensor:BitwiseOr __or__=BitwiseOrTensor:BitwiseOr __ior__=BitwiseOrTensor:BitwiseOr
-    bitwise_xor(_)=BitwiseXorTensor:BitwiseXor __xor__=BitwiseXorTensor:BitwiseXor __ixor__=BitwiseXorTensor:BitwiseXor
-    bitwise_left_shift(_)=LeftShift __lshift__=LeftShift __ilshift__=LeftShift
-    bitwise_right_shift(_)=RightShift __rshift__=RightShift __irshift__=RightShift
-floating_binary (x y) | true_divide(_)=Div:RealDiv atan2(_)=Atan2 hypot(_)=Hypot:Sqrt*4 logaddexp(_)=LogAddExp
-    logaddexp2=LogAddExp2:LogAddExp xlogy(_)=XLogYTensor:Xlogy copysign(_)=Copysign:Sign*3 _prelu_kernel=Prelu:PRelu
-comparison (x y) | eq(_)=EqTensor:Equal ne(_)=NeTensor:NotEqual gt(_)=GtTensor:Greater ge(_)=GeTensor:GreaterEqual
-    lt(_)=LtTensor:Less le(_)=LeTensor:LessEqual logical_and(_)=LogicalAnd logical_or(_)=LogicalOr
-    logical_xor(_)=LogicalXor:NotEqual
-division (x y mode) | div(_)=Div:RealDiv
-power (x y) | pow(_)=Pow:
-reversed_subtraction (x! y) | rsub=Rsub:Sub
-"""
 # Interfaces for a tensor and a number, where the name does not follow from the interface for two tensors.
 _WITH_NUMBER: Final = {
     **{api: f"{api}s" for api in ("aclnnAdd", "aclnnSub", "aclnnMul", "aclnnDiv", "aclnnFloorDivide", "aclnnDivMod")},
@@ -180,3 +149,61 @@ def _result_dtype(operands: list[TensorDesc], *, floating: bool) -> str:
         wide = promote(others)
         dtype = "FLOAT" if tensors and wide == "DOUBLE" else wide
     return "FLOAT" if floating and dtype not in FLOATING and category(dtype) < 2 else dtype
+
+
+NAMES: Final = (
+    Named(
+        unary,
+        "x!",
+        "abs(_)=Abs neg(_)=Neg floor(_)=Floor ceil(_)=Ceil round(_)=Round trunc(_)=Trunc frac(_)=Frac:Sub*2 "
+        "sign(_)=Sign sgn(_)=Sign relu(_)=Relu relu6(_)=Relu6 silu(_)=Silu:SiluAiCore/Swish mish(_)=Mish "
+        "gelu(_)=Gelu elu(_)=Elu celu(_)=Celu:CeluV2 selu(_)=Selu softplus(_)=Softplus:SoftplusV2 "
+        "hardswish(_)=Hardswish:HardSwish hardsigmoid(_)=Hardsigmoid:HardSigmoid leaky_relu(_)=LeakyRelu "
+        "log_sigmoid_forward(_)=LogSigmoidForward:LogSigmoid hardtanh(_)=Hardtanh:ClipByValueV2AiCore/ClipByValueV2 "
+        "nan_to_num(_)=NanToNum hardshrink=Hardshrink:HardShrink",
+    ),
+    Named(
+        floating,
+        "x!",
+        "exp(_)=Exp exp2(_)=Exp2:Pow expm1(_)=Expm1 log(_)=Log log2(_)=Log2:Log*2 log10(_)=Log10:Log*2 "
+        "log1p(_)=Log1p sqrt(_)=Sqrt rsqrt(_)=Rsqrt reciprocal(_)=Reciprocal sin(_)=Sin cos(_)=Cos tan(_)=Tan "
+        "asin(_)=Asin acos(_)=Acos atan(_)=Atan sinh(_)=Sinh cosh(_)=Cosh asinh(_)=Asinh acosh(_)=Acosh "
+        "atanh(_)=Atanh tanh(_)=Tanh sigmoid(_)=Sigmoid erf(_)=Erf erfc(_)=Erfc erfinv(_)=Erfinv",
+    ),
+    Named(
+        logical,
+        "x!",
+        "logical_not(_)=LogicalNot isnan(_)=NeTensor:NotEqual isinf(_)=IsInf isposinf(_)=IsPosInf "
+        "isneginf(_)=IsNegInf isfinite(_)=IsFinite signbit(_)=Signbit:Less",
+    ),
+    Named(bitwise_not, "x!", "bitwise_not(_)=BitwiseNot:"),
+    Named(
+        binary,
+        "x y alpha",
+        "add(_)=Add sub(_)=Sub mul(_)=Mul maximum(_)=Maximum minimum(_)=Minimum fmax(_)=Maximum fmin(_)=Minimum "
+        "floor_divide(_)=FloorDivide:FloorDiv remainder(_)=RemainderTensorTensor:FloorMod fmod(_)=FmodTensor:Mod "
+        "bitwise_and(_)=BitwiseAndTensor:BitwiseAnd __and__=BitwiseAndTensor:BitwiseAnd "
+        "__iand__=BitwiseAndTensor:BitwiseAnd bitwise_or(_)=BitwiseOrTensor:BitwiseOr "
+        "__or__=BitwiseOrTensor:BitwiseOr __ior__=BitwiseOrTensor:BitwiseOr "
+        "bitwise_xor(_)=BitwiseXorTensor:BitwiseXor __xor__=BitwiseXorTensor:BitwiseXor "
+        "__ixor__=BitwiseXorTensor:BitwiseXor bitwise_left_shift(_)=LeftShift __lshift__=LeftShift "
+        "__ilshift__=LeftShift bitwise_right_shift(_)=RightShift __rshift__=RightShift __irshift__=RightShift",
+    ),
+    Named(
+        floating_binary,
+        "x y",
+        "true_divide(_)=Div:RealDiv atan2(_)=Atan2 hypot(_)=Hypot:Sqrt*4 logaddexp(_)=LogAddExp "
+        "logaddexp2=LogAddExp2:LogAddExp xlogy(_)=XLogYTensor:Xlogy copysign(_)=Copysign:Sign*3 "
+        "_prelu_kernel=Prelu:PRelu",
+    ),
+    Named(
+        comparison,
+        "x y",
+        "eq(_)=EqTensor:Equal ne(_)=NeTensor:NotEqual gt(_)=GtTensor:Greater ge(_)=GeTensor:GreaterEqual "
+        "lt(_)=LtTensor:Less le(_)=LeTensor:LessEqual logical_and(_)=LogicalAnd logical_or(_)=LogicalOr "
+        "logical_xor(_)=LogicalXor:NotEqual",
+    ),
+    Named(division, "x y mode", "div(_)=Div:RealDiv"),
+    Named(power, "x y", "pow(_)=Pow:"),
+    Named(reversed_subtraction, "x! y", "rsub=Rsub:Sub"),
+)

@@ -10,33 +10,11 @@ from typing import Final
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, TaskType, TensorDesc, broadcast_shape, tensor_like
+from drynpu.kernels import KernelPlan, Named, TaskType, TensorDesc, broadcast_shape, tensor_like
 from drynpu.kernels.ops import cast_kernel, clear_kernel, concatenated, gather_kernel, padded, replaced, stacked, tiled
 from drynpu_torch.rules._call import AtenCall, copy_on_device, scalar
 from drynpu_torch.rules._dtypes import ge_dtype
 
-TABLE: Final = """
-embedding (x! index!) | embedding=Embedding:GatherV2
-embedding_gradient (dy! index! rows) | embedding_dense_backward=EmbeddingDenseBackward:EmbeddingDenseGradV2
-select (x! axis index!) | index_select=IndexSelect:GatherV3
-gather (x! axis index!) | gather=Gather:GatherElementsV2
-index (x! indices) | index=Index
-put (x! indices values!) | _index_put_impl_=IndexPutImpl:IndexPutV2
-scatter (x! axis index! source) | scatter=Scatter:ScatterElements scatter_=InplaceScatter:ScatterElements
-    scatter_add=ScatterAdd:ScatterElements scatter_add_=InplaceScatterAdd:ScatterElements
-    index_add=IndexAdd:InplaceIndexAdd index_add_=InplaceIndexAdd index_copy_=InplaceIndexCopy:ScatterUpdate
-    index_fill_=InplaceIndexFill:IndexFillD
-nonzero (x!) | nonzero=NonzeroV2:NonZero
-masked_select (x! mask!) | masked_select=MaskedSelect:MaskedSelectV3
-masked_scatter (x! mask! source!) | masked_scatter_=InplaceMaskedScatter:MaskedScatter
-one_hot (x! classes) | one_hot=OneHot
-join (parts axis) | cat=Cat:ConcatD
-stack (parts axis) | stack=Stack:Pack
-rearrange (x!) | flip=Flip:ReverseV2 roll=Roll tril=Tril tril_=InplaceTril:Tril triu=Triu triu_=InplaceTriu:Triu
-repeat (x! times) | repeat=Repeat:Tile
-repeat_each (x! times axis length) | repeat_interleave=RepeatInterleave
-pad (x! pads) | constant_pad_nd=ConstantPadNd:PadV3
-"""
 _INDEX = "INT64"
 _ONE: Final = TensorDesc((1,), _INDEX)
 _MASKS: Final = frozenset({"BOOL", "UINT8"})
@@ -254,3 +232,39 @@ def pad(call: AtenCall) -> KernelPlan | None:
 
 def _sizes(x: TensorDesc) -> TensorDesc:
     return TensorDesc((max(len(x.shape), 1),), _INDEX)
+
+
+NAMES: Final = (
+    Named(embedding, "x! index!", "embedding=Embedding:GatherV2"),
+    Named(
+        embedding_gradient,
+        "dy! index! rows",
+        "embedding_dense_backward=EmbeddingDenseBackward:EmbeddingDenseGradV2",
+    ),
+    Named(select, "x! axis index!", "index_select=IndexSelect:GatherV3"),
+    Named(gather, "x! axis index!", "gather=Gather:GatherElementsV2"),
+    Named(index, "x! indices", "index=Index"),
+    Named(put, "x! indices values!", "_index_put_impl_=IndexPutImpl:IndexPutV2"),
+    Named(
+        scatter,
+        "x! axis index! source",
+        "scatter=Scatter:ScatterElements scatter_=InplaceScatter:ScatterElements "
+        "scatter_add=ScatterAdd:ScatterElements scatter_add_=InplaceScatterAdd:ScatterElements "
+        "index_add=IndexAdd:InplaceIndexAdd index_add_=InplaceIndexAdd index_copy_=InplaceIndexCopy:ScatterUpdate "
+        "index_fill_=InplaceIndexFill:IndexFillD",
+    ),
+    Named(nonzero, "x!", "nonzero=NonzeroV2:NonZero"),
+    Named(masked_select, "x! mask!", "masked_select=MaskedSelect:MaskedSelectV3"),
+    Named(masked_scatter, "x! mask! source!", "masked_scatter_=InplaceMaskedScatter:MaskedScatter"),
+    Named(one_hot, "x! classes", "one_hot=OneHot"),
+    Named(join, "parts axis", "cat=Cat:ConcatD"),
+    Named(stack, "parts axis", "stack=Stack:Pack"),
+    Named(
+        rearrange,
+        "x!",
+        "flip=Flip:ReverseV2 roll=Roll tril=Tril tril_=InplaceTril:Tril triu=Triu triu_=InplaceTriu:Triu",
+    ),
+    Named(repeat, "x! times", "repeat=Repeat:Tile"),
+    Named(repeat_each, "x! times axis length", "repeat_interleave=RepeatInterleave"),
+    Named(pad, "x! pads", "constant_pad_nd=ConstantPadNd:PadV3"),
+)

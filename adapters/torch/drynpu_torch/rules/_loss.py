@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, KernelSpec, TaskType, TensorDesc, broadcast_shape, tensor_like
+from drynpu.kernels import KernelPlan, KernelSpec, Named, TaskType, TensorDesc, broadcast_shape, tensor_like
 from drynpu.kernels.ops import cast_kernel, clear_kernel
 from drynpu_torch.rules._call import AtenCall, scalar
 
-TABLE: Final = """
-nll (x! target! weight reduction) | nll_loss_forward=: nll_loss2d_forward=:
-nll_gradient (dy! x! target! weight) | nll_loss_backward=: nll_loss2d_backward=:
-loss (x! target! reduction) | mse_loss=MseLoss smooth_l1_loss=SmoothL1Loss:SmoothL1LossV2
-    huber_loss=HuberLoss:SmoothL1LossV2 soft_margin_loss=SoftMarginLoss
-loss (x! target! weight reduction) | binary_cross_entropy=BinaryCrossEntropy
-gradient (dy! x! target!) | mse_loss_backward=MseLossBackward:MseLossGrad
-    smooth_l1_loss_backward=SmoothL1LossBackward:SmoothL1LossV2Grad
-    huber_loss_backward=HuberLossBackward:SmoothL1LossV2Grad
-    soft_margin_loss_backward=SoftMarginLossBackward:SoftMarginLossGrad
-    binary_cross_entropy_backward=BinaryCrossEntropyBackward:BinaryCrossEntropyGrad
-"""
 _UNREDUCED = 0
 """The reduction that keeps every loss."""
 _NLL_OPS = 2
@@ -82,3 +70,25 @@ def _class_weight(call: AtenCall, x: TensorDesc) -> TensorDesc:
     """Return the class weights; torch_npu passes ones when there are none."""
     classes = x.shape[1] if len(x.shape) > 1 else x.elements
     return call.tensor("weight") or TensorDesc((classes,), x.dtype)
+
+
+NAMES: Final = (
+    Named(nll, "x! target! weight reduction", "nll_loss_forward=: nll_loss2d_forward=:"),
+    Named(nll_gradient, "dy! x! target! weight", "nll_loss_backward=: nll_loss2d_backward=:"),
+    Named(
+        loss,
+        "x! target! reduction",
+        "mse_loss=MseLoss smooth_l1_loss=SmoothL1Loss:SmoothL1LossV2 huber_loss=HuberLoss:SmoothL1LossV2 "
+        "soft_margin_loss=SoftMarginLoss",
+    ),
+    Named(loss, "x! target! weight reduction", "binary_cross_entropy=BinaryCrossEntropy"),
+    Named(
+        gradient,
+        "dy! x! target!",
+        "mse_loss_backward=MseLossBackward:MseLossGrad "
+        "smooth_l1_loss_backward=SmoothL1LossBackward:SmoothL1LossV2Grad "
+        "huber_loss_backward=HuberLossBackward:SmoothL1LossV2Grad "
+        "soft_margin_loss_backward=SoftMarginLossBackward:SoftMarginLossGrad "
+        "binary_cross_entropy_backward=BinaryCrossEntropyBackward:BinaryCrossEntropyGrad",
+    ),
+)

@@ -5,19 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from drynpu.kernels import KernelPlan, OperatorCall, TensorDesc, broadcast_shape
+from drynpu.kernels import KernelPlan, Named, OperatorCall, TensorDesc, broadcast_shape
 from drynpu.kernels.ops import Sides, clear_kernel, matrix_sides, product_kernel
-
-TABLE: Final = """
-matrix_product (a b) | mm=Mm:
-addbmm (onto a b) | addbmm=Addbmm:
-addmm_activation (bias a b beta alpha gelu) | _addmm_activation=Addmm:
-matrix_vector (a x) | mv=Mv:
-matrix_vector (onto a x) | addmv=Addmv:
-dot (a b) | dot=Dot: vdot=Dot:
-linear (x weight bias) | mkldnn_linear=Addmm:
-bias_rescale_qkv (qkv bias heads) | _transform_bias_rescale_qkv=Add:
-"""
 
 
 def matrix_product(call: OperatorCall) -> KernelPlan | None:
@@ -96,3 +85,15 @@ def bias_rescale_qkv(call: OperatorCall) -> KernelPlan | None:
         call.under("aclnnMuls", "MulAiCore").kernel("Mul", [q, TensorDesc((), q.dtype)], [q]),
         call.under("aclnnInplaceCopy").kernel("Transpose", [qkv], [out], cost=0),
     )
+
+
+NAMES: Final = (
+    Named(matrix_product, "a b", "mm=Mm:"),
+    Named(addbmm, "onto a b", "addbmm=Addbmm:"),
+    Named(addmm_activation, "bias a b beta alpha gelu", "_addmm_activation=Addmm:"),
+    Named(matrix_vector, "a x", "mv=Mv:"),
+    Named(matrix_vector, "onto a x", "addmv=Addmv:"),
+    Named(dot, "a b", "dot=Dot: vdot=Dot:"),
+    Named(linear, "x weight bias", "mkldnn_linear=Addmm:"),
+    Named(bias_rescale_qkv, "qkv bias heads", "_transform_bias_rescale_qkv=Add:"),
+)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Iterable
 from typing import Final
 
-from drynpu.kernels import KernelPlan, Rule, Signature, bind, table_rows
+from drynpu.kernels import KernelPlan, Named, Rule, Signature, bind
 from drynpu_torch.rules._call import AtenCall
 
 _TWIN: Final = "(_)"
@@ -100,23 +100,21 @@ def transparent(signature: Signature) -> KernelPlan:
     return KernelPlan(claims=False)
 
 
-def aten_rules(family: ModuleType) -> dict[str, Rule]:
+def aten_rules(rows: Iterable[Named]) -> dict[str, Rule]:
     """
-    Return the rules that the ``TABLE`` of a module states, by operator name.
+    Return the rules of ATen's operators, by name.
 
-    A row is ``operator (arguments) | names``; operators are functions of the module. A name is ``abs=Abs`` where the
-    aclnn interface and the kernel are called alike, ``mish=Mish:Function/Kernel*operations`` where they are not (see
-    :meth:`drynpu.kernels.Binding.from_text`); ``abs(_)`` has a twin that works in place.
+    A name is ``abs=Abs`` where the aclnn interface and the kernel are called alike,
+    ``mish=Mish:Function/Kernel*operations`` where they are not (see :meth:`drynpu.kernels.Binding.from_text`);
+    ``abs(_)`` has a twin that works in place.
     """
     rules: dict[str, Rule] = {}
-    for row in table_rows(family.TABLE):
-        head, names = row.split("|")
-        operator, arguments = head.strip().split(" ", 1)
-        for entry in names.split():
+    for row in rows:
+        for entry in row.names.split():
             name, _, spelling = entry.partition("=")
             api, colon, kernel = spelling.partition(":")
             api, kernel = (api, kernel) if colon else (spelling.partition("*")[0], spelling)
-            rule = bind(vars(family)[operator], (f"aclnn{api}:" if api else "") + kernel + arguments.strip(), AtenCall)
+            rule = bind(row.operator, f"{f'aclnn{api}:' if api else ''}{kernel}({row.arguments})", AtenCall)
             plain = name.removesuffix(_TWIN)
             rules |= {f"aten::{variant}": rule for variant in (plain, *([f"{plain}_"] if plain != name else []))}
     return rules

@@ -10,24 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from drynpu.kernels import KernelPlan, KernelSpec, TensorDesc
+from drynpu.kernels import KernelPlan, KernelSpec, Named, TensorDesc
 from drynpu_torch.rules._call import AtenCall, scalar
 
-TABLE: Final = """
-foreach () | _foreach_add(_)=:Add _foreach_sub(_)=:Sub _foreach_mul(_)=:Mul _foreach_div(_)=:Div _foreach_lerp(_)=:Lerp
-    _foreach_addcmul(_)=:Addcmul _foreach_addcdiv(_)=:Addcdiv _foreach_pow(_)=:Pow _foreach_maximum(_)=:Maximum
-    _foreach_minimum(_)=:Minimum _foreach_clamp_max(_)=:Minimum _foreach_clamp_min(_)=:Maximum
-foreach_one () | _foreach_sqrt(_)=:Sqrt _foreach_rsqrt(_)=:Rsqrt _foreach_neg(_)=:Neg _foreach_exp(_)=:Exp
-    _foreach_abs(_)=:Abs _foreach_reciprocal(_)=:Reciprocal _foreach_sign(_)=:Sign _foreach_log(_)=:Log
-    _foreach_sigmoid(_)=:Sigmoid _foreach_tanh(_)=:Tanh _foreach_erf(_)=:Erf _foreach_sin(_)=:Sin _foreach_cos(_)=:Cos
-    _foreach_round(_)=:Round _foreach_floor(_)=:Floor _foreach_ceil(_)=:Ceil _foreach_zero(_)=:ZeroInplace*0
-foreach_norm () | _foreach_norm=:Norm
-foreach_copy () | _foreach_copy_=:Copy
-adamw () | _fused_adamw_=ApplyAdamWV2 _fused_adam_=ApplyAdamWV2
-sgd () | _fused_sgd_=:SGD
-unscale (parts found! scale!) | _amp_foreach_non_finite_check_and_unscale_=ForeachNonFiniteCheckAndUnscale
-update_scale (scale! tracker! found!) | _amp_update_scale_=AmpUpdateScale
-"""
 _VERSION_TWO: Final = """
 AddList AddScalar AddcdivScalar AddcmulScalar DivScalar MaximumScalar MinimumScalar MulScalar PowScalar SubList
 SubScalar
@@ -148,3 +133,29 @@ def _step(call: AtenCall, inputs: list[TensorDesc], param: TensorDesc, state: Se
 
 def _elements(tensors: Sequence[TensorDesc]) -> int:
     return sum(t.elements for t in tensors)
+
+
+NAMES: Final = (
+    Named(
+        foreach,
+        "",
+        "_foreach_add(_)=:Add _foreach_sub(_)=:Sub _foreach_mul(_)=:Mul _foreach_div(_)=:Div _foreach_lerp(_)=:Lerp "
+        "_foreach_addcmul(_)=:Addcmul _foreach_addcdiv(_)=:Addcdiv _foreach_pow(_)=:Pow _foreach_maximum(_)=:Maximum "
+        "_foreach_minimum(_)=:Minimum _foreach_clamp_max(_)=:Minimum _foreach_clamp_min(_)=:Maximum",
+    ),
+    Named(
+        foreach_one,
+        "",
+        "_foreach_sqrt(_)=:Sqrt _foreach_rsqrt(_)=:Rsqrt _foreach_neg(_)=:Neg _foreach_exp(_)=:Exp "
+        "_foreach_abs(_)=:Abs _foreach_reciprocal(_)=:Reciprocal _foreach_sign(_)=:Sign _foreach_log(_)=:Log "
+        "_foreach_sigmoid(_)=:Sigmoid _foreach_tanh(_)=:Tanh _foreach_erf(_)=:Erf _foreach_sin(_)=:Sin "
+        "_foreach_cos(_)=:Cos _foreach_round(_)=:Round _foreach_floor(_)=:Floor _foreach_ceil(_)=:Ceil "
+        "_foreach_zero(_)=:ZeroInplace*0",
+    ),
+    Named(foreach_norm, "", "_foreach_norm=:Norm"),
+    Named(foreach_copy, "", "_foreach_copy_=:Copy"),
+    Named(adamw, "", "_fused_adamw_=ApplyAdamWV2 _fused_adam_=ApplyAdamWV2"),
+    Named(sgd, "", "_fused_sgd_=:SGD"),
+    Named(unscale, "parts found! scale!", "_amp_foreach_non_finite_check_and_unscale_=ForeachNonFiniteCheckAndUnscale"),
+    Named(update_scale, "scale! tracker! found!", "_amp_update_scale_=AmpUpdateScale"),
+)

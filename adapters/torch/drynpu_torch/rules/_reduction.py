@@ -6,25 +6,11 @@ from typing import Final
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, KernelSpec, TaskType, TensorDesc, tensor_like
+from drynpu.kernels import KernelPlan, KernelSpec, Named, TaskType, TensorDesc, tensor_like
 from drynpu.kernels.ops import FLOATING, axes_of, cast_kernel, reduced, replaced
 from drynpu_torch.rules._call import AtenCall
 
 # sum(x, dtype) has two arguments and reduces all; a longer call has axes, keep and dtype.
-TABLE: Final = """
-total (x! axes keep dtype) | sum=ReduceSum nansum=ReduceNansum:ReduceSum prod=Prod:ReduceProd
-mean (x! axes keep dtype) | mean=Mean:ReduceMean
-extreme (x! axes keep) | amax=Amax:ReduceMax amin=Amin:ReduceMin
-truth (x! axes keep) | all=All:ReduceAll any=Any:ReduceAny
-largest (x! axes keep) | max=Max: min=Min:
-position (x! axes keep) | argmax=ArgMax:ArgMaxV2 argmin=ArgMin
-norm (x! order axes keep dtype) | linalg_vector_norm=LinalgVectorNorm:LpNormV2*4
-spread (x! axes correction keep) | var=Var: std=Std: var_mean=VarMean: std_mean=StdMean:
-scan (x! axis dtype) | cumsum(_)=Cumsum cumprod=Cumprod
-top (x! count axis) | topk=Topk:
-sort (x!) | sort=Sort
-equal (x! y!) | equal=Equal:TensorEqual
-"""
 _SHORT_FORM = 2
 """Arguments of a call without axes, which reduces all of them."""
 _PAIRS_CORES: Final = frozenset({"ReduceSum", "ReduceMean"})
@@ -151,3 +137,19 @@ def _reduce(call: AtenCall, x: TensorDesc, axes: tuple[int, ...], out: TensorDes
 def _cast_to(call: AtenCall, x: TensorDesc, dtype: str) -> tuple[list[KernelSpec], TensorDesc]:
     casts = [cast_kernel(call, x, dtype)] if dtype != x.dtype else []
     return casts, casts[0].outputs[0] if casts else x
+
+
+NAMES: Final = (
+    Named(total, "x! axes keep dtype", "sum=ReduceSum nansum=ReduceNansum:ReduceSum prod=Prod:ReduceProd"),
+    Named(mean, "x! axes keep dtype", "mean=Mean:ReduceMean"),
+    Named(extreme, "x! axes keep", "amax=Amax:ReduceMax amin=Amin:ReduceMin"),
+    Named(truth, "x! axes keep", "all=All:ReduceAll any=Any:ReduceAny"),
+    Named(largest, "x! axes keep", "max=Max: min=Min:"),
+    Named(position, "x! axes keep", "argmax=ArgMax:ArgMaxV2 argmin=ArgMin"),
+    Named(norm, "x! order axes keep dtype", "linalg_vector_norm=LinalgVectorNorm:LpNormV2*4"),
+    Named(spread, "x! axes correction keep", "var=Var: std=Std: var_mean=VarMean: std_mean=StdMean:"),
+    Named(scan, "x! axis dtype", "cumsum(_)=Cumsum cumprod=Cumprod"),
+    Named(top, "x! count axis", "topk=Topk:"),
+    Named(sort, "x!", "sort=Sort"),
+    Named(equal, "x! y!", "equal=Equal:TensorEqual"),
+)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from drynpu.kernels import Binding, KernelPlan, NodeCall, OperatorCall, Signature, TensorDesc, bind, node_signature, ops
@@ -15,6 +17,20 @@ def test_a_spelling_names_api_kernel_and_arguments() -> None:
     assert found.arguments == ("a", "b", "turn_a")
     assert (dict(found.names), found.required) == ({"turn_a": "transpose_a"}, ("a",))
     assert Binding.from_text("(a)").arguments == ("a",)
+
+
+def test_an_argument_may_say_where_it_is() -> None:
+    arguments = Binding.from_text("f(a b@3 c=name d!@6=other)").arguments
+    assert [arguments.index(name) for name in "abcd"] == [0, 3, 4, 6]
+    binding = Binding.from_text("f(x@1 y@4)")
+    call = OperatorCall(Signature("f", (A, B, A, A, A), (None, None, None, None, 7)), binding)
+    assert (call.tensor("x"), call.whole("y", 0)) == (B, 7)
+
+
+@pytest.mark.parametrize(("text", "word"), [("f(a b@0)", "b@0"), ("f(a . b)", "."), ("f(a=)", "a="), ("f(a@x)", "a@x")])
+def test_an_argument_that_cannot_be_read_is_refused_by_name(text: str, word: str) -> None:
+    with pytest.raises(ValueError, match=f"argument '{re.escape(word)}' of the operator"):
+        Binding.from_text(text)
 
 
 @pytest.mark.parametrize("text", ["", "MatMul", "a:b:c(x)", "f(x", "f(x) y"])

@@ -17,6 +17,7 @@ from drynpu.kernels import (
     node_signature,
 )
 from drynpu.kernels.ops import kernel_types_of, rules_of
+from drynpu.kernels.ops.elementwise import comparison, elementwise
 from drynpu.kernels.ops.update import assign, assign_with
 
 
@@ -193,5 +194,5 @@ def test_a_variable_keeps_its_type_when_a_value_of_another_is_assigned(ask: Call
 
 def test_a_table_names_resource_variables_too() -> None:
     assert {"ScatterAdd", "ResourceScatterAdd"} <= TF.keys()
-    assert kernel_types_of("tf", "comparison")["IsNan"] == "IsNan"
-    assert kernel_types_of("onnx", "elementwise")["Clip"] == "ClipByValue"
+    assert kernel_types_of("tf", comparison)["IsNan"] == "IsNan"
+    assert kernel_types_of("onnx", elementwise)["Clip"] == "ClipByValue"
