@@ -16,13 +16,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from tests.by_hand import BEGIN_NS, PID, call_table, setup
 
-from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Clock, Level, ProfilingRequest
-from drynpu.platforms import load_chip
+from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.options import Level, ProfilingRequest
 from drynpu.products import export_msprof, export_torch, load_profile
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.recorder import write_recording
 from drynpu.simulate import Collective, Destination, Recording
 
 ROOT = Path(__file__).parents[2]
@@ -57,8 +56,6 @@ def msprof_analyze() -> Tool:
     return run
 
 
-BEGIN_NS = 1_736_408_883_000_000_000
-PID = 4321
 RANKS = (0, 1, 2, 3)
 STEPS = 2
 TENSOR = TensorDesc((1 << 20,), "FLOAT")
@@ -86,17 +83,13 @@ def operators() -> Operators:
         rows.append((0, start + 100_000, start + 120_000, 0))
         rows.append((0, start + 600_000, start + 620_000, 0))
     name, start, end, signature = np.array(rows, np.int64).T
-    return Operators(
-        names=("aten::add", *(f"ProfilerStep#{step}" for step in range(STEPS))),
-        name=name.astype(np.int32),
-        start_ns=start,
-        end_ns=end,
-        thread=np.full(len(rows), PID),
-        fwd_thread=np.zeros(len(rows), np.int64),
-        sequence=np.full(len(rows), -1),
-        scope=np.zeros(len(rows), np.uint8),
-        signature=signature.astype(np.int32),
-        signatures=(Signature("aten::add", (TENSOR, TENSOR)),),
+    return call_table(
+        ("aten::add", *(f"ProfilerStep#{step}" for step in range(STEPS))),
+        name,
+        start,
+        end,
+        (Signature("aten::add", (TENSOR, TENSOR)),),
+        signature=signature,
         texts=(("float;float", "1048576;1048576"),),
     )
 
@@ -123,31 +116,12 @@ def record(directory: Path, rank: int) -> None:
     write_recording(
         Recording(
             operators=operators(),
-            allocations=Allocations(
-                time_ns=np.empty(0, np.int64),
-                thread=np.empty(0, np.int64),
-                address=np.empty(0, np.uint64),
-                size_bytes=np.empty(0, np.int64),
-            ),
             begin_ns=BEGIN_NS,
             end_ns=BEGIN_NS + 6_000_000,
             collectives=collectives(rank),
         ),
         Destination(directory=directory, framework="torch", pid=PID + rank, device_id=rank, rank_id=rank),
-        Setup(
-            request=ProfilingRequest(level=Level.L1),
-            chip=load_chip("Ascend910B2"),
-            clock=Clock.PROJECTED,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=50_000_000,
-            ),
-            plan=plan,
-        ),
+        setup(plan, ProfilingRequest(level=Level.L1)),
     )
 
 

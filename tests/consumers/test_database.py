@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.by_hand import BEGIN_NS, PID, call_table, setup
 
-from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Clock, ProfilingRequest
-from drynpu.platforms import load_chip
+from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu.products import export_msprof_db, load_profile
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.recorder import write_recording
 from drynpu.simulate import Collective, Destination, Recording
 from drynpu.tables import Profile
 
@@ -27,8 +25,6 @@ pytestmark = pytest.mark.slow
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
-BEGIN_NS = 1_736_408_883_000_000_000
-PID = 4321
 TENSOR = TensorDesc((1 << 20,), "FLOAT")
 COUNT = 5
 
@@ -49,24 +45,17 @@ def plan(signature: Signature) -> KernelPlan:
 
 def record(directory: Path) -> Profile:
     start = BEGIN_NS + 1_000_000 * (1 + np.arange(COUNT))
-    none = np.empty(0, np.int64)
     directory.mkdir()
     write_recording(
         Recording(
-            operators=Operators(
-                names=("aten::add",),
-                name=np.zeros(COUNT, np.int32),
-                start_ns=start,
-                end_ns=start + 20_000,
-                thread=np.full(COUNT, PID),
-                fwd_thread=np.zeros(COUNT, np.int64),
-                sequence=np.full(COUNT, -1),
-                scope=np.zeros(COUNT, np.uint8),
-                signature=np.zeros(COUNT, np.int32),
-                signatures=(Signature("aten::add", (TENSOR, TENSOR)),),
+            operators=call_table(
+                ("aten::add",),
+                0,
+                start,
+                start + 20_000,
+                (Signature("aten::add", (TENSOR, TENSOR)),),
                 texts=(("float;float", "1048576;1048576"),),
             ),
-            allocations=Allocations(time_ns=none, thread=none, address=none.astype(np.uint64), size_bytes=none),
             begin_ns=BEGIN_NS,
             end_ns=BEGIN_NS + 10_000_000,
             collectives=(
@@ -84,20 +73,7 @@ def record(directory: Path) -> Profile:
             ),
         ),
         Destination(directory=directory, framework="torch", pid=PID, device_id=0, rank_id=0),
-        Setup(
-            request=ProfilingRequest(),
-            chip=load_chip("Ascend910B2"),
-            clock=Clock.PROJECTED,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=50_000_000,
-            ),
-            plan=plan,
-        ),
+        setup(plan),
     )
     return load_profile(directory)
 

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from attrs import frozen
 from hypothesis import strategies as st
+from tests.by_hand import ANCHORS, BEGIN_NS, PID, allocations, call_table, setup
 
 from drynpu.cli import main
 from drynpu.kernels import (
@@ -37,15 +38,6 @@ from drynpu.simulate import Destination, LoweredLaunches, Recording, Simulation,
 from drynpu.simulate._lower import lower
 from drynpu.tables import Profile, intervals
 
-BEGIN_NS = 1_736_408_883_000_000_000
-PID = 4321
-ANCHORS = ClockAnchors(
-    collection_begin_us=BEGIN_NS // 1000,
-    monotonic_raw_ns=5_000_000_000,
-    host_cntvct=5_000_000_000,
-    device_cntvct=250_000_000,
-    device_hz=50_000_000,
-)
 BIG = TensorDesc((256, 512), "FLOAT16")
 SMALL = TensorDesc((3,), "FLOAT")
 
@@ -141,26 +133,13 @@ def calls_in_turn(
     count = len(order)
     name = np.array([names.index(each) for each in order], np.int32)
     start = BEGIN_NS + first_ns + every_ns * np.arange(count, dtype=np.int64)
-    return Operators(
-        names=names,
-        name=name,
-        start_ns=start,
-        end_ns=start + 50_000,
-        thread=np.full(count, PID),
-        fwd_thread=np.zeros(count, np.int64),
-        sequence=np.full(count, -1),
-        scope=np.zeros(count, np.uint8),
-        signature=name,
-        signatures=tuple(Signature(each, (tensor,)) for each in names),
+    return call_table(
+        names,
+        name,
+        start,
+        start + 50_000,
+        tuple(Signature(each, (tensor,)) for each in names),
         texts=tuple(("c10::Half", ",".join(map(str, tensor.shape))) for _ in names),
-    )
-
-
-def allocations(rows: Sequence[tuple[int, int, int]], thread: int = PID, shift: int = BEGIN_NS) -> Allocations:
-    """Return allocator events ``(time after shift, address, bytes)``."""
-    time, address, size = np.array(rows, np.int64).reshape(-1, 3).T
-    return Allocations(
-        time_ns=time + shift, thread=np.full(len(time), thread), address=address.astype(np.uint64), size_bytes=size
     )
 
 
@@ -324,30 +303,21 @@ def profile() -> Callable[[Path], Path]:
             rows.append((1, at + 400_000, at + 450_000, 0, 1))
         name, start, end, scope, signature = np.array(rows, np.int64).T
         tensor = TensorDesc((256, 512), "FLOAT16")
-        operators = Operators(
-            names=("aten::add", "odd::thing", "ProfilerStep#0", "ProfilerStep#1"),
-            name=name.astype(np.int32),
-            start_ns=start,
-            end_ns=end,
-            thread=np.full(len(name), 77),
-            fwd_thread=np.zeros(len(name), np.int64),
-            sequence=np.full(len(name), -1),
-            scope=scope.astype(np.uint8),
-            signature=signature.astype(np.int32),
-            signatures=(Signature("aten::add", (tensor, tensor)), Signature("odd::thing", (tensor,))),
+        operators = call_table(
+            ("aten::add", "odd::thing", "ProfilerStep#0", "ProfilerStep#1"),
+            name,
+            start,
+            end,
+            (Signature("aten::add", (tensor, tensor)), Signature("odd::thing", (tensor,))),
+            signature=signature,
             texts=(("c10::Half;c10::Half", "256,512;256,512"), ("c10::Half", "256,512")),
+            thread=77,
+            scope=scope,
         )
         outcome = write_recording(
             Recording(operators=operators, allocations=Allocations.empty(), begin_ns=BEGIN_NS, end_ns=BEGIN_NS + 10**7),
             Destination(directory=directory, framework="torch", pid=77),
-            Setup(
-                request=ProfilingRequest(switches=Switches(record_shapes=True)),
-                chip=load_chip("910B3"),
-                clock=Clock.PROJECTED,
-                seed=0,
-                anchors=ANCHORS,
-                plan=two_step_plan,
-            ),
+            setup(two_step_plan, ProfilingRequest(switches=Switches(record_shapes=True)), chip="910B3"),
         )
         write_document(directory / "profiler_info_0.json", "{}")
         write_document(directory / "profiler_metadata.json", json.dumps({"drynpu": outcome.describe()}))

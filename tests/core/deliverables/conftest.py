@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attrs import field, frozen
+from attrs import evolve, field, frozen
+from tests import by_hand
+from tests.by_hand import ANCHORS, BEGIN_NS, PID, setup
 
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu.options import Clock, Level, MetricGroup, ProfilingRequest, Sampling, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
-from drynpu.raw import ClockAnchors, ProfReader
-from drynpu.recorder import Outcome, Setup, write_recording
+from drynpu.raw import ProfReader
+from drynpu.recorder import Outcome, write_recording
 from drynpu.simulate import Collective, Destination, Recording
 from drynpu.tables import Profile
 
@@ -30,9 +32,7 @@ from record_bytes import fits, host_head, number, pack, plausible
 
 __all__ = ["fits", "host_head", "number", "pack", "plausible"]
 
-BEGIN_NS = 1_736_408_883_000_000_000
 LENGTH_NS = 60_000_000
-PID = 4321
 NOW = datetime(2026, 1, 31, 23, 59, 58)
 SMALL = TensorDesc((256, 1024), "FLOAT16")
 LARGE = TensorDesc((64, 1024, 1024), "FLOAT")
@@ -70,12 +70,7 @@ def no_allocations() -> Allocations:
 
 def one_allocation() -> Allocations:
     """A tensor that an operator makes and nobody releases."""
-    return Allocations(
-        time_ns=np.array([BEGIN_NS + 2_010_000]),
-        thread=np.array([PID]),
-        address=np.array([4096], np.uint64),
-        size_bytes=np.array([1_000_000]),
-    )
+    return by_hand.allocations([(2_010_000, 4096, 1_000_000)])
 
 
 def all_reduce(ranks: tuple[int, ...] = (0, 1, 2, 3), size: int = 8_000_000, **more: Any) -> Collective:
@@ -187,8 +182,9 @@ def run(tmp_path: Path, tools: Any) -> Callable[..., Run]:
                 streams=streams,
             ),
             Destination(directory=directory, framework="torch", pid=PID, device_id=device_id),
-            Setup(
-                request=ProfilingRequest(
+            setup(
+                plan,
+                ProfilingRequest(
                     level=level,
                     aic_metrics=metrics,
                     switches=Switches() if switches is None else switches,
@@ -196,15 +192,7 @@ def run(tmp_path: Path, tools: Any) -> Callable[..., Run]:
                 ),
                 chip=known,
                 clock=Clock.WALL,
-                seed=0,
-                anchors=ClockAnchors(
-                    collection_begin_us=BEGIN_NS // 1000,
-                    monotonic_raw_ns=5_000_000_777,
-                    host_cntvct=5_000_000_777,
-                    device_cntvct=250_000_000,
-                    device_hz=round(known.hwts_mhz * 1_000_000),
-                ),
-                plan=plan,
+                anchors=evolve(ANCHORS, monotonic_raw_ns=5_000_000_777, host_cntvct=5_000_000_777),
             ),
         )
         return Run(outcome=outcome, profile=load_profile(directory))

@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 import pytest
 from attrs import evolve, frozen
+from tests.by_hand import ANCHORS, BEGIN_NS, PID, call_table
 
 from drynpu import OptionError
 from drynpu.deliverables.counters.records import counter_problem
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.kernels import (
-    Allocations,
     CoreCounters,
     CostTable,
     KernelPlan,
@@ -35,14 +35,12 @@ from drynpu.options import Clock, CustomEvents, Level, MetricGroup, Metrics, Pro
 from drynpu.options.profiling_options import METRIC_NAMES, metric_groups, metrics_text, parse
 from drynpu.platforms import Chip, load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
-from drynpu.raw import ClockAnchors, ProfReader, write_document
+from drynpu.raw import ProfReader, write_document
 from drynpu.recorder import Outcome, Setup, write_recording
 from drynpu.simulate import Destination, Recording, simulate
 from drynpu.tables import KERNELS, Profile
 
-BEGIN_NS = 1_736_408_883_000_000_000
 END_NS = BEGIN_NS + 60_000_000
-PID = 4321
 CHIPS = ("Ascend310", "Ascend310P3", "Ascend910A", "Ascend910B2", "Ascend910_93", "Ascend950PR")
 SPLIT = CHIPS[3:]
 GIB = 2.0**30
@@ -94,24 +92,14 @@ def plan(signature: Signature) -> KernelPlan:
 def operators() -> Operators:
     start = BEGIN_NS + 1_000_000 + 1_000_000 * np.arange(len(LAUNCHED))
     kinds = np.array(LAUNCHED)
-    return Operators(
-        names=tuple(f"op{kind}" for kind in range(len(KINDS))),
-        name=kinds.astype(np.int32),
-        start_ns=start,
-        end_ns=start + 400_000,
-        thread=np.full(len(kinds), PID),
-        fwd_thread=np.zeros(len(kinds), np.int64),
-        sequence=np.full(len(kinds), -1),
-        scope=np.zeros(len(kinds), np.uint8),
-        signature=kinds.astype(np.int32),
-        signatures=tuple(Signature(f"op{kind}", spec.inputs) for kind, spec in enumerate(KINDS)),
+    return call_table(
+        tuple(f"op{kind}" for kind in range(len(KINDS))),
+        kinds,
+        start,
+        start + 400_000,
+        tuple(Signature(f"op{kind}", spec.inputs) for kind, spec in enumerate(KINDS)),
         texts=(("float;float", "512,1024;512,1024"),) * len(KINDS),
     )
-
-
-def allocations() -> Allocations:
-    none = np.empty(0, np.int64)
-    return Allocations(time_ns=none, thread=none, address=none.astype(np.uint64), size_bytes=none)
 
 
 @frozen(eq=False)
@@ -145,17 +133,10 @@ Record = Callable[..., Result]
 
 
 def carry_out(directory: Path, chip: Chip, request: ProfilingRequest) -> Result:
-    anchors = ClockAnchors(
-        collection_begin_us=BEGIN_NS // 1000,
-        monotonic_raw_ns=5_000_000_000,
-        host_cntvct=5_000_000_000,
-        device_cntvct=250_000_000,
-        device_hz=round(chip.hwts_mhz * 1e6),
-    )
     how: dict[str, Any] = {"chip": chip, "clock": Clock.PROJECTED, "seed": 3}
-    recording = Recording(operators=operators(), allocations=allocations(), begin_ns=BEGIN_NS, end_ns=END_NS)
+    recording = Recording(operators=operators(), begin_ns=BEGIN_NS, end_ns=END_NS)
     target = Destination(directory=directory, framework="torch", pid=PID)
-    outcome = write_recording(recording, target, Setup(request=request, anchors=anchors, plan=plan, **how))
+    outcome = write_recording(recording, target, Setup(request=request, anchors=ANCHORS, plan=plan, **how))
     simulation = simulate(recording, plan=plan, base_ns=BEGIN_NS, **how)
     write_document(directory / "profiler_info.json", "{}")  # what a framework leaves when a recording is whole
     profile = load_profile(directory)

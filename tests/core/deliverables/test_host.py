@@ -12,23 +12,20 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import psutil
 import pytest
 from attrs import asdict
+from tests.by_hand import BEGIN_NS, PID, setup
 
-from drynpu.kernels import Allocations, KernelPlan, Operators
+from drynpu.kernels import KernelPlan, Operators
 from drynpu.options import Clock, HostSystem, HostUsage, Level, ProfilingRequest, Sampling
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import HostSampler, Outcome, Setup, write_recording
+from drynpu.recorder import HostSampler, Outcome, write_recording
 from drynpu.simulate import Destination, HostSamples, Recording
 from drynpu.tables import Profile
 
-BEGIN_NS = 1_736_408_883_000_000_000
 STEP_NS = 20_000_000
-PID = 4321
 NOW = datetime(2026, 1, 31, 23, 59, 58)
 TOTAL_KB = 1_000_000
 EVERYTHING = Sampling(
@@ -37,48 +34,21 @@ EVERYTHING = Sampling(
 )
 
 
-def no_operators() -> Operators:
-    none = np.empty(0, np.int64)
-    return Operators(
-        names=(),
-        name=none.astype(np.int32),
-        start_ns=none,
-        end_ns=none,
-        thread=none,
-        fwd_thread=none,
-        sequence=none,
-        scope=none.astype(np.uint8),
-        signature=none.astype(np.int32),
-        signatures=(),
-        texts=(),
-    )
-
-
 def write(directory: Path, sampling: Sampling, samples: HostSamples | None, clock: Clock = Clock.WALL) -> Outcome:
-    none = np.empty(0, np.int64)
     chip = load_chip("Ascend910B2")
     return write_recording(
         Recording(
-            operators=no_operators(),
-            allocations=Allocations(time_ns=none, thread=none, address=none.astype(np.uint64), size_bytes=none),
+            operators=Operators.from_calls(()),
             begin_ns=BEGIN_NS,
             end_ns=BEGIN_NS + 20_000_000,
             host_samples=samples,
         ),
         Destination(directory=directory, framework="torch", pid=PID, device_id=0),
-        Setup(
-            request=ProfilingRequest(level=Level.L1, sampling=sampling),
+        setup(
+            lambda signature: KernelPlan(claims=False),
+            ProfilingRequest(level=Level.L1, sampling=sampling),
             chip=chip,
             clock=clock,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=round(chip.hwts_mhz * 1_000_000),
-            ),
-            plan=lambda signature: KernelPlan(claims=False),
         ),
     )
 

@@ -15,19 +15,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.by_hand import BEGIN_NS, PID, call_table, setup
 
 from drynpu.deliverables.marks.records import _segments
-from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Clock, Filters, Level, ProfilingRequest, Switches
-from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.recorder import write_recording
 from drynpu.simulate import Collective, Destination, Mark, MarkKind, Recording
 from drynpu.tables import Profile
 
-BEGIN_NS = 1_736_408_883_000_000_000
-PID = 4321
 NOW = datetime(2026, 1, 31, 23, 59, 58)
 TENSOR = TensorDesc((1 << 24,), "FLOAT")
 HEADER = (
@@ -52,19 +49,7 @@ def plan(signature: Signature) -> KernelPlan:
 
 def operators(count: int = 6) -> Operators:
     start = BEGIN_NS + 1_000_000 + np.arange(count) * 100_000
-    return Operators(
-        names=("aten::add",),
-        name=np.zeros(count, np.int32),
-        start_ns=start,
-        end_ns=start + 50_000,
-        thread=np.full(count, PID),
-        fwd_thread=np.zeros(count, np.int64),
-        sequence=np.full(count, -1),
-        scope=np.zeros(count, np.uint8),
-        signature=np.zeros(count, np.int32),
-        signatures=(Signature("aten::add", (TENSOR, TENSOR)),),
-        texts=(("", ""),),
-    )
+    return call_table(("aten::add",), 0, start, start + 50_000, (Signature("aten::add", (TENSOR, TENSOR)),))
 
 
 def at(us: float) -> int:
@@ -88,32 +73,19 @@ def record(
     **parts: Any,
 ) -> Profile:
     found = {"operators": operators(), "collectives": ()} | parts
-    empty = np.empty(0, np.int64)
-    hz = round(load_chip(chip).hwts_mhz * 1_000_000)
     write_recording(
         Recording(
-            allocations=Allocations(time_ns=empty, thread=empty, address=empty.astype(np.uint64), size_bytes=empty),
             begin_ns=BEGIN_NS,
             end_ns=BEGIN_NS + 20_000_000,
             marks=tuple(marks),
             **found,
         ),
         Destination(directory=directory, framework="torch", pid=PID, device_id=0),
-        Setup(
-            request=ProfilingRequest(
-                level=level, switches=Switches(tx=tx), filters=Filters() if filters is None else filters
-            ),
-            chip=load_chip(chip),
+        setup(
+            plan,
+            ProfilingRequest(level=level, switches=Switches(tx=tx), filters=Filters() if filters is None else filters),
+            chip=chip,
             clock=clock,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=hz,
-            ),
-            plan=plan,
         ),
     )
     return load_profile(next(directory.glob("PROF_*")))

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.by_hand import BEGIN_NS, setup
 
 from drynpu.deliverables.unmodelled.records import UNMODELLED
 from drynpu.kernels import KernelPlan, Operators
 from drynpu.options import NOT_SIMULATED, Clock, HostUsage, ProfilingRequest, Sampling, Switches, known_deliverables
-from drynpu.platforms import load_chip
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.recorder import write_recording
 from drynpu.simulate import Destination, Recording
 
-BEGIN_NS = 1_736_408_883_000_000_000
 Notes = Callable[..., list[str]]
 
 
@@ -24,23 +22,14 @@ def notes(tmp_path: Path) -> Notes:
     """Return a function that records nothing with a request and returns the names of what is said not to be written."""
 
     def make(chip: str, **request: object) -> list[str]:
-        anchors = ClockAnchors(
-            collection_begin_us=BEGIN_NS // 1000,
-            monotonic_raw_ns=5_000_000_000,
-            host_cntvct=5_000_000_000,
-            device_cntvct=250_000_000,
-            device_hz=load_chip(chip).hwts_hz,
-        )
         outcome = write_recording(
             Recording(operators=Operators.from_calls(()), begin_ns=BEGIN_NS, end_ns=BEGIN_NS + 20_000_000),
             Destination(directory=tmp_path, framework="neutral", pid=4321, host_data=False),
-            Setup(
-                request=ProfilingRequest(**request),  # type: ignore[arg-type]
-                chip=load_chip(chip),
+            setup(
+                lambda signature: KernelPlan(api=signature.name, kernels=()),
+                ProfilingRequest(**request),
+                chip=chip,
                 clock=Clock.WALL,
-                seed=0,
-                anchors=anchors,
-                plan=lambda signature: KernelPlan(api=signature.name, kernels=()),
             ),
         )
         said = [note.partition(" is not written: ") for note in outcome.notes]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
+from tests.by_hand import ANCHORS
 
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.layouts import framework_torch as torch_facts
@@ -56,15 +57,7 @@ def _ns(us: float) -> int:
 class Recording:
     """Collects records in microseconds after the begin of the recording, then writes a profile directory."""
 
-    clock: ClockAnchors = field(
-        default=ClockAnchors(
-            collection_begin_us=BEGIN_US,
-            monotonic_raw_ns=5_000_000_000,
-            host_cntvct=5_000_000_000,
-            device_cntvct=777,
-            device_hz=50_000_000,
-        )
-    )
+    clock: ClockAnchors = field(default=evolve(ANCHORS, collection_begin_us=BEGIN_US, device_cntvct=777))
     rows: dict[str, list[dict[str, object]]] = field(factory=dict)
     hashes: dict[int, str] = field(factory=dict)
     ops: list[tuple[str, float, float, int, str]] = field(factory=list)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.by_hand import call_table
 
 from drynpu.device import BEST_FIT_POOL, account, pair
-from drynpu.kernels import Operators, TensorDesc
+from drynpu.kernels import TensorDesc
 from drynpu_mindspore.capture._describe import node_signature
 from drynpu_mindspore.capture._ir import GraphNode
 from drynpu_mindspore.capture._memory import GraphMemory
@@ -66,18 +67,15 @@ def table(launches):
     names = list(dict.fromkeys(name for name, _ in launches))
     signatures = list(dict.fromkeys(call for _, call in launches))
     start = np.arange(len(launches), dtype=np.int64) * STEP_NS
-    return Operators(
-        names=tuple(names),
-        name=np.array([names.index(name) for name, _ in launches], np.int32),
-        start_ns=start,
-        end_ns=start + LENGTH_NS,
-        thread=np.full(len(launches), THREAD, np.int64),
-        fwd_thread=np.zeros(len(launches), np.int64),
-        sequence=np.full(len(launches), -1, np.int64),
-        scope=np.zeros(len(launches), np.uint8),
+    return call_table(
+        tuple(names),
+        np.array([names.index(name) for name, _ in launches], np.int32),
+        start,
+        start + LENGTH_NS,
+        tuple(signatures),
         signature=np.array([signatures.index(call) for _, call in launches], np.int32),
-        signatures=tuple(signatures),
         texts=(("", ""),) * len(signatures),
+        thread=THREAD,
     )
 
 

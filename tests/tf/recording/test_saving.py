@@ -9,25 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 from attrs import evolve
+from tests.by_hand import call_table
 
-from drynpu.kernels import Operators, Signature
+from drynpu.kernels import Signature
 from drynpu.options import ProfilingRequest
 from drynpu.recorder import Recorder
 from drynpu_tf.recording._engine_recording import EngineRecording
 from drynpu_tf.recording._graph_engine import GraphEngine
 
-OPERATORS = Operators(
-    names=("A",),
-    name=np.zeros(7, np.int32),
-    start_ns=np.arange(7),
-    end_ns=np.arange(7) + 1,
-    thread=np.full(7, 3, np.int64),
-    fwd_thread=np.zeros(7, np.int64),
-    sequence=np.full(7, -1, np.int64),
-    scope=np.zeros(7, np.uint8),
-    signature=np.zeros(7, np.int32),
-    signatures=(Signature("A", ()),),
-)
+OPERATORS = call_table(("A",), 0, np.arange(7), np.arange(7) + 1, (Signature("A", ()),), thread=3)
 
 
 @pytest.fixture

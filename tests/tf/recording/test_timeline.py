@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.by_hand import call_table
 
 from drynpu.device import DispatchKind
 from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType
@@ -23,18 +24,13 @@ def plan(signature: Signature) -> KernelPlan:
 def table(signatures: tuple[Signature, ...], *rows: tuple[int, int, int]) -> Operators:
     """Return a table of rows ``(signature, start, end)``."""
     columns = np.array(rows, np.int64).reshape(-1, 3)
-    count = len(columns)
-    return Operators(
-        names=tuple(signature.name for signature in signatures),
-        name=columns[:, 0].astype(np.int32),
-        start_ns=columns[:, 1],
-        end_ns=columns[:, 2],
-        thread=np.full(count, 7, np.int64),
-        fwd_thread=np.zeros(count, np.int64),
-        sequence=np.full(count, -1, np.int64),
-        scope=np.zeros(count, np.uint8),
-        signature=columns[:, 0].astype(np.int32),
-        signatures=signatures,
+    return call_table(
+        tuple(signature.name for signature in signatures),
+        columns[:, 0],
+        columns[:, 1],
+        columns[:, 2],
+        signatures,
+        thread=7,
     )
 
 

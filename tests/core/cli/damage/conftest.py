@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from tests.by_hand import BEGIN_NS, PID, allocations, setup
 
-from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
+from drynpu.kernels import Copy, KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu.options import (
     Clock,
     GraphApi,
@@ -21,8 +21,7 @@ from drynpu.options import (
     Switches,
 )
 from drynpu.platforms import load_chip
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.recorder import write_recording
 from drynpu.simulate import (
     Collective,
     DatasetEvent,
@@ -35,9 +34,7 @@ from drynpu.simulate import (
     Recording,
 )
 
-BEGIN_NS = 1_736_408_883_000_000_000
 STEP_NS = 1_000_000
-PID = 4321
 TENSOR = TensorDesc((256, 256), "FLOAT16")
 KINDS = {
     "Add": TaskType.AI_VECTOR_CORE,
@@ -99,12 +96,7 @@ def _recording(tools: Any, count: int) -> Recording:
     )
     return Recording(
         operators=tools.calls_in_turn(list(KINDS) * (count // len(KINDS)), TENSOR),
-        allocations=Allocations(
-            time_ns=np.array([start + 10_000, start + STEP_NS]),
-            thread=np.array([PID, PID]),
-            address=np.array([4096, 4096], np.uint64),
-            size_bytes=np.array([1_000_000, -1_000_000]),
-        ),
+        allocations=allocations([(10_000, 4096, 1_000_000), (STEP_NS, 4096, -1_000_000)], begin_ns=start),
         begin_ns=BEGIN_NS,
         end_ns=BEGIN_NS + (count + 4) * STEP_NS,
         graphs=(GraphRun(model_id=7, model_name="ge_default_7", graph_id=3, iterations=iterations),),
@@ -139,8 +131,9 @@ def intact(tmp_path_factory: pytest.TempPathFactory, tools: Any) -> Path:
     write_recording(
         _recording(tools, 8),
         Destination(directory=directory, framework="torch", pid=PID),
-        Setup(
-            request=ProfilingRequest(
+        setup(
+            plan,
+            ProfilingRequest(
                 level=Level.L1,
                 aic_metrics=MetricGroup.PIPE_UTILIZATION,
                 switches=Switches(
@@ -165,15 +158,6 @@ def intact(tmp_path_factory: pytest.TempPathFactory, tools: Any) -> Path:
             ),
             chip=chip,
             clock=Clock.WALL,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=round(chip.hwts_mhz * 1_000_000),
-            ),
-            plan=plan,
         ),
     )
     return directory

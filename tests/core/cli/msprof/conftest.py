@@ -6,20 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from tests.by_hand import BEGIN_NS, setup
 
 from drynpu.cli import build_cli
-from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
-from drynpu.options import Clock, Level, ProfilingRequest, Switches
-from drynpu.platforms import load_chip
+from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
+from drynpu.options import Level, ProfilingRequest, Switches
 from drynpu.plugins import build_manager
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.recorder import write_recording
 from drynpu.simulate import Collective, Destination, GraphRun, Iteration, Mark, MarkKind, Recording
 
-BEGIN_NS = 1_736_408_883_000_000_000
 PID, MODEL_ID = 4321, 7
 STEP_NS = 4_000_000
 LENGTHS_NS = (2_000_000, 3_500_000, 2_500_000)
@@ -96,12 +93,6 @@ def make(tmp_path: Path, tools: Any) -> Make:
         outcome = write_recording(
             Recording(
                 operators=tools.calls_in_turn(["Add"] * len(LENGTHS_NS), TENSOR, first_ns=1_100_000, every_ns=STEP_NS),
-                allocations=Allocations(
-                    time_ns=np.array([], np.int64),
-                    thread=np.array([], np.int64),
-                    address=np.array([], np.uint64),
-                    size_bytes=np.array([], np.int64),
-                ),
                 begin_ns=BEGIN_NS,
                 end_ns=BEGIN_NS + 20_000_000,
                 graphs=(graph(),) if graphs else (),
@@ -109,20 +100,7 @@ def make(tmp_path: Path, tools: Any) -> Make:
                 marks=(stream_mark(),) if marks else (),
             ),
             Destination(directory=parent, framework="torch", pid=PID, host_data=False),
-            Setup(
-                request=ProfilingRequest(level=level, switches=Switches(training_trace=graphs, tx=marks)),
-                chip=load_chip(chip),
-                clock=Clock.PROJECTED,
-                seed=0,
-                anchors=ClockAnchors(
-                    collection_begin_us=BEGIN_NS // 1000,
-                    monotonic_raw_ns=5_000_000_000,
-                    host_cntvct=5_000_000_000,
-                    device_cntvct=250_000_000,
-                    device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
-                ),
-                plan=plan,
-            ),
+            setup(plan, ProfilingRequest(level=level, switches=Switches(training_trace=graphs, tx=marks)), chip=chip),
         )
         assert outcome.prof_path is not None
         return outcome.prof_path

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.by_hand import BEGIN_NS
 
 from drynpu.kernels import CostTable, KernelSpec
 from drynpu.options import Level, LlcMode, Switches
@@ -74,7 +75,7 @@ def test_no_sample_is_above_the_peak_on_one_stream(run: Callable[..., Any]) -> N
 
 
 def test_streams_that_share_the_memory_are_said_to_pass_its_peak(run: Callable[..., Any]) -> None:
-    at = 1_736_408_883_001_500_000
+    at = BEGIN_NS + 1_500_000
     made = run(names=("Large",) * 6, streams=tuple((at + 1_000_000 * n, 4321, 3 + n) for n in range(5)))
     assert made.outcome.notes == ()
     specs = ("Large",) * 40

@@ -8,18 +8,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.by_hand import BEGIN_NS, PID, call_table, setup
 
-from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Clock, Level, ProfilingRequest, Switches
-from drynpu.platforms import load_chip
+from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.options import Level, ProfilingRequest, Switches
 from drynpu.products import load_profile
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.recorder import write_recording
 from drynpu.simulate import Collective, Destination, HostCall, Recording, Rendezvous
 from drynpu.tables import Profile
 
-BEGIN_NS = 1_736_408_883_000_000_000
-PID = 4321
 STEP_NS = 2_000_000
 TENSOR = TensorDesc((1 << 20,), "FLOAT")
 
@@ -53,24 +50,15 @@ def operators(steps: int, adds: Sequence[float]) -> Operators:
         rows.extend((0, at(step, us), at(step, us + 20), 0) for us in adds)
     rows.sort(key=lambda row: (row[1], -row[2]))
     name, start, end, signature = np.array(rows, np.int64).reshape(-1, 4).T
-    return Operators(
-        names=names,
-        name=name.astype(np.int32),
-        start_ns=start,
-        end_ns=end,
-        thread=np.full(len(rows), PID),
-        fwd_thread=np.zeros(len(rows), np.int64),
-        sequence=np.full(len(rows), -1),
-        scope=np.zeros(len(rows), np.uint8),
-        signature=signature.astype(np.int32),
-        signatures=(Signature("aten::add", (TENSOR, TENSOR)),),
+    return call_table(
+        names,
+        name,
+        start,
+        end,
+        (Signature("aten::add", (TENSOR, TENSOR)),),
+        signature=signature,
         texts=(("float;float", "1048576;1048576"),),
     )
-
-
-def nothing() -> Allocations:
-    none = np.empty(0, np.int64)
-    return Allocations(time_ns=none, thread=none, address=none.astype(np.uint64), size_bytes=none)
 
 
 def collective(
@@ -108,7 +96,6 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
         write_recording(
             Recording(
                 operators=operators(steps, adds),
-                allocations=nothing(),
                 begin_ns=BEGIN_NS,
                 end_ns=at(steps, 0),
                 collectives=tuple(collectives),
@@ -116,20 +103,7 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
                 rendezvous=rendezvous,
             ),
             Destination(directory=directory, framework="torch", pid=PID, device_id=rank % 8, rank_id=rank),
-            Setup(
-                request=ProfilingRequest(level=level, switches=Switches(record_shapes=True)),
-                chip=load_chip(chip),
-                clock=Clock.PROJECTED,
-                seed=0,
-                anchors=ClockAnchors(
-                    collection_begin_us=BEGIN_NS // 1000,
-                    monotonic_raw_ns=5_000_000_000,
-                    host_cntvct=5_000_000_000,
-                    device_cntvct=250_000_000,
-                    device_hz=50_000_000,
-                ),
-                plan=plan,
-            ),
+            setup(plan, ProfilingRequest(level=level, switches=Switches(record_shapes=True)), chip=chip),
         )
         (directory / f"profiler_info_{rank}.json").write_text("{}")
         return load_profile(directory)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from attrs import evolve
+from tests import by_hand
+from tests.by_hand import BEGIN_NS, PID, call_table, setup
 
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Clock, Filters, Level, ProfilingRequest, Switches
-from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.recorder import write_recording
 from drynpu.simulate import (
     Collective,
     DatasetEvent,
@@ -29,8 +29,6 @@ from drynpu.simulate import (
 )
 from drynpu.tables import Profile
 
-BEGIN_NS = 1_736_408_883_000_000_000
-PID = 4321
 ITERATIONS = 3
 STEP_NS = 4_000_000
 MODEL_ID, GRAPH_ID = 7, 3
@@ -77,31 +75,22 @@ def operators() -> Operators:
             (UPDATE, at + 2_000_000, 50_000, 0),
         ]
     name, start, length, scope = np.array(rows, np.int64).T
-    count = len(rows)
-    return Operators(
-        names=NAMES,
-        name=name.astype(np.int32),
-        start_ns=start,
-        end_ns=start + length,
-        thread=np.full(count, PID),
-        fwd_thread=np.zeros(count, np.int64),
-        sequence=np.full(count, -1),
-        scope=scope.astype(np.uint8),
-        signature=name.astype(np.int32),
-        signatures=SIGNATURES,
-        texts=tuple(("c10::Half", "256,256") for _ in SIGNATURES),
+    return call_table(
+        NAMES,
+        name,
+        start,
+        start + length,
+        SIGNATURES,
+        texts=(("c10::Half", "256,256"),) * len(SIGNATURES),
+        scope=scope,
     )
 
 
 def allocations() -> Allocations:
     """In the first iteration: a tensor that is released, one that is not; and a release of what came before."""
     at = BEGIN_NS + 1_000_000
-    return Allocations(
-        time_ns=at + np.array([110_000, 310_000, 320_000, 2_010_000]),
-        thread=np.full(4, PID),
-        address=np.array([4096, 8192, 1 << 20, 4096], np.uint64),
-        size_bytes=np.array([65_536, 2_048, -4_096, -65_536]),
-    )
+    rows = [(110_000, 4096, 65_536), (310_000, 8192, 2_048), (320_000, 1 << 20, -4_096), (2_010_000, 4096, -65_536)]
+    return by_hand.allocations(rows, begin_ns=at)
 
 
 def graph(**changes: Any) -> GraphRun:
@@ -235,21 +224,13 @@ def record(tmp_path: Path) -> Record:
         write_recording(
             Recording(**parts),
             Destination(directory=directory, framework=framework, pid=PID, device_id=0),
-            Setup(
-                request=ProfilingRequest(
+            setup(
+                plans,
+                ProfilingRequest(
                     level=level, switches=Switches(**asked), filters=Filters() if filters is None else filters
                 ),
-                chip=load_chip(chip),
+                chip=chip,
                 clock=clock,
-                seed=0,
-                anchors=ClockAnchors(
-                    collection_begin_us=BEGIN_NS // 1000,
-                    monotonic_raw_ns=5_000_000_000,
-                    host_cntvct=5_000_000_000,
-                    device_cntvct=250_000_000,
-                    device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
-                ),
-                plan=plans,
             ),
         )
         return load_profile(directory)

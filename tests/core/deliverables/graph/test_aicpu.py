@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.by_hand import ANCHORS, BEGIN_NS
 
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.device.samplers.aicpu import split_aicpu
@@ -94,7 +95,7 @@ def test_records_of_the_data_queue_have_the_monotonic_clock(record: Record) -> N
     raw = reader.read("aicpu_data_preparation", 0)["timestamp"].astype(np.int64)
     # The recording begins at 5 s of that clock and lasts 20 ms; the device's counter would be at 250 million.
     assert ((raw > 5_000_000_000) & (raw < 5_020_000_000)).all()
-    base = 1_736_408_883_000_000_000 - 5_000_000_000
+    base = BEGIN_NS - ANCHORS.monotonic_raw_ns
     assert profile.frame("data_queue")["time_ns"].to_list() == (raw + base).tolist()
 
 
@@ -121,7 +122,7 @@ def test_waits_for_the_data_queue(record: Record, exported: Exported) -> None:
 
 
 def test_a_buffer_that_nobody_counted_has_no_size(record: Record, exported: Exported) -> None:
-    at = 1_736_408_883_002_000_000
+    at = BEGIN_NS + 2_000_000
     uncounted = DatasetEvent(time_ns=at, action="Last queue dequeue", source="IteratorV2", duration_ns=20_000)
     profile = record(name="tables", chip="Ascend910A", recording={"dataset": (uncounted,)})
     assert profile.frame("data_queue")["buffered"].to_list() == [None]

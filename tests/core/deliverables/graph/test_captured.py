@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.by_hand import BEGIN_NS
 
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.options import Clock, Level
 from drynpu.raw import ProfReader
 from drynpu.tables import NO_MODEL, Profile
 
-BEGIN_NS = 1_736_408_883_000_000_000
 REPLAYS, NODES, MODEL_ID = 3, 5, 7
 STREAMS = ((2, 9),)
 """The graph runs on the stream of the recording's operators what the script put on the ninth."""

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from attrs import evolve
+from tests.by_hand import BEGIN_NS
 
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.layouts.graph import GRAPH_ID_MAP
@@ -17,7 +18,6 @@ from drynpu.options import Clock
 from drynpu.raw import ProfReader
 from drynpu.tables import NO_MODEL, Profile
 
-BEGIN_NS = 1_736_408_883_000_000_000
 ITERATIONS, NODES, MODEL_ID = 3, 5, 7
 NODE_NAMES = ["fp32_vars/first_kernel", "Conv2D_kernel", "Where_kernel", "Conv2DGrad_kernel", "ApplyAdam_kernel"]
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tests.by_hand import setup
+
 from drynpu.device import DispatchKind
 from drynpu.kernels import Call, KernelPlan, KernelSpec, Operators, Signature, TaskType
-from drynpu.options import Clock, ProfilingRequest, Switches
+from drynpu.options import ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.recorder import write_recording
 from drynpu.simulate import AclCalls, Destination, HostCall, Recording
 
 KERNEL = KernelSpec(name="k", op_type="K", task_type=TaskType.AI_VECTOR_CORE, vector_ops=1000, bytes_read=10**8)
@@ -36,13 +38,11 @@ def recorded(folder: Path, *, calls: bool, acl_api: bool = True) -> list[tuple[s
             calls=AclCalls.from_rows(rows) if calls else None,
         ),
         Destination(directory=folder, framework="acl", pid=thread, host_data=False),
-        Setup(
-            request=ProfilingRequest(switches=Switches(acl_api=acl_api)),
+        setup(
+            lambda _: KernelPlan(kernels=(KERNEL,), in_graph=True),
+            ProfilingRequest(switches=Switches(acl_api=acl_api)),
             chip=chip,
-            clock=Clock.PROJECTED,
-            seed=0,
             anchors=anchors,
-            plan=lambda _: KernelPlan(kernels=(KERNEL,), in_graph=True),
         ),
     )
     api = load_profile(next(folder.glob("PROF_*"))).api

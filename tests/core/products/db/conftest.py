@@ -13,21 +13,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import attrs
-import numpy as np
 import polars as pl
 import pytest
+from tests import by_hand
+from tests.by_hand import BEGIN_NS, PID, setup
 
 from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu.options import Clock, ExportType, Level, ProfilingRequest, Sampling, Switches
-from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_msprof_db, export_torch, load_profile
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.recorder import write_recording
 from drynpu.simulate import Collective, Destination, Mark, MarkKind, Recording
 from drynpu.tables import Profile
 
-BEGIN_NS = 1_736_408_883_000_000_000
-PID = 4321
 NOW = datetime(2026, 1, 31, 23, 59, 58)
 SMALL, LARGE = TensorDesc((256, 1024), "FLOAT16"), TensorDesc((64, 1024, 1024), "FLOAT")
 
@@ -81,12 +78,7 @@ def marks() -> tuple[Mark, ...]:
 
 def allocations() -> Allocations:
     """A tensor that an operator makes and one that is released."""
-    return Allocations(
-        time_ns=BEGIN_NS + np.array([2_010_000, 3_010_000, 4_010_000]),
-        thread=np.full(3, PID),
-        address=np.array([4096, 1 << 20, 4096], np.uint64),
-        size_bytes=np.array([65536, 2048, -65536]),
-    )
+    return by_hand.allocations([(2_010_000, 4096, 65536), (3_010_000, 1 << 20, 2048), (4_010_000, 4096, -65536)])
 
 
 @pytest.fixture
@@ -115,23 +107,15 @@ def record(tmp_path: Path, tools: Any) -> Callable[..., Profile]:
                 marks=marks(),
             ),
             Destination(directory=directory, framework=framework, pid=PID, device_id=device_id),
-            Setup(
-                request=ProfilingRequest(
+            setup(
+                plan,
+                ProfilingRequest(
                     level=level,
                     switches=Switches(tx=True, profile_memory=True, task_memory=True) if switches is None else switches,
                     sampling=Sampling(hardware_memory_hz=200, io_hz=100, interconnection_hz=50),
                 ),
-                chip=load_chip(chip),
+                chip=chip,
                 clock=Clock.WALL,
-                seed=0,
-                anchors=ClockAnchors(
-                    collection_begin_us=BEGIN_NS // 1000,
-                    monotonic_raw_ns=5_000_000_000,
-                    host_cntvct=5_000_000_000,
-                    device_cntvct=250_000_000,
-                    device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
-                ),
-                plan=plan,
             ),
         )
         return load_profile(directory)

@@ -8,12 +8,11 @@ from typing import Any
 
 import attrs
 import polars as pl
+from tests.by_hand import BEGIN_NS, PID
 
 from drynpu.deliverables.registry import GROUPS, schemas
 from drynpu.tables import Profile
 
-BEGIN_NS = 1_736_408_883_000_000_000
-PID = 4321
 FIRST_STRING, FIRST_MEMORY_STRING, FIRST_CONNECTION = 1 << 28, 2 << 28, 5 << 28
 SEPARATOR = ";\r\n"
 Record = Callable[..., Profile]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve
+from tests.by_hand import ANCHORS, BEGIN_NS, PID, setup
 
 from drynpu.kernels import (
     Allocations,
@@ -24,14 +25,10 @@ from drynpu.kernels import (
 )
 from drynpu.layouts import framework_mindspore as mindspore_facts
 from drynpu.layouts.framework_mindspore import MS_ABSENT, MS_EVENTS, MS_MODULES
-from drynpu.options import Activity, Clock, Level, ProfilingRequest, Switches
-from drynpu.platforms import load_chip
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.options import Activity, Level, ProfilingRequest, Switches
+from drynpu.recorder import write_recording
 from drynpu.simulate import Collective, Destination, FrameworkEvents, Mark, MarkKind, Recording
 
-BEGIN_NS = 1_736_408_883_000_000_000
-PID = 4321
 STEP_NS = 2_000_000
 DENSE, GRAD = "Default/network-Net/fc-Dense/", "Gradients/Default/network-Net/fc-Dense/gradMatMul/"
 MATRIX = TensorDesc((256, 512), "FLOAT16")
@@ -225,8 +222,9 @@ def record(
             host_data="CPU" in activities,
             device_data="NPU" in activities,
         ),
-        Setup(
-            request=ProfilingRequest(
+        setup(
+            plan,
+            ProfilingRequest(
                 level=level,
                 activities=(Activity.HOST, Activity.DEVICE),
                 switches=Switches(
@@ -235,18 +233,8 @@ def record(
                     tx=True,
                 ),
             ),
-            chip=load_chip(chip),
-            clock=Clock.PROJECTED,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=50_000_000,
-                host_hz=1_000_000_000,
-            ),
-            plan=plan,
+            chip=chip,
+            anchors=evolve(ANCHORS, host_hz=1_000_000_000),
         ),
     )
     info = {

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import by_hand
+from tests.by_hand import BEGIN_NS, PID, call_table, setup
 
 from drynpu.kernels import (
     Allocations,
@@ -19,16 +21,13 @@ from drynpu.kernels import (
     TensorDesc,
     copy_plan,
 )
-from drynpu.options import Clock, Level, ProfilingRequest, Switches
+from drynpu.options import Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
-from drynpu.raw import ClockAnchors
-from drynpu.recorder import Setup, write_recording
+from drynpu.recorder import write_recording
 from drynpu.simulate import Destination, Recording
 from drynpu.tables import Profile
 
-BEGIN_NS = 1_736_408_883_000_000_000
-PID = 4321
 STEPS = 3
 
 MATRIX = TensorDesc((256, 512), "FLOAT16")
@@ -82,29 +81,24 @@ def operators() -> Operators:
         rows.append((0, at + 850_000, at + 1_150_000, PID + 5, PID, -1, 0, 0))
     table = np.array(rows, np.int64).T
     name, start, end, thread, fwd, sequence, scope, signature = table
-    return Operators(
-        names=(*NAMES, *(f"ProfilerStep#{step}" for step in range(STEPS))),
-        name=name.astype(np.int32),
-        start_ns=start,
-        end_ns=end,
+    return call_table(
+        (*NAMES, *(f"ProfilerStep#{step}" for step in range(STEPS))),
+        name,
+        start,
+        end,
+        SIGNATURES,
+        signature=signature,
+        texts=TEXTS,
         thread=thread,
         fwd_thread=fwd,
         sequence=sequence,
-        scope=scope.astype(np.uint8),
-        signature=signature.astype(np.int32),
-        signatures=SIGNATURES,
-        texts=TEXTS,
+        scope=scope,
     )
 
 
 def allocations() -> Allocations:
     """One tensor that is released, one that is not."""
-    return Allocations(
-        time_ns=BEGIN_NS + np.array([1_250_000, 1_550_000, 1_650_000]),
-        thread=np.full(3, PID),
-        address=np.array([4096, 1 << 20, 4096], np.uint64),
-        size_bytes=np.array([65536, 2048, -65536]),
-    )
+    return by_hand.allocations([(1_250_000, 4096, 65536), (1_550_000, 1 << 20, 2048), (1_650_000, 4096, -65536)])
 
 
 @pytest.fixture
@@ -123,19 +117,10 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
                 end_ns=BEGIN_NS + 10_000_000,
             ),
             Destination(directory=directory, framework="torch", pid=PID, device_id=0),
-            Setup(
-                request=ProfilingRequest(level=level, switches=Switches(record_shapes=True, profile_memory=True)),
+            setup(
+                plan,
+                ProfilingRequest(level=level, switches=Switches(record_shapes=True, profile_memory=True)),
                 chip=description,
-                clock=Clock.PROJECTED,
-                seed=0,
-                anchors=ClockAnchors(
-                    collection_begin_us=BEGIN_NS // 1000,
-                    monotonic_raw_ns=5_000_000_000,
-                    host_cntvct=5_000_000_000,
-                    device_cntvct=250_000_000,
-                    device_hz=50_000_000,
-                ),
-                plan=plan,
             ),
         )
         return load_profile(directory)
