@@ -8,8 +8,7 @@ import torch
 
 from drynpu_torch.ascend_extensions import watch_loads
 from drynpu_torch.deferred_operators import defer_operators
-from drynpu_torch.deferred_timer import defer_event_timer
-from drynpu_torch.device import DeviceState, register_device, state
+from drynpu_torch.device import DeviceState, EventTimer, register_device, state
 from drynpu_torch.distributed import install_hccl
 
 
@@ -38,5 +37,12 @@ def _install() -> tuple[torch.library.Library, ...]:
     install_hccl()
     watch_loads()
     defer_operators()
-    defer_event_timer()
+    state().new_timer = _new_timer
     return libraries
+
+
+def _new_timer() -> EventTimer:
+    """Return the timer of events: the first event with timing makes it, for its modules take 0.1 s to load."""
+    from drynpu_torch.event_timer import SimulatedTimer
+
+    return SimulatedTimer.from_environment()

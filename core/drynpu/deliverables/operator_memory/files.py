@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.analysis import toolkit_memory
-from drynpu.deliverables._host_device import host_device
 from drynpu.deliverables.db_columns import Rows, global_tid
 from drynpu.deliverables.units import KB
 from drynpu.layouts.operator_memory import ALLOCATE, COMPONENT, RELEASE
@@ -23,6 +22,16 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
     return {"memory_record": _memory_record(profile), "operator_memory": _operator_memory(profile)}
 
 
+def _host_device(profile: Profile) -> pl.Expr:
+    """
+    Return the cell ``Device_id`` of files that the Python writer makes of the host's records.
+
+    It exports them with the device (Ascend/msprof analysis/msinterface/msprof_output_summary.py); without any device
+    they are the host's.
+    """
+    return pl.lit(str(profile.device_ids[0]) if profile.device_ids else "host").alias("Device_id")
+
+
 def _device() -> pl.Expr:
     return pl.concat_str([pl.lit("NPU:"), pl.col("device_id").cast(pl.String)]).alias("Device")
 
@@ -34,7 +43,7 @@ def _kilobytes(name: str) -> pl.Expr:
 
 def _memory_record(profile: Profile) -> pl.DataFrame:
     return profile.frame("cann_allocations").select(
-        host_device(profile),
+        _host_device(profile),
         pl.lit(COMPONENT).alias("Component"),
         us_text(pl.col("time_ns"), "\t").alias("Timestamp(us)"),
         _kilobytes("total_allocated_bytes").alias("Total Allocated(KB)"),
@@ -46,7 +55,7 @@ def _memory_record(profile: Profile) -> pl.DataFrame:
 def _operator_memory(profile: Profile) -> pl.DataFrame:
     duration = pl.col("release_ns") - pl.col("allocation_ns")
     return toolkit_memory(profile).select(
-        host_device(profile),
+        _host_device(profile),
         pl.col("name").alias("Name"),
         _kilobytes("size_bytes").alias("Size(KB)"),
         us_text(pl.col("allocation_ns"), "\t").fill_null("").alias("Allocation Time(us)"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import torch
 
+from drynpu import cann_release
 from drynpu_torch.device._errors import ErrCode, pta_error
 from drynpu_torch.device._state import DEVICE_TYPE, state
 from drynpu_torch.device.npu._control import clear_npu_overflow_flag as clear_npu_overflow_flag
@@ -17,8 +19,6 @@ from drynpu_torch.device.npu._devices import device_of as device_of
 from drynpu_torch.device.npu._devices import get_device_name as get_device_name
 from drynpu_torch.device.npu._devices import get_device_properties as get_device_properties
 from drynpu_torch.device.npu._devices import set_device as set_device
-from drynpu_torch.device.npu._releases import get_cann_version as get_cann_version
-from drynpu_torch.device.npu._releases import is_gte_cann_version as is_gte_cann_version
 from drynpu_torch.device.npu._versions import get_soc_version as get_soc_version
 from drynpu_torch.device.npu.amp import is_bf16_supported as is_bf16_supported
 from drynpu_torch.device.npu.streams import StreamContext as StreamContext
@@ -27,6 +27,30 @@ from drynpu_torch.device.npu.streams import default_stream as default_stream
 from drynpu_torch.device.npu.streams import set_stream as set_stream
 from drynpu_torch.device.npu.streams import stream as stream
 from drynpu_torch.device.npu.streams import synchronize as synchronize
+
+_MODULES = ("CANN", "RUNTIME", "COMPILER", "HCCL", "TOOLKIT", "OPP", "OPP_KERNEL", "DRIVER")
+"""CANN's parts."""
+
+
+def get_cann_version(module: str = "CANN") -> str:
+    """
+    Return the release of CANN that is simulated, e.g. ``9.0.0``.
+
+    *module* is one of CANN's parts, which all have that release. Of the driver nothing is known: the text is empty,
+    as it is for a part that is not installed.
+    """
+    return cann_release() if module in _MODULES and module != "DRIVER" else ""
+
+
+def is_gte_cann_version(version: str, module: str = "CANN") -> bool:
+    """Whether a part of CANN has the release *version* or a later one; a part without a release has not."""
+    found = get_cann_version(module)
+    return bool(found) and _numbers(found) >= _numbers(version)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
 
 _is_gte_cann_version = is_gte_cann_version
 
