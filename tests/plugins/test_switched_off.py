@@ -1,5 +1,6 @@
 """
-What is there without plugins: every surface profiles and records the same kernels, a verb says which plugin it needs.
+What is there without plugins: every surface profiles, records the same kernels and prints their summary; a verb and a
+function say which plugin they need.
 
 Plugins are switched off, or their folder is away.
 """
@@ -42,21 +43,33 @@ def packages_of(surface: str) -> Path:
     return found
 
 
+def make_house(folder: Path) -> Path:
+    """Make a checkout in which the folder of the plugins is away."""
+    folder.mkdir()
+    for name in ("core", "adapters"):
+        (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
+def path_of(house: Path, packages: Path) -> str:
+    """Return the path of an interpreter that reads no .pth (-S), which would bring the plugins of this checkout."""
+    return os.pathsep.join(map(str, [house / "core", *sorted((house / "adapters").iterdir()), packages]))
+
+
 def kernels(surface: str, folder: Path, *, house: Path | None = None, **variables: str) -> Counter[str]:
     """Run the example of a surface and count its kernels by type; in a *house* without plugins, if one is passed."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-    environment = {**clean, "DRYNPU_QUIET": "1", "TF_CPP_MIN_LOG_LEVEL": "2", "RANK_ID": "0", **variables}
+    environment = {**clean, "TF_CPP_MIN_LOG_LEVEL": "2", "RANK_ID": "0", **variables}
     command = [str(python_of(surface)), "-m", "drynpu", "run", str(ROOT / "examples" / SURFACES[surface])]
     if house is not None:
-        # -S: no .pth is read, which would bring the plugins of this checkout.
-        adapters = sorted((house / "adapters").iterdir())
-        environment["PYTHONPATH"] = os.pathsep.join(map(str, [house / "core", *adapters, packages_of(surface)]))
         command.insert(1, "-S")
+        environment["PYTHONPATH"] = path_of(house, packages_of(surface))
     folder.mkdir()
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=280
     )
     assert done.returncode == 0, done.stderr
+    assert "Top kernels (" in done.stdout, "a run ends with its summary"
     files = sorted([*folder.rglob("op_summary_*.csv"), *folder.rglob("kernel_details.csv")])
     assert files, done.stdout
     texts = [file.read_text(encoding="utf-8").splitlines() for file in files]
@@ -77,7 +90,7 @@ PLUGIN_OF = {
 
 
 def test_plugins_bring_verbs() -> None:
-    assert PLUGIN_OF.items() >= {"cluster": "cluster", "synth": "cluster"}.items()
+    assert PLUGIN_OF.items() >= {"cluster": "cluster", "dashboard": "pages", "report": "pages"}.items()
 
 
 @pytest.mark.parametrize("verb", PLUGIN_OF)
@@ -86,6 +99,40 @@ def test_a_verb_whose_plugin_is_off_names_it_in_one_line(verb: str) -> None:
     assert ended.exit_code == 2
     off = f"It is a verb of the plugin '{PLUGIN_OF[verb]}', which DRYNPU_PLUGINS switches off."
     assert ended.output.splitlines()[-1] == f"Error: No such command '{verb}'. {off}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("-m", "drynpu", "dashboard"),
+            "Error: No such command 'dashboard'. It may belong to a plugin that is not here: ",
+        ),
+        (
+            ("-m", "drynpu", "export", ".", "--to", "mindinsight", "-o", "out"),
+            "drynpu: no exporter 'mindinsight'. It may belong to a plugin that is not here: ",
+        ),
+        (
+            ("-c", "import drynpu; drynpu.open_run('.')"),
+            "drynpu._errors.PluginError: 'drynpu.open_run' is served by the plugin 'pages', which is off: ",
+        ),
+    ],
+    ids=["verb", "exporter", "function"],
+)
+def test_what_needs_a_plugin_whose_folder_is_away_says_so(
+    arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    path = path_of(make_house(tmp_path / "house"), packages_of("core"))
+    done = subprocess.run(
+        [sys.executable, "-S", *arguments],
+        cwd=tmp_path,
+        env={**clean, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode != 0, done.stdout) == (True, "")
+    assert done.stderr.splitlines()[-1].startswith(said)
 
 
 @pytest.mark.slow
@@ -97,8 +144,4 @@ def test_a_surface_profiles_without_plugins(surface: str, tmp_path: Path) -> Non
     every = kernels(surface, tmp_path / "on")
     assert sum(every.values()) > 10
     assert kernels(surface, tmp_path / "off", DRYNPU_PLUGINS="") == every
-    house = tmp_path / "house"
-    house.mkdir()
-    for name in ("core", "adapters"):
-        (house / name).symlink_to(ROOT / name)
-    assert kernels(surface, tmp_path / "absent", house=house) == every
+    assert kernels(surface, tmp_path / "absent", house=make_house(tmp_path / "house")) == every

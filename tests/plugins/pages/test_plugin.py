@@ -13,13 +13,13 @@ import pytest
 import drynpu as core
 from drynpu import PluginError
 from drynpu.plugins import build_manager, hookimpl
+from drynpu.views.block_profile import BlockProfile
 from drynpu.views.content import Fact, Facts
 from drynpu.views.page import Page
 from drynpu.views.runs import View
 from drynpu_pages.pages import PAGES, find_page
 from drynpu_pages.pages.registry import added_pages
 
-OFF = "which DRYNPU_PLUGINS switches off."
 SERVED = (
     "is served by the plugin 'pages', which is off: DRYNPU_PLUGINS switches it off, or its package is not installed."
 )
@@ -86,16 +86,6 @@ def test_pages_that_cannot_be_shown_are_refused() -> None:
             added_pages(plugins)
 
 
-@pytest.mark.parametrize("verb", ["dashboard", "report"])
-def test_a_verb_names_the_plugin_that_is_off(
-    drynpu: Callable[..., Any], recorded: Path, verb: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DRYNPU_PLUGINS", "-pages")
-    ended = drynpu(verb, recorded)
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.splitlines()[-1] == f"Error: No such command '{verb}'. It is a verb of the plugin 'pages', {OFF}"
-
-
 def test_a_script_that_opens_a_run_names_the_plugin_that_is_off(
     recorded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +93,40 @@ def test_a_script_that_opens_a_run_names_the_plugin_that_is_off(
     with pytest.raises(PluginError) as caught:
         core.open_run(recorded)
     assert str(caught.value) == f"'drynpu.open_run' {SERVED}"
+
+
+def test_a_recorded_block_shows_its_pages_where_they_are(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Recorder:
+        def start(self) -> None:
+            pass
+
+        def step(self) -> None:
+            pass
+
+        def stop(self) -> None:
+            recorded.rename(tmp_path / "blocks" / recorded.name)
+
+    class Plugin:
+        @hookimpl
+        def drynpu_block_recorder(self) -> Recorder:
+            return Recorder()
+
+    (tmp_path / "blocks").mkdir()
+    monkeypatch.setattr(
+        "drynpu.views.block_profile.build_manager",
+        lambda: build_manager(entry_points=(), plugins=[("recorder", Plugin())]),
+    )
+    with BlockProfile(tmp_path / "blocks") as profile:
+        pass
+    shown = profile._repr_html_()
+    assert shown is not None
+    assert "<iframe" in shown
+    monkeypatch.setenv("DRYNPU_PLUGINS", "-pages")
+    del profile.run  # it is opened again
+    assert profile._repr_html_() is None
+    assert "6 kernels" in repr(profile)
 
 
 def test_terminal_verbs_are_the_same_without_the_plugin(
