@@ -72,9 +72,9 @@ def page() -> str:
     from mindspore.ops.auto_generate import gen_ops_prim
     from mindspore.ops.primitive import Primitive
 
-    from drynpu_mindspore.communication import IN_PLACE, PRIMITIVES
-    from drynpu_mindspore.compositions import COMPOSITIONS
-    from drynpu_mindspore.compositions._factory import find_factory
+    from drynpu_mindspore_kernels.communication import IN_PLACE, PRIMITIVES
+    from drynpu_mindspore_kernels.compositions import COMPOSITIONS
+    from drynpu_mindspore_kernels.compositions._factory import find_factory
 
     libraries = Path(mindspore.__file__).parent / "lib"
     for name in ("libmindspore_core.so", "plugin/libmindspore_ops_cpu.so"):
@@ -98,7 +98,7 @@ def page() -> str:
     groups = {
         "Added by drynpu, with a call in mindspore-calls.yaml": [name for name in added if name in tested],
         "Added by drynpu, without a call there": [name for name in added if name not in tested],
-        "Added by drynpu, between ranks (tests/mindspore/communication)": between_ranks,
+        "Added by drynpu, between ranks (tests/plugins/mindspore_kernels/communication)": between_ranks,
         **_by_reason(absent),
         "Computed by the CPU build": [name for name in declared if name in own],
     }

@@ -14,7 +14,7 @@ FOLDERS = ("core/drynpu", "adapters", "plugins")
 NO_NAMES = {"own", "told", "made", "asked", "taken", "of", "wish", "manners", "voice", "target"}
 """Words that say how a value came here, not what it is (docs/glossary.md, "How names are made")."""
 NAMED_BY_OTHERS = {
-    "adapters/mindspore_like/drynpu_mindspore/compositions/_functions.py": "target",  # ops.multilabel_margin_loss
+    "plugins/mindspore_kernels/drynpu_mindspore_kernels/compositions/_functions.py": "target",  # ops
     "adapters/mindspore_like/drynpu_mindspore/patching/_import.py": "target",  # importlib: MetaPathFinder.find_spec
     "plugins/mindspore_like/drynpu_mindspore_like/_serve.py": "target",  # importlib: MetaPathFinder.find_spec
     "plugins/tf1_contrib/drynpu_tf1_contrib/_finder.py": "target",  # the same

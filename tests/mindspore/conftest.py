@@ -26,6 +26,7 @@ _OPTIONS = ("-W", "ignore")
 _COMMAND = Path(__file__).with_name("command.py")
 _ENTRY_POINTS = """[drynpu.adapters]
 mindspore = drynpu_mindspore.plugin
+mindspore_kernels = drynpu_mindspore_kernels.plugin
 mindspore_like = drynpu_mindspore_like.plugin
 """
 
@@ -107,7 +108,7 @@ def python_path(tmp_path_factory: pytest.TempPathFactory) -> str:
         about.mkdir()
         (about / "METADATA").write_text("Metadata-Version: 2.1\nName: drynpu\nVersion: 0\n", encoding="utf-8")
         (about / "entry_points.txt").write_text(_ENTRY_POINTS, encoding="utf-8")
-        houses = [ROOT / name for name in ("core", "adapters/mindspore_like", "plugins/mindspore_like")]
+        houses = [ROOT / "core", ROOT / "adapters" / "mindspore_like", *(ROOT / "plugins").glob("mindspore_*")]
         path = os.pathsep.join((*map(str, (folder, *houses)), path))
     return path
 

@@ -286,6 +286,11 @@ class Plugins:
         for _ in self._ask("drynpu_activate", context=context):
             pass
 
+    def framework_loaded(self, framework: str, loaded: object) -> None:
+        """Tell every plugin that a script has imported a framework, and hand over what its adapter has made of it."""
+        for _ in self._ask("drynpu_framework_loaded", framework=framework, loaded=loaded):
+            pass
+
     def _load(self, candidate: Candidate) -> None:
         try:
             plugin = candidate.entry_point.load()

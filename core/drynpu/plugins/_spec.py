@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from drynpu.plugins._markers import hookspec
 from drynpu.plugins._values import (
@@ -33,6 +33,7 @@ __all__ = [
     "drynpu_cli",
     "drynpu_exporters",
     "drynpu_facades",
+    "drynpu_framework_loaded",
     "drynpu_kernel_rules",
     "drynpu_open_run",
     "drynpu_pages",
@@ -224,6 +225,21 @@ def drynpu_activate(context: Activation) -> None:
     ----------
     context:
         The script, its arguments and its environment.
+    """
+
+
+@hookspec
+def drynpu_framework_loaded(framework: str, loaded: Any) -> None:
+    """
+    Add to a framework that a script has imported under ``drynpu run``, when the framework's adapter has patched it.
+
+    Parameters
+    ----------
+    framework:
+        The framework that was imported, e.g. ``"mindspore"``. Do nothing for any other than yours.
+    loaded:
+        What the adapter hands over. MindSpore's, which alone calls this, is
+        ``drynpu_mindspore.loaded.LoadedMindSpore``.
     """
 
 

@@ -7,18 +7,18 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from drynpu_mindspore.communication import Exchange, build_operators
-from drynpu_mindspore.patching._ranks import replace_everywhere
-from drynpu_mindspore.recording import RecordingBackend
+from drynpu_mindspore.inside import replace_everywhere
+from drynpu_mindspore.loaded import LoadedMindSpore
+from drynpu_mindspore_kernels.communication import Exchange, build_operators
 
 _OPERATORS: Final = "mindspore.ops.auto_generate.gen_ops_prim"
 _INNER: Final = "mindspore.ops.operations._inner_ops"
 _MANAGEMENT: Final = "mindspore.communication.management"
 
 
-def build_exchange(backend: RecordingBackend) -> Exchange:
+def build_exchange(loaded: LoadedMindSpore) -> Exchange:
     """Return what collectives of this process need."""
-    return Exchange(backend.ranks, backend.note, _rank, _members)
+    return Exchange(loaded.ranks, loaded.note, _rank, _members)
 
 
 def _rank() -> int:
@@ -36,8 +36,8 @@ def _members(group: str) -> Sequence[int]:
 # N18, docs/tricks.md
 def replace_collectives(exchange: Exchange) -> None:
     """Put operators in the places of those that MindSpore's modules call, and forget groups that it ends."""
-    from drynpu_mindspore.communication._functional import replace_calls
-    from drynpu_mindspore.communication._shared_statistics import SyncBatchNorm
+    from drynpu_mindspore_kernels.communication._functional import replace_calls
+    from drynpu_mindspore_kernels.communication._shared_statistics import SyncBatchNorm
 
     generated = importlib.import_module(_OPERATORS)
     for name, operator in build_operators(exchange).items():

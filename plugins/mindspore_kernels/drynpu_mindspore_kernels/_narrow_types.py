@@ -13,8 +13,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from drynpu_mindspore._inside import graph_module
-from drynpu_mindspore.patching._device import is_mindspores_own
+from drynpu_mindspore.inside import graph_module
+from drynpu_mindspore.patching import is_mindspores_own
 
 _TYPES = ("bfloat16", "float16", "half")
 

@@ -20,7 +20,7 @@ runpy.run_path({str(TRAINING)!r}, run_name="__main__")
 PRETEND = """
 import sys
 
-from drynpu_mindspore._inside import graph_module
+from drynpu_mindspore.inside import graph_module
 from drynpu_mindspore.patching import _install
 
 genuine = _install.install

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import mindspore
 
-from drynpu_mindspore.compositions import COMPOSITIONS
-from drynpu_mindspore.compositions._factory import find_factory
+from drynpu_mindspore_kernels.compositions import COMPOSITIONS
+from drynpu_mindspore_kernels.compositions._factory import find_factory
 from drynpu_mindspore.rules import RULES
 
 libraries = Path(mindspore.__file__).parent / "lib"

@@ -15,7 +15,6 @@ from attrs import define, field
 from drynpu import CaptureError
 from drynpu.kernels import Operators
 from drynpu.simulate import FrameworkEvents
-from drynpu_mindspore._inside import wait_for_pynative
 from drynpu_mindspore.capture._captured import NO_TOTALS, CapturedMindSpore, CapturedPart, CaptureOptions
 from drynpu_mindspore.capture._describe import describe, is_known
 from drynpu_mindspore.capture._forward import ForwardCall
@@ -25,6 +24,7 @@ from drynpu_mindspore.capture._host_events import HostEventCapture, HostEvents
 from drynpu_mindspore.capture._launches import on_threads, read_launches, read_pool
 from drynpu_mindspore.capture._memory import GraphMemory
 from drynpu_mindspore.capture._pipeline import read_pipeline
+from drynpu_mindspore.inside import wait_for_pynative
 from drynpu_mindspore.target import CPU
 
 _DATASET, _SHAPES, _EVENTS = "the data pipeline (data_process)", "shapes of inner operators", "events of the host"

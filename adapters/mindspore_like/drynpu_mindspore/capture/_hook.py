@@ -22,20 +22,24 @@ from attrs import define, field, frozen
 
 from drynpu import CommandError
 from drynpu.arrays import I64
-from drynpu_mindspore._compiled import compiled_library
-from drynpu_mindspore._inside import Inside, UnknownInside, require
-from drynpu_mindspore._native import (
+from drynpu_mindspore.inside import (
     CORE,
     HARDWARE,
+    KNOWN,
     WORD_BYTES,
+    Inside,
+    UnknownInside,
     address_of,
     change_table,
+    compiled_library,
     find_symbol,
     function,
     read_functions,
     read_word,
+    require,
 )
 
+_SOURCE = Path(__file__).parents[1] / "native" / "launches.cpp"
 _FLAGS = (
     "-O2",
     "-DNDEBUG",
@@ -138,7 +142,7 @@ def load_hook(package: Path) -> LaunchHook | None:
 
 # N1, docs/tricks.md
 def _put_in_place(package: Path) -> LaunchHook | None:
-    require(Inside.LAUNCHES)
+    require(KNOWN[Inside.LAUNCHES])
     libraries = {file: ctypes.CDLL(str(package / file)) for file in (CORE, HARDWARE, _PYBOOST)}
     words = [address_of(libraries[file], name) for file, name in _FUNCTIONS]
     names = [find_symbol(each) for each in read_functions(address_of(libraries[CORE], _TYPE_TABLE) + _TABLE_HEAD_BYTES)]
@@ -147,7 +151,7 @@ def _put_in_place(package: Path) -> LaunchHook | None:
     # Between the two neighbours there have to be exactly the two that launch.
     if len(timing) != 1 or np.diff(launching).tolist() != [3] or names.count(_OBJECT_TYPE) != 1:
         return None
-    path = compiled_library("launches", _FLAGS)
+    path = compiled_library(_SOURCE, _FLAGS)
     if path is None:
         return None
     library = _functions_of(path)

@@ -23,9 +23,9 @@ from drynpu.layouts import framework_mindspore as mindspore_facts
 from drynpu.layouts.framework_mindspore import MS_EVENTS, MS_MODULES, MsOpRangeField
 from drynpu.raw import read_tlv
 from drynpu.simulate import FrameworkEvents
-from drynpu_mindspore._inside import Inside, UnknownInside, require
 from drynpu_mindspore.capture._library import ProfilerLibrary, load_library
 from drynpu_mindspore.capture._shapes import ReportedCalls, read_calls
+from drynpu_mindspore.inside import KNOWN, Inside, UnknownInside, require
 
 _FILE = "mindspore.op_range"
 _SHAPES = "mindspore.record_shapes"
@@ -47,7 +47,7 @@ def _own_library() -> ProfilerLibrary | None:
     import mindspore
 
     try:
-        require(Inside.EVENTS)
+        require(KNOWN[Inside.EVENTS])
     except UnknownInside:
         return None
     return load_library(Path(mindspore.__file__).parent)

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
-from drynpu_mindspore._native import ALWAYS, find_symbol, new_table, new_text, read_functions
+from drynpu_mindspore.inside import ALWAYS, find_symbol, new_table, new_text, read_functions
 from drynpu_mindspore.target import ASCEND, CPU
 
 # N6, docs/tricks.md

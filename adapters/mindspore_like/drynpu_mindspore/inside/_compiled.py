@@ -1,4 +1,4 @@
-"""C++ of this package, which is compiled on the user's machine when it is needed for the first time."""
+"""C++ that is compiled on the user's machine when it is needed for the first time."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from pathlib import Path
 
 from drynpu.compiling import find_compiler, library_path, put_library, run_compiler
 
-_SOURCES = Path(__file__).with_name("native")
 
-
-def compiled_library(name: str, flags: Sequence[str]) -> Path | None:
+def compiled_library(source: Path, flags: Sequence[str]) -> Path | None:
     """
-    Return the library of ``native/<name>.cpp``, compiled now if it was not before; ``None`` without a compiler.
+    Return the library of a file of C++, compiled now if it was not before; ``None`` without a compiler.
 
     Raises
     ------
@@ -21,8 +19,7 @@ def compiled_library(name: str, flags: Sequence[str]) -> Path | None:
     OSError
         The user's cache cannot be written.
     """
-    source = _SOURCES / f"{name}.cpp"
-    path = library_path("mindspore", f"{name}.so", [source], flags)
+    path = library_path("mindspore", f"{source.stem}.so", [source], flags)
     compiler = None if path.exists() else find_compiler()
     if compiler is not None:
         arguments = [*flags, str(source), "-o"]

@@ -1,34 +1,28 @@
-"""
-The inside of MindSpore's libraries, which no header declares, and the releases in which it was tried.
-
-Tables of virtual functions, maps by their layout and functions by the linker's names differ between releases. A part
-that reads or replaces such asks :func:`require` first, and is off in any other release; then it checks the layout.
-"""
+"""The release of the MindSpore of this process, and places of its Python that differ between releases."""
 
 from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Sequence
 from enum import Enum
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
+from drynpu import modules_with
+
 
 class Inside(Enum):
-    """Parts of drynpu that reach into MindSpore's libraries; the value says what is lost without."""
+    """Parts of the adapter that reach into MindSpore's libraries; the value says what is lost without."""
 
-    COMPOSITIONS = "operators that only Ascend has, bf16 and fp16 in kernels of the CPU that lack them"
     LAUNCHES = "shapes of operators that others call inside"
     EVENTS = "events of the host"
-    SPLITTING = "graphs split over ranks"
 
 
 KNOWN: Final = MappingProxyType(
     {
-        Inside.COMPOSITIONS: ("2.7.1", "2.7.2"),
         Inside.LAUNCHES: ("2.7.1", "2.7.2"),
         Inside.EVENTS: ("2.7.0", "2.7.1", "2.7.2", "2.8.0", "2.9.0", "2.10.0"),
-        Inside.SPLITTING: ("2.7.1", "2.7.2"),
     }
 )
 """The releases in which each part was tried, on Linux with x86-64."""
@@ -42,9 +36,9 @@ class UnknownInside(RuntimeError):
     """The inside of the MindSpore of this process was not tried."""
 
 
-def require(part: Inside) -> None:
+def require(releases: Sequence[str]) -> None:
     """
-    Do nothing where *part* was tried with the MindSpore that is imported.
+    Do nothing where the MindSpore that is imported is one of *releases*, in which a part was tried, on its system.
 
     Raises
     ------
@@ -52,8 +46,8 @@ def require(part: Inside) -> None:
         It was not.
     """
     release = str(getattr(sys.modules.get("mindspore"), "__version__", "none"))
-    if release not in KNOWN[part] or (platform.system(), platform.machine()) != _SYSTEM:
-        raise UnknownInside(f"known for {' and '.join(KNOWN[part])} on {' '.join(_SYSTEM)}")
+    if release not in releases or (platform.system(), platform.machine()) != _SYSTEM:
+        raise UnknownInside(f"known for {' and '.join(releases)} on {' '.join(_SYSTEM)}")
 
 
 def graph_module() -> ModuleType:
@@ -97,3 +91,9 @@ def wait_for_pynative() -> None:
     except (LookupError, AttributeError):
         return
     executor.sync()
+
+
+def replace_everywhere(attribute: str, genuine: Any, replaced: Any) -> None:
+    """Replace a function in all modules of MindSpore that have it under that name."""
+    for module in modules_with(attribute, genuine, "mindspore"):
+        setattr(module, attribute, replaced)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from attrs import define, field
 
-from drynpu_mindspore._inside import UnknownInside
+from drynpu_mindspore.inside._releases import UnknownInside
 
 _T = TypeVar("_T")
 _LONGEST = 100

@@ -60,7 +60,7 @@ class SimulatedDevice:
     device_id: int = 0
     jit_level: str = ""
     kept: dict[str, Any] = field(factory=dict)
-    before_graphs: Callable[[], None] = field(default=lambda: None)
+    before_graphs: list[Callable[[], None]] = field(factory=list)
 
     @property
     def is_ascend(self) -> bool:
@@ -78,7 +78,8 @@ class SimulatedDevice:
             genuine(**self._for_the_cpu(kwargs))
             self._remember(kwargs)
             if self.is_ascend and kwargs.get("mode") == _GRAPH_MODE:
-                self.before_graphs()
+                for each in self.before_graphs:
+                    each()
 
         return set_context
 

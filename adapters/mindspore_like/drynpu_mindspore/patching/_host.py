@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
-from drynpu_mindspore._inside import wait_for_pynative
+from drynpu_mindspore.inside import wait_for_pynative
 from drynpu_mindspore.patching._device import SimulatedDevice
 from drynpu_mindspore.profiler import Log
 

@@ -8,35 +8,36 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from drynpu import say
 from drynpu.options import Settings
+from drynpu.plugins import Plugins, from_plugins
 from drynpu.recorder import CHECK_VARIABLE, load_chosen_chip
 from drynpu_mindspore import profiler as room
-from drynpu_mindspore._inside import Inside, pynative_executor, require
-from drynpu_mindspore._tried import Tried
 from drynpu_mindspore.capture import Capture
-from drynpu_mindspore.communication import Exchange, build_collectives
-from drynpu_mindspore.compositions import serve_compositions
+from drynpu_mindspore.inside import KNOWN, Inside, Tried, pynative_executor, require
+from drynpu_mindspore.loaded import LoadedMindSpore
 from drynpu_mindspore.patching._device import SimulatedDevice, answers, chosen_device_id
-from drynpu_mindspore.patching._distributed import build_exchange, replace_collectives
 from drynpu_mindspore.patching._host import MindSporeHost
 from drynpu_mindspore.patching._lazy_inline import compile_each_use
-from drynpu_mindspore.patching._narrow_types import follow_narrow_types
 from drynpu_mindspore.patching._overflow import check_overflow_by_gradients
 from drynpu_mindspore.patching._ranks import replace_init
 from drynpu_mindspore.patching._refusals import speak_of_ascend
 from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
 from drynpu_mindspore.recording import CheckedBackend, NotingLog, RecordingBackend, follow_steps, start_check
-from drynpu_mindspore.splitting import split_on_ascend
 
 _DONE = "_drynpu_surface"
 """Attribute of the package once it is patched."""
-_COMPOSITIONS = "_drynpu_compositions"
-"""Attribute of the package that keeps what MindSpore's kernels call."""
+_KERNELS = "mindspore_kernels"
+_OF_KERNELS = (
+    "operators that only Ascend has, bf16 and fp16 in kernels of the CPU that lack them, collectives that it lacks, "
+    "graphs split over ranks"
+)
+"""What the bundled plugin of this name brings."""
+_ALL_FINITE = "AllFinite"
+"""The primitive by which training with loss scaling looks for overflow on a device."""
 
 
 def install(package: ModuleType) -> None:
@@ -63,20 +64,24 @@ def _install(package: ModuleType, settings: Settings, tried: Tried) -> Surface:
     check = os.environ.get(CHECK_VARIABLE, "")
     backend = CheckedBackend(Capture()) if check else RecordingBackend(Capture())
     surface = build_surface(host, backend, generation)
-    exchange = build_exchange(backend)
+    loaded = LoadedMindSpore(package, device, backend.ranks, backend.note, tried)
     for part, step in (
         ("the names of mindspore.profiler", lambda: _replace_profiler(surface)),
         ("the device Ascend (set_context, set_device)", lambda: _replace_context(package, device)),
         ("answers about the device", lambda: _replace_runtime(package, host, settings)),
         ("errors in words of Ascend", lambda: speak_of_ascend(device)),
         ("ranks (communication.init)", lambda: replace_init(device, backend.ranks)),
-        ("collectives", lambda: replace_collectives(exchange)),
         ("steps of Model.train", lambda: _follow_training(surface)),
         ("the wait for operators of PyNative", pynative_executor),
         ("lazy_inline", lambda: compile_each_use(package.nn.Cell, device)),
     ):
         tried.attempt(part, step)
-    device.before_graphs = _reach_inside(package, device, backend, exchange, tried)
+    device.before_graphs.append(backend.prepare)
+    tried.attempt("plugins", lambda: _tell_plugins(loaded))
+    finite = _ALL_FINITE in loaded.primitives
+    tried.attempt("overflow in the gradients", lambda: check_overflow_by_gradients(package, device, all_finite=finite))
+    for inside in (Inside.LAUNCHES, Inside.EVENTS):  # they reach inside when something is recorded
+        tried.attempt(inside.value, functools.partial(require, KNOWN[inside]))
     # Temporary folders are removed by finalizers, whose own exit handler has to be there first to run last.
     weakref.finalize(package, len, "")
     backend.finish_at_exit(surface.finish)
@@ -86,32 +91,15 @@ def _install(package: ModuleType, settings: Settings, tried: Tried) -> Surface:
     return surface
 
 
-def _reach_inside(
-    package: ModuleType, device: SimulatedDevice, backend: RecordingBackend, exchange: Exchange, tried: Tried
-) -> Callable[[], None]:
-    """Put in place what works inside of MindSpore's libraries; return what is called before the first graph."""
-    folder = Path(next(iter(package.__path__)))
-    collectives = build_collectives(exchange)
-    served = tried.attempt(
-        Inside.COMPOSITIONS.value, lambda: serve_compositions(folder, tried, collectives=collectives)
-    )
-    setattr(package, _COMPOSITIONS, served)
-    if served is not None:
-        tried.attempt("bf16 and fp16", lambda: follow_narrow_types(package, served.widen))
-    all_finite = served is not None
-    tried.attempt(
-        "overflow in the gradients", lambda: check_overflow_by_gradients(package, device, all_finite=all_finite)
-    )
-    tried.attempt(Inside.SPLITTING.value, lambda: split_on_ascend(folder, lambda: device.is_ascend))
-    for part in (Inside.SPLITTING, Inside.LAUNCHES, Inside.EVENTS):  # these reach inside when they are needed
-        tried.attempt(part.value, functools.partial(require, part))
+def _tell_plugins(loaded: LoadedMindSpore) -> None:
+    """Let plugins add to MindSpore; a bundled one that is off is a part that is lost."""
 
-    def before_graphs() -> None:
-        backend.prepare()
-        if served is not None:
-            served.widen()
+    def tell(plugins: Plugins) -> tuple[str, ...]:
+        plugins.framework_loaded("mindspore", loaded)
+        return plugins.switched_off
 
-    return before_graphs
+    if _KERNELS in from_plugins(tell):
+        loaded.tried.lost[_OF_KERNELS] = f"the plugin {_KERNELS!r} is off"
 
 
 def _check(text: str, package: ModuleType, surface: Surface, backend: CheckedBackend, settings: Settings) -> None:

@@ -16,8 +16,8 @@ import sys
 from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
-from drynpu import modules_with
 from drynpu.device.collectives import HCCL, WORLD_GROUP
+from drynpu_mindspore.inside import replace_everywhere
 from drynpu_mindspore.patching._device import SimulatedDevice
 from drynpu_mindspore.recording import JobRanks
 
@@ -119,12 +119,6 @@ def replace_init(device: SimulatedDevice, ranks: JobRanks) -> None:
     init, create_group = management.init, management.create_group
     replace_everywhere("init", init, init_for_ascend(init, device, ranks))
     replace_everywhere("create_group", create_group, note_groups(create_group, ranks))
-
-
-def replace_everywhere(attribute: str, genuine: Any, replaced: Any) -> None:
-    """Replace a function in all modules of MindSpore that have it under that name."""
-    for module in modules_with(attribute, genuine, "mindspore"):
-        setattr(module, attribute, replaced)
 
 
 def _free_port() -> int:

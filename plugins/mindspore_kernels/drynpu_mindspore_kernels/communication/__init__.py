@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu_mindspore.communication._distributed import IN_PLACE, build_operators
-from drynpu_mindspore.communication._exchange import Exchange
-from drynpu_mindspore.communication._kernels import PRIMITIVES, build_collectives
+from drynpu_mindspore_kernels.communication._distributed import IN_PLACE, build_operators
+from drynpu_mindspore_kernels.communication._exchange import Exchange
+from drynpu_mindspore_kernels.communication._kernels import PRIMITIVES, build_collectives
 
 __all__ = ["IN_PLACE", "PRIMITIVES", "Exchange", "build_collectives", "build_operators"]

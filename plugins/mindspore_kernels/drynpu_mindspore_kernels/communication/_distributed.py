@@ -14,10 +14,17 @@ from typing import Any, Final
 import numpy as np
 from attrs import frozen
 
-from drynpu_mindspore.communication._exchange import BARRIER, Exchange, RankGroup, Transfer, dtype_name, transfer
-from drynpu_mindspore.communication._kernels import RECEIVE, SEND, averaged, batched, exchanged_rows
-from drynpu_mindspore.communication._lines import Pending
-from drynpu_mindspore.communication._memory import array_type, read, settle
+from drynpu_mindspore_kernels.communication._exchange import (
+    BARRIER,
+    Exchange,
+    RankGroup,
+    Transfer,
+    dtype_name,
+    transfer,
+)
+from drynpu_mindspore_kernels.communication._kernels import RECEIVE, SEND, averaged, batched, exchanged_rows
+from drynpu_mindspore_kernels.communication._lines import Pending
+from drynpu_mindspore_kernels.communication._memory import array_type, read, settle
 
 _SENDS: Final = 0
 """In a batch of messages one that is sent."""

@@ -18,10 +18,10 @@ from drynpu.device.collectives import MESSAGES, WORLD_GROUP
 from drynpu.kernels import Call
 from drynpu.kernels.ops import ge_dtype
 from drynpu.recorder import REDUCTIONS, RankLink
-from drynpu_mindspore.communication._lines import Lines
-from drynpu_mindspore.compositions import BFLOAT16_BITS, narrow, widen
 from drynpu_mindspore.recording import WORLD_NAMES, JobRanks
 from drynpu_mindspore.rules import signature
+from drynpu_mindspore_kernels.communication._lines import Lines
+from drynpu_mindspore_kernels.compositions import BFLOAT16_BITS, narrow, widen
 
 _PATIENCE_VARIABLE, _PATIENCE_S = "HCCL_EXEC_TIMEOUT", 1836.0
 """How long a collective waits for the other ranks, and what HCCL takes where the variable does not say it."""

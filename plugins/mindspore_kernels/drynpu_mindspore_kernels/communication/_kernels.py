@@ -15,10 +15,17 @@ from typing import Any, Final
 import numpy as np
 from attrs import evolve, frozen
 
-from drynpu_mindspore.communication._exchange import BARRIER, Exchange, RankGroup, Transfer, dtype_name, transfer
-from drynpu_mindspore.communication._neighbours import exchange_borders, exchange_gradients
-from drynpu_mindspore.communication._products import PRODUCTS
-from drynpu_mindspore.compositions import Attributes
+from drynpu_mindspore_kernels.communication._exchange import (
+    BARRIER,
+    Exchange,
+    RankGroup,
+    Transfer,
+    dtype_name,
+    transfer,
+)
+from drynpu_mindspore_kernels.communication._neighbours import exchange_borders, exchange_gradients
+from drynpu_mindspore_kernels.communication._products import PRODUCTS
+from drynpu_mindspore_kernels.compositions import Attributes
 
 SEND, RECEIVE = "isend", "irecv"
 """What a batch of messages calls its two directions."""
@@ -305,7 +312,7 @@ PRIMITIVES: Final = (*_FUNCTIONS, *_WITH_GROUP)
 
 
 def build_collectives(exchange: Exchange) -> dict[str, Callable[[Attributes, Sequence[Any], Sequence[Any]], None]]:
-    """Return what computes each primitive, as `drynpu_mindspore.compositions.serve_compositions` takes it."""
+    """Return what computes each primitive, as `drynpu_mindspore_kernels.compositions.serve_compositions` takes it."""
     return {name: _kernel(name, function, exchange) for name, function in {**_FUNCTIONS, **_WITH_GROUP}.items()}
 
 

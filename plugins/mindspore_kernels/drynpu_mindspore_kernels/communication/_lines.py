@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import define, field
 
-from drynpu_mindspore.communication._memory import write
+from drynpu_mindspore_kernels.communication._memory import write
 
 
 @define(eq=False)

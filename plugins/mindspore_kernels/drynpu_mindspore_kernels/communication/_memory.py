@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore._inside import wait_for_pynative
-from drynpu_mindspore.compositions import BFLOAT16_BITS
+from drynpu_mindspore.inside import wait_for_pynative
+from drynpu_mindspore_kernels.compositions import BFLOAT16_BITS
 
 _TYPES: Final = MappingProxyType(
     {

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore.communication._exchange import RankGroup
+from drynpu_mindspore_kernels.communication._exchange import RankGroup
 
 _DIRECTIONS: Final = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
 """Of each neighbour where it lies: rows and columns."""

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore.communication._exchange import RankGroup
-from drynpu_mindspore.compositions import BFLOAT16_BITS, narrow, widen
+from drynpu_mindspore_kernels.communication._exchange import RankGroup
+from drynpu_mindspore_kernels.compositions import BFLOAT16_BITS, narrow, widen
 
 _LEAST_K, _K_END = 256, 65535
 _RANKS: Final = (2, 4, 8)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu_mindspore.compositions._attributes import Attributes
-from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS, narrow, widen
-from drynpu_mindspore.compositions._serve import COMPOSITIONS, serve_compositions
+from drynpu_mindspore_kernels.compositions._attributes import Attributes
+from drynpu_mindspore_kernels.compositions._bfloat import BFLOAT16_BITS, narrow, widen
+from drynpu_mindspore_kernels.compositions._serve import COMPOSITIONS, serve_compositions
 
 __all__ = ["BFLOAT16_BITS", "COMPOSITIONS", "Attributes", "narrow", "serve_compositions", "widen"]

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from drynpu_mindspore._native import WORD_BYTES, find_symbol, function, new_text, read_functions, read_text, read_word
+from drynpu_mindspore.inside import WORD_BYTES, find_symbol, function, new_text, read_functions, read_text, read_word
 
 _PRIMITIVE_AT: Final = 2 * WORD_BYTES
 """Where a kernel keeps its primitive: behind its table of functions and its name (kernel_base/kernel.h of 2.7.2)."""

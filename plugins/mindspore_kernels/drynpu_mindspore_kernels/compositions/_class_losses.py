@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from scipy import special
 
-from drynpu_mindspore.compositions._losses import reduced
+from drynpu_mindspore_kernels.compositions._losses import reduced
 
 _MEAN = 1
 """``Reduction`` of MindSpore (mindapi/base/types.h) that divides by the weight of all rows."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore.compositions._arguments import Flag, Numbers, at, several
+from drynpu_mindspore_kernels.compositions._arguments import Flag, Numbers, at, several
 
 
 def convolve(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS, widen
+from drynpu_mindspore_kernels.compositions._bfloat import BFLOAT16_BITS, widen
 
 _NUMBERS = itertools.count()
 """Of the files that a process writes, whatever they are called."""

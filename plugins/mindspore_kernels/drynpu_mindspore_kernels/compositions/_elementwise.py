@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from scipy import special
 
-from drynpu_mindspore.compositions._arguments import Numbers
+from drynpu_mindspore_kernels.compositions._arguments import Numbers
 
 
 def _constant(value: Any) -> Callable[..., Any]:

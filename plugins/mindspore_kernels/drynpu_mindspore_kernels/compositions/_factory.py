@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from drynpu_mindspore._native import WORD_BYTES, function, new_memory, new_text, read_text, read_word, write_word
+from drynpu_mindspore.inside import WORD_BYTES, function, new_memory, new_text, read_text, read_word, write_word
 
 _KEY = "N9mindspore6kernel18NativeCpuKernelModE"
 """The name of the class in C++ under which MindSpore keeps its table."""

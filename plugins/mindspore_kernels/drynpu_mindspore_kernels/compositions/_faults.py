@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore.compositions._arguments import Numbers
-from drynpu_mindspore.compositions._bfloat import widen
+from drynpu_mindspore_kernels.compositions._arguments import Numbers
+from drynpu_mindspore_kernels.compositions._bfloat import widen
 
 _CYCLE = 0
 """``error_mode``: every so many steps; otherwise at the steps that are listed. Both count from ``start``."""

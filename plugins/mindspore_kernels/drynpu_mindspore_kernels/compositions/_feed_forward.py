@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from scipy import special
 
-from drynpu_mindspore.compositions._arguments import Numbers
+from drynpu_mindspore_kernels.compositions._arguments import Numbers
 
 
 def _gated(function: Any, turned: bool) -> Any:

@@ -12,7 +12,7 @@ import ctypes
 from collections.abc import Iterable
 from typing import Final
 
-from drynpu_mindspore._native import WORD_BYTES, function, read_text, read_word, write_word
+from drynpu_mindspore.inside import WORD_BYTES, function, read_text, read_word, write_word
 
 KEPT: Final = ("Cummax", "CumminExt", "SortExt", "TopkExt")
 """Primitives whose inputs are kept."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore.compositions._quantised import scale_numbers
+from drynpu_mindspore_kernels.compositions._quantised import scale_numbers
 
 _NONE, _ROWS, _INNER = -1, 0, 2
 """``group_type``: no groups, groups of rows, groups of what the product sums over."""

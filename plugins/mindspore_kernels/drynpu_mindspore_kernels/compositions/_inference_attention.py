@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from attrs import frozen
 
-from drynpu_mindspore.compositions._quantised import saturated
+from drynpu_mindspore_kernels.compositions._quantised import saturated
 
 _LAYOUTS = ("BSH", "BNSD", "SBH", "BSND", "TND", "TH", "NSD", "SH", "BNSD_BSND")
 """Numbers that MindSpore passes for ``input_layout`` (FASInputLayoutMode)."""

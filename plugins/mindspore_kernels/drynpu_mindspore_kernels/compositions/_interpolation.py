@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore.compositions._arguments import Flag, Numbers
+from drynpu_mindspore_kernels.compositions._arguments import Flag, Numbers
 
 _CUBIC = -0.75
 """Steepness of the cubic kernel that images are resampled with (aclnnUpsampleBicubic2d)."""

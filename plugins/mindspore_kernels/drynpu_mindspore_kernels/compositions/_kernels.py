@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 
-from drynpu_mindspore._native import (
+from drynpu_mindspore.inside import (
     ALWAYS,
     LAUNCH,
     WORD_BYTES,
@@ -31,10 +31,10 @@ from drynpu_mindspore._native import (
     read_word,
     write_word,
 )
-from drynpu_mindspore.compositions._attributes import AttributeLibrary, Attributes
-from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS, narrow, widen
-from drynpu_mindspore.compositions._factory import CREATE, KernelFactory
-from drynpu_mindspore.compositions._tensors import TensorLibrary
+from drynpu_mindspore_kernels.compositions._attributes import AttributeLibrary, Attributes
+from drynpu_mindspore_kernels.compositions._bfloat import BFLOAT16_BITS, narrow, widen
+from drynpu_mindspore_kernels.compositions._factory import CREATE, KernelFactory
+from drynpu_mindspore_kernels.compositions._tensors import TensorLibrary
 
 Composition = Callable[..., Any]
 """

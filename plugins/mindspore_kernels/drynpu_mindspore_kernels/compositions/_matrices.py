@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from scipy import linalg
 
-from drynpu_mindspore.compositions._arguments import Flag, Numbers
+from drynpu_mindspore_kernels.compositions._arguments import Flag, Numbers
 
 
 def _addmm(x: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:

@@ -34,12 +34,12 @@ from mindspore.ops.function import array_func, math_func, nn_func, random_func
 from mindspore.ops.function.grad import grad_func
 
 from drynpu import own_names
-from drynpu_mindspore.compositions import _functions
-from drynpu_mindspore.compositions._batch_products import replace_products
-from drynpu_mindspore.compositions._common_types import join_types
-from drynpu_mindspore.compositions._einsum import einsum
-from drynpu_mindspore.compositions._second_order_steps import replace_second_order
-from drynpu_mindspore.compositions._steps import replace_steps
+from drynpu_mindspore_kernels.compositions import _functions
+from drynpu_mindspore_kernels.compositions._batch_products import replace_products
+from drynpu_mindspore_kernels.compositions._common_types import join_types
+from drynpu_mindspore_kernels.compositions._einsum import einsum
+from drynpu_mindspore_kernels.compositions._second_order_steps import replace_second_order
+from drynpu_mindspore_kernels.compositions._steps import replace_steps
 
 
 def conv1d(

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore.compositions._arguments import Numbers
+from drynpu_mindspore_kernels.compositions._arguments import Numbers
 
 
 def _layer_norm(x: Any, normalized_shape: Numbers, weight: Any = None, bias: Any = None, eps: Any = 1e-5) -> Any:

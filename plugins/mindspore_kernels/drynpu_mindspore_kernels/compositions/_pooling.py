@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from drynpu_mindspore.compositions._arguments import Flag, Numbers, at, several
+from drynpu_mindspore_kernels.compositions._arguments import Flag, Numbers, at, several
 
 _Placed: TypeAlias = Iterator[tuple[tuple[int, ...], list[slice]]]
 """Places, and what is seen from each."""

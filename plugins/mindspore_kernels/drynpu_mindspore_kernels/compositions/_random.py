@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore.compositions._arguments import Numbers
+from drynpu_mindspore_kernels.compositions._arguments import Numbers
 
 
 def _generator(seed: Any, offset: Any) -> np.random.Generator:

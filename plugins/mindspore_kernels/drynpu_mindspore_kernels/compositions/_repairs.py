@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from attrs import define, field
 
-from drynpu_mindspore._native import (
+from drynpu_mindspore.inside import (
     LAUNCH,
     WORD_BYTES,
     new_table,
@@ -26,10 +26,10 @@ from drynpu_mindspore._native import (
     read_word,
     write_word,
 )
-from drynpu_mindspore.compositions._attributes import AttributeLibrary
-from drynpu_mindspore.compositions._bfloat import widen
-from drynpu_mindspore.compositions._factory import CALL, CREATE, KernelFactory
-from drynpu_mindspore.compositions._tensors import TensorLibrary
+from drynpu_mindspore_kernels.compositions._attributes import AttributeLibrary
+from drynpu_mindspore_kernels.compositions._bfloat import widen
+from drynpu_mindspore_kernels.compositions._factory import CALL, CREATE, KernelFactory
+from drynpu_mindspore_kernels.compositions._tensors import TensorLibrary
 
 Repair = Callable[[Callable[[], bool], list[Any], list[Any], Callable[[str], Any]], bool]
 """

@@ -11,50 +11,49 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from drynpu import say_once
-from drynpu_mindspore._inside import Inside, require
-from drynpu_mindspore._native import CORE, HARDWARE
-from drynpu_mindspore._tried import Tried
-from drynpu_mindspore.compositions._activations import ACTIVATIONS
-from drynpu_mindspore.compositions._attention import ATTENTION
-from drynpu_mindspore.compositions._attributes import load_attributes
-from drynpu_mindspore.compositions._batch_statistics import BATCH_STATISTICS
-from drynpu_mindspore.compositions._blocks import BLOCKS
-from drynpu_mindspore.compositions._boxes import BOXES
-from drynpu_mindspore.compositions._caches import CACHES
-from drynpu_mindspore.compositions._class_losses import CLASS_LOSSES
-from drynpu_mindspore.compositions._colours import COLOURS
-from drynpu_mindspore.compositions._convolutions import CONVOLUTIONS
-from drynpu_mindspore.compositions._deformable import DEFORMABLE
-from drynpu_mindspore.compositions._dumps import DUMPS
-from drynpu_mindspore.compositions._elementwise import ELEMENTWISE
-from drynpu_mindspore.compositions._experts import EXPERTS
-from drynpu_mindspore.compositions._factory import find_factory
-from drynpu_mindspore.compositions._faults import FAULTS
-from drynpu_mindspore.compositions._feed_forward import FEED_FORWARD
-from drynpu_mindspore.compositions._gradients import keep_inputs
-from drynpu_mindspore.compositions._grouped import GROUPED
-from drynpu_mindspore.compositions._indexing import INDEXING
-from drynpu_mindspore.compositions._inference_attention import INFERENCE_ATTENTION
-from drynpu_mindspore.compositions._interpolation import INTERPOLATION
-from drynpu_mindspore.compositions._kernels import Collective, Composition, CompositionKernels, find_resize
-from drynpu_mindspore.compositions._losses import LOSSES
-from drynpu_mindspore.compositions._matrices import MATRICES
-from drynpu_mindspore.compositions._norms import NORMS
-from drynpu_mindspore.compositions._optimizers import OPTIMIZERS
-from drynpu_mindspore.compositions._pooling import POOLING
-from drynpu_mindspore.compositions._quantised import QUANTISED
-from drynpu_mindspore.compositions._random import RANDOM
-from drynpu_mindspore.compositions._recurrent import RECURRENT
-from drynpu_mindspore.compositions._reductions import REDUCTIONS
-from drynpu_mindspore.compositions._repairs import RepairedKernels
-from drynpu_mindspore.compositions._second_order import SECOND_ORDER
-from drynpu_mindspore.compositions._sparse_steps import SPARSE_STEPS
-from drynpu_mindspore.compositions._speed_attention import SPEED_ATTENTION
-from drynpu_mindspore.compositions._tensors import load_tensors
-from drynpu_mindspore.compositions._transducer import TRANSDUCER
-from drynpu_mindspore.compositions._unique import UNIQUE
-from drynpu_mindspore.compositions._views import VIEWS
-from drynpu_mindspore.compositions._wide import WideKernels, load_wide
+from drynpu_mindspore.inside import CORE, HARDWARE, Tried, require
+from drynpu_mindspore_kernels._binding import RELEASES
+from drynpu_mindspore_kernels.compositions._activations import ACTIVATIONS
+from drynpu_mindspore_kernels.compositions._attention import ATTENTION
+from drynpu_mindspore_kernels.compositions._attributes import load_attributes
+from drynpu_mindspore_kernels.compositions._batch_statistics import BATCH_STATISTICS
+from drynpu_mindspore_kernels.compositions._blocks import BLOCKS
+from drynpu_mindspore_kernels.compositions._boxes import BOXES
+from drynpu_mindspore_kernels.compositions._caches import CACHES
+from drynpu_mindspore_kernels.compositions._class_losses import CLASS_LOSSES
+from drynpu_mindspore_kernels.compositions._colours import COLOURS
+from drynpu_mindspore_kernels.compositions._convolutions import CONVOLUTIONS
+from drynpu_mindspore_kernels.compositions._deformable import DEFORMABLE
+from drynpu_mindspore_kernels.compositions._dumps import DUMPS
+from drynpu_mindspore_kernels.compositions._elementwise import ELEMENTWISE
+from drynpu_mindspore_kernels.compositions._experts import EXPERTS
+from drynpu_mindspore_kernels.compositions._factory import find_factory
+from drynpu_mindspore_kernels.compositions._faults import FAULTS
+from drynpu_mindspore_kernels.compositions._feed_forward import FEED_FORWARD
+from drynpu_mindspore_kernels.compositions._gradients import keep_inputs
+from drynpu_mindspore_kernels.compositions._grouped import GROUPED
+from drynpu_mindspore_kernels.compositions._indexing import INDEXING
+from drynpu_mindspore_kernels.compositions._inference_attention import INFERENCE_ATTENTION
+from drynpu_mindspore_kernels.compositions._interpolation import INTERPOLATION
+from drynpu_mindspore_kernels.compositions._kernels import Collective, Composition, CompositionKernels, find_resize
+from drynpu_mindspore_kernels.compositions._losses import LOSSES
+from drynpu_mindspore_kernels.compositions._matrices import MATRICES
+from drynpu_mindspore_kernels.compositions._norms import NORMS
+from drynpu_mindspore_kernels.compositions._optimizers import OPTIMIZERS
+from drynpu_mindspore_kernels.compositions._pooling import POOLING
+from drynpu_mindspore_kernels.compositions._quantised import QUANTISED
+from drynpu_mindspore_kernels.compositions._random import RANDOM
+from drynpu_mindspore_kernels.compositions._recurrent import RECURRENT
+from drynpu_mindspore_kernels.compositions._reductions import REDUCTIONS
+from drynpu_mindspore_kernels.compositions._repairs import RepairedKernels
+from drynpu_mindspore_kernels.compositions._second_order import SECOND_ORDER
+from drynpu_mindspore_kernels.compositions._sparse_steps import SPARSE_STEPS
+from drynpu_mindspore_kernels.compositions._speed_attention import SPEED_ATTENTION
+from drynpu_mindspore_kernels.compositions._tensors import load_tensors
+from drynpu_mindspore_kernels.compositions._transducer import TRANSDUCER
+from drynpu_mindspore_kernels.compositions._unique import UNIQUE
+from drynpu_mindspore_kernels.compositions._views import VIEWS
+from drynpu_mindspore_kernels.compositions._wide import WideKernels, load_wide
 
 COMPOSITIONS: Final[Mapping[str, Composition]] = MappingProxyType(
     {
@@ -137,7 +136,7 @@ def serve_compositions(
     LookupError
         Its table of kernels, or what a kernel is, looks otherwise.
     """
-    require(Inside.COMPOSITIONS)
+    require(RELEASES)
     core, hardware, cpu = (ctypes.CDLL(str(package / file)) for file in (CORE, HARDWARE, _KERNELS))
     pynative = ctypes.CDLL(str(package / _PYNATIVE))
     factory, tensors = find_factory(hardware), load_tensors(core, hardware)
@@ -154,6 +153,6 @@ def serve_compositions(
 
 
 def _replace_methods() -> None:
-    from drynpu_mindspore.compositions._methods import replace_methods
+    from drynpu_mindspore_kernels.compositions._methods import replace_methods
 
     replace_methods()

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore.compositions._attention import ATTENTION
-from drynpu_mindspore.compositions._random import kept_bits
+from drynpu_mindspore_kernels.compositions._attention import ATTENTION
+from drynpu_mindspore_kernels.compositions._random import kept_bits
 
 _SCALE_FIRST, _ADD_FIRST = 0, 1
 """``pse_type``: what is added to the scores comes after the scale, or before it."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from drynpu_mindspore._native import WORD_BYTES, function, read_vector, read_word
-from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS
+from drynpu_mindspore.inside import WORD_BYTES, function, read_vector, read_word
+from drynpu_mindspore_kernels.compositions._bfloat import BFLOAT16_BITS
 
 _TYPES = {
     30: np.dtype(np.bool_),

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drynpu_mindspore.compositions._arguments import Numbers, at
+from drynpu_mindspore_kernels.compositions._arguments import Numbers, at
 
 
 def _transpose_pair(x: Any, dim0: Any, dim1: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 
-from drynpu_mindspore._native import (
+from drynpu_mindspore.inside import (
     LAUNCH,
     WORD_BYTES,
     function,
@@ -29,9 +29,9 @@ from drynpu_mindspore._native import (
     read_word,
     write_word,
 )
-from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS, narrow, widen
-from drynpu_mindspore.compositions._factory import CALL, KernelFactory
-from drynpu_mindspore.compositions._tensors import TensorLibrary
+from drynpu_mindspore_kernels.compositions._bfloat import BFLOAT16_BITS, narrow, widen
+from drynpu_mindspore_kernels.compositions._factory import CALL, KernelFactory
+from drynpu_mindspore_kernels.compositions._tensors import TensorLibrary
 
 FLOAT32, FLOAT16, BFLOAT16 = 43, 42, 45
 """``TypeId`` of MindSpore."""

@@ -7,6 +7,6 @@ alone, and ask the device's library for the ranks: here they see Ascend, and the
 
 from __future__ import annotations
 
-from drynpu_mindspore.splitting._follow import split_on_ascend
+from drynpu_mindspore_kernels.splitting._follow import split_on_ascend
 
 __all__ = ["split_on_ascend"]

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from drynpu_mindspore._inside import KNOWN, Inside, graph_module
-from drynpu_mindspore.splitting._groups import replace_groups
-from drynpu_mindspore.splitting._target import TargetSwitch, load_switch
+from drynpu_mindspore.inside import graph_module
+from drynpu_mindspore_kernels._binding import RELEASES
+from drynpu_mindspore_kernels.splitting._groups import replace_groups
+from drynpu_mindspore_kernels.splitting._target import TargetSwitch, load_switch
 
 _MODES: Final = ("semi_auto_parallel", "auto_parallel")
 _MISSING: Final = (
@@ -54,7 +55,7 @@ class Splitting:
                 self._kept = replace_groups(self.package)
             self._switch = switch
         if self._switch is None:
-            raise RuntimeError(_MISSING.format(mode=mode, releases=" or ".join(KNOWN[Inside.SPLITTING])))
+            raise RuntimeError(_MISSING.format(mode=mode, releases=" or ".join(RELEASES)))
         self._switch.split(on=True)
 
     def end(self) -> None:

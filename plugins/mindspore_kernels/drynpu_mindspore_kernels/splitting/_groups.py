@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from drynpu_mindspore._native import WORD_BYTES, change_table, function, read_functions, read_text, read_word
+from drynpu_mindspore.inside import WORD_BYTES, change_table, function, read_functions, read_text, read_word
 
 _COMMON, _INSTANCE = "lib/libmindspore_common.so", "_ZN9mindspore11CommManager11GetInstanceEv"
 _FIRST = 2

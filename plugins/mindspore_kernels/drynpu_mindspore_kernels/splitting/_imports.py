@@ -7,7 +7,7 @@ import os
 import struct
 from pathlib import Path
 
-from drynpu_mindspore._native import WORD_BYTES, read_word
+from drynpu_mindspore.inside import WORD_BYTES, read_word
 
 # ``struct link_map`` (link.h), which is what a handle of ``dlopen`` points to: base address, name, dynamic section.
 _DYNAMIC_AT = 2 * WORD_BYTES

@@ -9,11 +9,20 @@ from pathlib import Path
 from attrs import frozen
 
 from drynpu import CommandError
-from drynpu_mindspore._compiled import compiled_library
-from drynpu_mindspore._inside import Inside, UnknownInside, require
-from drynpu_mindspore._native import CORE, address_of, change_table, function, read_word
-from drynpu_mindspore.splitting._imports import import_place, loaded_library
+from drynpu_mindspore.inside import (
+    CORE,
+    UnknownInside,
+    address_of,
+    change_table,
+    compiled_library,
+    function,
+    read_word,
+    require,
+)
+from drynpu_mindspore_kernels._binding import RELEASES
+from drynpu_mindspore_kernels.splitting._imports import import_place, loaded_library
 
+_SOURCE = Path(__file__).parents[1] / "native" / "targets.cpp"
 # Without tail calls: the address that a call returns to tells which pass it comes from.
 _FLAGS = ("-O2", "-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-optimize-sibling-calls")
 _FRONTEND, _ALL = "lib/libmindspore_frontend.so", "lib/**/libmindspore_*.so"
@@ -57,11 +66,11 @@ def load_switch(package: Path) -> TargetSwitch | None:
 def _put_in_place(package: Path) -> TargetSwitch | None:
     from mindspore._c_expression import ms_ctx_param
 
-    require(Inside.SPLITTING)
+    require(RELEASES)
     core, frontend = (ctypes.CDLL(str(package / file)) for file in (CORE, _FRONTEND))
     first, end, mark = (address_of(each, name) for each, name in ((frontend, _FIRST), (frontend, _END), (core, _MARK)))
     imported = import_place(frontend, _MARK)
-    path = compiled_library("targets", _FLAGS)
+    path = compiled_library(_SOURCE, _FLAGS)
     if path is None or not imported or not 0 < first < end:
         return None
     number = int(ms_ctx_param.device_target)

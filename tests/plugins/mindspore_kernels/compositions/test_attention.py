@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drynpu_mindspore.compositions import COMPOSITIONS
+from drynpu_mindspore_kernels.compositions import COMPOSITIONS
 
 BNSD = 1
 ROWS, COLUMNS = 2, 3

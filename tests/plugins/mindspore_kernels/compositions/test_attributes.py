@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from drynpu_mindspore.compositions._attributes import read_value
+from drynpu_mindspore_kernels.compositions._attributes import read_value
 
 
 @pytest.mark.parametrize(

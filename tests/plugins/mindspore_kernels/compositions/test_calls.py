@@ -20,7 +20,7 @@ _HERE = Path(__file__).parent
 _FORMULAS = runpy.run_path(str(_HERE / "formulas.py"))
 gradient_of, value_of = _FORMULAS["gradient_of"], _FORMULAS["value_of"]
 inputs: Callable[[], dict[str, Any]] = runpy.run_path(str(_HERE / "inputs.py"))["inputs"]
-CALLS = _HERE.parents[2] / "docs" / "lists" / "mindspore-calls.yaml"
+CALLS = _HERE.parents[3] / "docs" / "lists" / "mindspore-calls.yaml"
 FAMILIES: dict[str, list[dict[str, Any]]] = yaml.safe_load(CALLS.read_text())
 
 # All calls of a mode run for the first of its tests: two minutes on a calm core.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drynpu_mindspore.compositions import COMPOSITIONS
+from drynpu_mindspore_kernels.compositions import COMPOSITIONS
 
 
 def test_routing_with_a_capacity_is_that_of_the_documentation() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drynpu_mindspore.compositions import COMPOSITIONS
+from drynpu_mindspore_kernels.compositions import COMPOSITIONS
 
 BNSD = 1
 

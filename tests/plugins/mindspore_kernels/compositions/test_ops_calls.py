@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 _HERE = Path(__file__).parent
 _value_of = runpy.run_path(str(_HERE / "formulas.py"))["value_of"]
 _inputs = runpy.run_path(str(_HERE / "inputs.py"))["inputs"]
-CALLS = _HERE.parents[2] / "docs" / "lists" / "mindspore-ops-calls.yaml"
+CALLS = _HERE.parents[3] / "docs" / "lists" / "mindspore-ops-calls.yaml"
 FAMILIES: dict[str, dict[str, str]] = yaml.safe_load(CALLS.read_text())
 CASES = [pytest.param(call, formula, id=call) for family in FAMILIES.values() for call, formula in family.items()]
 

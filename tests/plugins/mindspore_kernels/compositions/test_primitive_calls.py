@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 _HERE = Path(__file__).parent
 _value_of = runpy.run_path(str(_HERE / "formulas.py"))["value_of"]
 _inputs = runpy.run_path(str(_HERE / "inputs.py"))["inputs"]
-FILES = sorted((_HERE.parents[2] / "docs" / "lists" / "mindspore-primitives").glob("*.yaml"))
+FILES = sorted((_HERE.parents[3] / "docs" / "lists" / "mindspore-primitives").glob("*.yaml"))
 FAMILIES: dict[str, dict[str, dict[str, str]]] = {path.stem: yaml.safe_load(path.read_text()) for path in FILES}
 FORMULAS = {
     stem: {call: formula for family in families.values() for call, formula in family.items()}

@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-GENERATOR = Path(__file__).parents[3] / "docs" / "generate_mindspore_primitives.py"
+GENERATOR = Path(__file__).parents[4] / "docs" / "generate_mindspore_primitives.py"
 
 
 def test_the_page_of_primitives_is_up_to_date(scripts: Any) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from drynpu_mindspore._native import read_word
-from drynpu_mindspore.splitting._imports import import_place, loaded_library
+from drynpu_mindspore.inside import read_word
+from drynpu_mindspore_kernels.splitting._imports import import_place, loaded_library
 
 if sys.platform != "linux":
     pytest.skip("ELF", allow_module_level=True)

@@ -67,7 +67,7 @@ WITHOUT_RANKS = """
 from pathlib import Path
 
 import mindspore
-from drynpu_mindspore.splitting._follow import Splitting
+from drynpu_mindspore_kernels.splitting._follow import Splitting
 
 splitting = Splitting(Path(mindspore.__file__).parent, lambda: True)
 splitting.begin("data_parallel")
