@@ -23,10 +23,10 @@ import polars as pl
 
 from drynpu import tables
 from drynpu.analysis import overlap, step_ranges
-from drynpu.analysis.timeline import Spot, TimelineIndex, TrackKind, find_events, launches_of, timeline_index, visible
 from drynpu.tables import Profile
 from drynpu.tables.stored import Gathered, Stored
 from drynpu_pages.timeline import Look, timeline_document
+from drynpu_pages.tracks import Spot, TimelineIndex, TrackKind, find_events, launches_of, timeline_index, visible
 
 BEGIN_NS = 1_736_408_883_000_000_000
 NAMES = [f"aclnn{name}_{number}" for name in ("Matmul", "Add", "Mul", "Softmax") for number in range(40)]

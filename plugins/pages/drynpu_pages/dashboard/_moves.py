@@ -8,11 +8,11 @@ from typing import Any
 from attrs import evolve, frozen
 
 from drynpu import DrynpuError
-from drynpu.analysis.timeline import Hits, Spot, TimelineIndex, TrackKind, find_events, timeline_index
 from drynpu.views.runs import Rank
 from drynpu_pages.dashboard._address import Address, query_of, read_address
 from drynpu_pages.library import Library
 from drynpu_pages.timeline import LEVELS, Look
+from drynpu_pages.tracks import Hits, Spot, TimelineIndex, TrackKind, find_events, timeline_index
 
 
 @frozen

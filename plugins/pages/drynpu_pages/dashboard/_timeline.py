@@ -8,7 +8,6 @@ from typing import Any
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from drynpu.analysis.timeline import Spot
 from drynpu.views.content import TimelineChart
 from drynpu.views.theme import count_text
 from drynpu_pages.dashboard._address import Address, query_of, read_address
@@ -16,6 +15,7 @@ from drynpu_pages.dashboard._files import trace_links
 from drynpu_pages.dashboard._moves import TimelinePlace, find_place
 from drynpu_pages.library import Library
 from drynpu_pages.timeline import KIND_TITLES, LEVELS, Detail, describe, timeline_document
+from drynpu_pages.tracks import Spot
 
 _TOOLS: Any = {
     "displaylogo": False,

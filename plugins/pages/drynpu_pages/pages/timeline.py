@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from drynpu.analysis.timeline import TimelineIndex, TrackKind, timeline_index
 from drynpu.views.content import EMPTY, Block, Fact, Facts, Note, TimelineChart
 from drynpu.views.page import Page
 from drynpu.views.runs import View
 from drynpu.views.theme import count_text, time_text
 from drynpu_pages.timeline import KIND_TITLES, Look, draw_timeline, figure_height
+from drynpu_pages.tracks import TimelineIndex, TrackKind, timeline_index
 
 _MOST_BOXES = 2000
 """Boxes of the figure that stands still."""

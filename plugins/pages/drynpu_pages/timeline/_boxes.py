@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from drynpu.analysis.timeline import Boxes, Launches, Spot, TrackKind, matching
 from drynpu.arrays import F64, I64, Bools
 from drynpu.views.theme import count_text, share_text, time_text
 from drynpu_pages.timeline._scene import PALE, PICKED, WIDTH, Scene, kind_colour
+from drynpu_pages.tracks import Boxes, Launches, Spot, TrackKind, matching
 
 _MOST_LEGENDS = 9
 _TEXT_FROM, _LETTER = 38, 7.1

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 from attrs import frozen
 
-from drynpu.analysis.timeline import Launches, Spot, TimelineIndex, launches_of
 from drynpu.tables import NO_CONTEXT, Profile
 from drynpu.views.theme import size_text, time_text
 from drynpu.writers.number_text import UNKNOWN
+from drynpu_pages.tracks import Launches, Spot, TimelineIndex, launches_of
 
 _LONG = ("tasks", "host_ops", "queue", "api")
 _KERNEL_KEY = ("device_id", "stream_id", "task_id", "start_ns")

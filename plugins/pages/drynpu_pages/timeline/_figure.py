@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drynpu.analysis.timeline import Launches, TimelineIndex, TrackKind, visible
 from drynpu_pages.figures import graph_objects, new_figure
 from drynpu_pages.timeline._boxes import box_traces, launch_traces
 from drynpu_pages.timeline._look import Look
 from drynpu_pages.timeline._rows import TimelineRow, timeline_rows
 from drynpu_pages.timeline._scene import PALE, PICKED, WIDTH, Scene, kind_colour
+from drynpu_pages.tracks import Launches, TimelineIndex, TrackKind, visible
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
-from drynpu.analysis.timeline import Spot, TimelineIndex, TrackKind
+from drynpu_pages.tracks import Spot, TimelineIndex, TrackKind
 
 LOOK_KEYS = ("from", "to", "event", "find", "hide", "levels")
 """Keys of an address that say where on a page a reader is, not which page."""

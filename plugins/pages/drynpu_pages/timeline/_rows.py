@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from attrs import frozen
 
-from drynpu.analysis.timeline import TimelineIndex, TrackKind
 from drynpu_pages.timeline._look import Look
+from drynpu_pages.tracks import TimelineIndex, TrackKind
 
 KIND_TITLES: Mapping[TrackKind, str] = MappingProxyType(
     {

@@ -7,10 +7,10 @@ from typing import Any
 
 from attrs import frozen
 
-from drynpu.analysis.timeline import Boxes, TimelineIndex
 from drynpu_pages.colours import COLOURS, colour_of
 from drynpu_pages.timeline._look import Look
 from drynpu_pages.timeline._rows import TimelineRow
+from drynpu_pages.tracks import Boxes, TimelineIndex
 
 WIDTH = 880
 """Pixels of the window that boxes are chosen for: what is left beside titles at 1280 pixels."""

@@ -1,13 +1,13 @@
-"""The timeline of a profile: an index of its events, and the part that is visible in a window of a certain width."""
+"""The tracks of a timeline: an index of its events, and the part that is visible in a window of a certain width."""
 
 from __future__ import annotations
 
-from drynpu.analysis.timeline._index import timeline_index
-from drynpu.analysis.timeline._lanes import Lane
-from drynpu.analysis.timeline._launches import Launches, launches_of
-from drynpu.analysis.timeline._search import Hits, find_events, matching
-from drynpu.analysis.timeline._tracks import Spot, TimelineIndex, Track, TrackKind, TrackNames
-from drynpu.analysis.timeline._visible import Boxes, visible
+from drynpu_pages.tracks._index import timeline_index
+from drynpu_pages.tracks._lanes import Lane
+from drynpu_pages.tracks._launches import Launches, launches_of
+from drynpu_pages.tracks._search import Hits, find_events, matching
+from drynpu_pages.tracks._tracks import Spot, TimelineIndex, Track, TrackKind, TrackNames
+from drynpu_pages.tracks._visible import Boxes, visible
 
 __all__ = [
     "Boxes",

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.analysis._scopes import scope_bars
+from drynpu.analysis import scope_bars
 from drynpu.analysis.launches import mindspore_launches
 from drynpu.analysis.overlaps import OVERLAP_KINDS, overlap
-from drynpu.analysis.timeline._rows import tracks_of
-from drynpu.analysis.timeline._tracks import Track, TrackKind
 from drynpu.tables import Profile
+from drynpu_pages.tracks._rows import tracks_of
+from drynpu_pages.tracks._tracks import Track, TrackKind
 
 _END = (pl.col("start_ns") + pl.col("duration_ns")).alias("end_ns")
 

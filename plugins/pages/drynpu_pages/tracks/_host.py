@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.analysis.python_frames import python_frames
-from drynpu.analysis.timeline._rows import tracks_of
-from drynpu.analysis.timeline._tracks import Track, TrackKind
 from drynpu.tables import Profile
+from drynpu_pages.tracks._rows import tracks_of
+from drynpu_pages.tracks._tracks import Track, TrackKind
 
 _THREAD = "thread {}"
 

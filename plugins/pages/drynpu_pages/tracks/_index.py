@@ -6,20 +6,23 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.analysis._kept import once_per_profile
-from drynpu.analysis._steps import step_ranges
-from drynpu.analysis.timeline._device import device_tracks
-from drynpu.analysis.timeline._host import host_tracks
-from drynpu.analysis.timeline._rows import tracks_of
-from drynpu.analysis.timeline._tracks import TimelineIndex, Track, TrackKind
+from drynpu.analysis import step_ranges
 from drynpu.tables import Profile
+from drynpu_pages.tracks._device import device_tracks
+from drynpu_pages.tracks._host import host_tracks
+from drynpu_pages.tracks._rows import tracks_of
+from drynpu_pages.tracks._tracks import TimelineIndex, Track, TrackKind
 
 _ORDER = tuple(TrackKind)
 
 
-@once_per_profile
 def timeline_index(profile: Profile) -> TimelineIndex:
-    """Return all events of a profile as tracks: by kind, then devices, threads and streams in order."""
+    """Return all events of a profile as tracks: by kind, then devices, threads and streams in order; made once."""
+    index: TimelineIndex = profile.keep("timeline_index", lambda: _index(profile))
+    return index
+
+
+def _index(profile: Profile) -> TimelineIndex:
     found = [track for track in (*_steps(profile), *device_tracks(profile), *host_tracks(profile)) if track.events]
     tracks = tuple(sorted(found, key=lambda track: _ORDER.index(track.kind)))
     lanes = [lane for track in tracks for lane in track.lanes]

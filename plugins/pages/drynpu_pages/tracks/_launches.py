@@ -9,8 +9,8 @@ from attrs import frozen
 
 from drynpu.analysis.launches import mindspore_launches
 from drynpu.analysis.links import link_operators
-from drynpu.analysis.timeline._tracks import Spot, TimelineIndex
 from drynpu.tables import Profile
+from drynpu_pages.tracks._tracks import Spot, TimelineIndex
 
 _MOST = 200
 _ON_STREAMS = pl.col("stream_id") >= 0

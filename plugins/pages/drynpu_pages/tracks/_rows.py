@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from drynpu.analysis.timeline._lanes import nest
-from drynpu.analysis.timeline._tracks import Track, TrackKind, TrackNames
 from drynpu.arrays import I32, I64
+from drynpu_pages.tracks._lanes import nest
+from drynpu_pages.tracks._tracks import Track, TrackKind, TrackNames
 
 _FEW_KEYS = 1 << 20
 """Numbers up to which a table of all of them is faster than searching."""

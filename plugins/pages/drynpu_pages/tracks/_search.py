@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from attrs import field, frozen
 
-from drynpu.analysis.timeline._tracks import Spot, TimelineIndex, TrackNames
 from drynpu.arrays import I32, I64, Bools
+from drynpu_pages.tracks._tracks import Spot, TimelineIndex, TrackNames
 
 
 @frozen(eq=False)

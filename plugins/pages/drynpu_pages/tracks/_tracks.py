@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from attrs import field, frozen
 
-from drynpu.analysis.timeline._lanes import Lane
+from drynpu_pages.tracks._lanes import Lane
 
 
 class TrackKind(enum.Enum):

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from attrs import field, frozen
 
-from drynpu.analysis.timeline._lanes import Lane
-from drynpu.analysis.timeline._tracks import TimelineIndex
 from drynpu.arrays import F64, I32, I64
+from drynpu_pages.tracks._lanes import Lane
+from drynpu_pages.tracks._tracks import TimelineIndex
 
 _RUN_PIXELS = 2
 """How long a run may be: long enough to be seen, short enough to show where nothing happens."""

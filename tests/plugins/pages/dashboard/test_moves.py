@@ -7,10 +7,10 @@ from attrs import evolve
 
 pytest.importorskip("dash", reason="the dashboard is an extra")
 
-from drynpu.analysis.timeline import Spot, TrackKind, timeline_index
 from drynpu.views.runs import View
 from drynpu_pages.dashboard._moves import TimelinePlace, next_look
 from drynpu_pages.timeline import Look
+from drynpu_pages.tracks import Spot, TrackKind, timeline_index
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from drynpu.analysis.timeline import TrackKind, find_events, timeline_index
 from drynpu.views.content import Note, TimelineChart, find_block
 from drynpu.views.runs import Run, Selection, View
 from drynpu_pages.pages import find_page
 from drynpu_pages.timeline import Look, describe, timeline_document
+from drynpu_pages.tracks import TrackKind, find_events, timeline_index
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drynpu.analysis.timeline import Launches, Spot, TimelineIndex, Track, TrackKind, TrackNames
-from drynpu.analysis.timeline._lanes import nest
 from drynpu_pages.colours import COLOURS
 from drynpu_pages.timeline import Look, timeline_document
+from drynpu_pages.tracks import Launches, Spot, TimelineIndex, Track, TrackKind, TrackNames
+from drynpu_pages.tracks._lanes import nest
 
 BEGIN = 1_736_408_883_000_000_123
 PRODUCT, SUM = 0, 1

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.analysis.timeline import Spot, TimelineIndex, Track, TrackKind, TrackNames
-from drynpu.analysis.timeline._lanes import nest
 from drynpu_pages.timeline import LEVELS, Look, timeline_document, timeline_rows
+from drynpu_pages.tracks import Spot, TimelineIndex, Track, TrackKind, TrackNames
+from drynpu_pages.tracks._lanes import nest
 
 BEGIN = 1_736_408_883_000_000_123
 TIMES = st.integers(0, 2**62)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from drynpu.analysis.timeline import Spot, TimelineIndex, TrackKind, find_events, launches_of, timeline_index
-from drynpu.tables import NO_CONTEXT, Profile
+from tests.core.analysis.conftest import host_op, make_profile
 
-from .conftest import host_op, make_profile
+from drynpu.tables import NO_CONTEXT, Profile
+from drynpu_pages.tracks import Spot, TimelineIndex, TrackKind, find_events, launches_of, timeline_index
 
 PLACE = ("device_id", "stream_id", "task_id", "context_id", "start_ns", "duration_ns", "connection_id")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drynpu.analysis.timeline import Lane
-from drynpu.analysis.timeline._lanes import nest
+from drynpu_pages.tracks import Lane
+from drynpu_pages.tracks._lanes import nest
 
 
 def lanes(*events: tuple[int, int]) -> tuple[Lane, ...]:

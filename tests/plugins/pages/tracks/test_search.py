@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from drynpu.analysis.timeline import Spot
-from drynpu.analysis.timeline._lanes import nest
-from drynpu.analysis.timeline._search import Hits, find_events
-from drynpu.analysis.timeline._tracks import Track, TrackKind, TrackNames
+from drynpu_pages.tracks import Spot
+from drynpu_pages.tracks._lanes import nest
+from drynpu_pages.tracks._search import Hits, find_events
+from drynpu_pages.tracks._tracks import Track, TrackKind, TrackNames
 
 
 def track(*events: tuple[int, int, str]) -> Track:

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from drynpu.analysis.timeline import Boxes, TimelineIndex, Track, TrackKind, TrackNames, visible
-from drynpu.analysis.timeline._lanes import nest
+from drynpu_pages.tracks import Boxes, TimelineIndex, Track, TrackKind, TrackNames, visible
+from drynpu_pages.tracks._lanes import nest
 
 NAMES = ("mul", "add", "sub")
 
@@ -132,7 +132,7 @@ def test_names_beyond_counting_are_sorted_with_the_same_result(monkeypatch: pyte
     found = random_index(2)
     window = (found.start_ns, found.end_ns)
     expected = see(found, window, pixels=50).code
-    monkeypatch.setattr("drynpu.analysis.timeline._visible._MOST_CELLS", 0)
+    monkeypatch.setattr("drynpu_pages.tracks._visible._MOST_CELLS", 0)
     assert (see(found, window, pixels=50).code == expected).all()
 
 
