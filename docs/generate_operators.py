@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from drynpu_torch.operators import exported
-from drynpu_torch.operators._composites import COMPOSITES
-from drynpu_torch.operators._operator import NpuOperator
-from drynpu_torch.operators._refused_names import SUBSTITUTES
-from drynpu_torch.operators._table import FAMILIES, register
+from drynpu_torch_operators.operators import exported
+from drynpu_torch_operators.operators._composites import COMPOSITES
+from drynpu_torch_operators.operators._operator import NpuOperator
+from drynpu_torch_operators.operators._refused_names import SUBSTITUTES
+from drynpu_torch_operators.operators._table import FAMILIES, register
 
 PAGE = Path(__file__).resolve().parent / "torch-operators.md"
 MARK = "<!-- Written by docs/generate_operators.py below this line; do not edit. -->"

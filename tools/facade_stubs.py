@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import torch_npu  # noqa: F401 - it registers the operators
 
-from drynpu_torch.operators import TYPE_NUMBERS, exported
+from drynpu_torch_operators.operators import TYPE_NUMBERS, exported
 
 ROOT = Path(__file__).parents[1]
 STUB = ROOT / "adapters" / "torch" / "vendor" / "torch_npu" / "_operator_names.pyi"

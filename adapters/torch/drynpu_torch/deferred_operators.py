@@ -49,7 +49,7 @@ def register_operators() -> None:
         if type(torch.ops.npu) is _Operators:
             return  # this thread is registering them
         torch.ops.npu.__class__ = _Operators
-        from drynpu_torch.operators import register
+        from drynpu_torch_operators.operators import register
 
         register()
         torch.ops.npu.__class__ = torch._ops._OpNamespace

@@ -6,7 +6,7 @@ import functools
 
 import torch
 
-from drynpu_torch.ascend_extensions import watch_loads
+from drynpu_torch_operators.ascend_extensions import watch_loads
 from drynpu_torch.deferred_operators import defer_operators
 from drynpu_torch.device import DeviceState, EventTimer, register_device, state
 from drynpu_torch.distributed import install_hccl

@@ -1,7 +1,0 @@
-"""The facade of ``torch_npu.contrib.function.nms``."""
-
-from __future__ import annotations
-
-from drynpu_torch.contrib.detection import npu_batched_multiclass_nms, npu_multiclass_nms
-
-__all__ = ["npu_batched_multiclass_nms", "npu_multiclass_nms"]

@@ -1,7 +1,0 @@
-"""The facade of ``torch_npu.contrib.function.roll``."""
-
-from __future__ import annotations
-
-from drynpu_torch.contrib.functions import roll
-
-__all__ = ["roll"]

@@ -1,7 +1,0 @@
-"""The facade of ``torch_npu.contrib.module.activations``."""
-
-from __future__ import annotations
-
-from drynpu_torch.contrib.activations import Mish, SiLU, Swish
-
-__all__ = ["Mish", "SiLU", "Swish"]

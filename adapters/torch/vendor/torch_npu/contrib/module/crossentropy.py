@@ -1,7 +1,0 @@
-"""The facade of ``torch_npu.contrib.module.crossentropy``."""
-
-from __future__ import annotations
-
-from drynpu_torch.contrib.activations import LabelSmoothingCrossEntropy
-
-__all__ = ["LabelSmoothingCrossEntropy"]

@@ -1,7 +1,0 @@
-"""The facade of ``torch_npu.contrib.module.focus``."""
-
-from __future__ import annotations
-
-from drynpu_torch.contrib.layers import Conv, Focus
-
-__all__ = ["Conv", "Focus"]

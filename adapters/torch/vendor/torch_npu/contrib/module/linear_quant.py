@@ -1,7 +1,0 @@
-"""The facade of ``torch_npu.contrib.module.linear_quant``."""
-
-from __future__ import annotations
-
-from drynpu_torch.contrib.quantised import LinearQuant
-
-__all__ = ["LinearQuant"]

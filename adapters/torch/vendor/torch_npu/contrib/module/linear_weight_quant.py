@@ -1,7 +1,0 @@
-"""The facade of ``torch_npu.contrib.module.linear_weight_quant``."""
-
-from __future__ import annotations
-
-from drynpu_torch.contrib.quantised import LinearWeightQuant
-
-__all__ = ["LinearWeightQuant"]

@@ -1,7 +1,0 @@
-"""The facade of ``torch_npu.contrib.module.npu_modules``."""
-
-from __future__ import annotations
-
-from drynpu_torch.contrib.activations import DropoutWithByteMask
-
-__all__ = ["DropoutWithByteMask"]

@@ -1,7 +1,0 @@
-"""The facade of ``torch_npu.contrib.module.ps_roi_pooling``."""
-
-from __future__ import annotations
-
-from drynpu_torch.contrib.regions import PSROIPool
-
-__all__ = ["PSROIPool"]

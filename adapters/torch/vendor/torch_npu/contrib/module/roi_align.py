@@ -1,7 +1,0 @@
-"""The facade of ``torch_npu.contrib.module.roi_align``."""
-
-from __future__ import annotations
-
-from drynpu_torch.contrib.regions import ROIAlign
-
-__all__ = ["ROIAlign"]

@@ -1,7 +1,0 @@
-"""The facade of ``torch_npu.testing.decorator``."""
-
-from __future__ import annotations
-
-from drynpu_torch.testing.decorators import Dtypes, Formats, feed_data, instantiate_tests
-
-__all__ = ["Dtypes", "Formats", "feed_data", "instantiate_tests"]
