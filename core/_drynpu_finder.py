@@ -23,6 +23,15 @@ NAMES = ("acl", "aclruntime", "ais_bench", "apex", "hccl", "npu_bridge", "npu_de
 """The facades of drynpu's adapters and plugins."""
 _PLUGIN_OF = {"aclruntime": "offline_inference", "ais_bench": "offline_inference", "apex": "apex"}
 """The plugin that serves a facade; the other facades are adapters'."""
+_PART_OF = {
+    "torch_npu.atb": "torch_operators",
+    "torch_npu.contrib.function": "torch_operators",
+    "torch_npu.contrib.module": "torch_operators",
+    "torch_npu.dynamo": "torch_operators",
+    "torch_npu.testing": "torch_operators",
+    "torchair": "torch_operators",
+}
+"""The plugin that adds a module to an adapter's facade."""
 _APEX = "apex"
 # They look for apex to take NVIDIA's kernels from it, and are often run from a checkout.
 _APEX_SEEKERS = ("megatron", "mindspeed", "mindspeed_llm")
@@ -51,6 +60,9 @@ class FacadeFinder:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the facade's spec if *name* is a facade that the importing code may see."""
+        if name in _PART_OF and self._serves("torch_npu"):
+            _say_off(name, _PART_OF[name])  # whoever asks here has not found it in the facade
+            return None
         if path is not None or name not in NAMES or not _is_visible(name, sys._getframe(1)):
             return None
         if name in _PLUGIN_OF and not _is_on(name, _PLUGIN_OF[name]):
@@ -58,6 +70,10 @@ class FacadeFinder:
         from importlib.machinery import PathFinder
 
         return PathFinder.find_spec(name, self.folders, target)
+
+    def _serves(self, facade: str) -> bool:
+        """Return whether the package *facade*, where it is imported, is drynpu's and not a genuine one."""
+        return str(getattr(sys.modules.get(facade), "__file__", "")).startswith(self.folders)
 
     def find_distributions(self, context: DistributionFinder.Context | None = None) -> Sequence[Distribution]:
         """Return the distribution ``torch-npu`` if it fits *context* and the code that looks for it may see it."""
@@ -105,14 +121,19 @@ def _facade_folders() -> list[str]:
 
 def _is_on(facade: str, plugin: str) -> bool:
     """Return whether ``DRYNPU_PLUGINS`` lets the plugin of a facade load; where it does not, say so in a line."""
-    from drynpu._plugin_choice import chosen_plugins, needs_plugin
+    from drynpu._plugin_choice import chosen_plugins
 
     if chosen_plugins().allows(plugin):
         return True
+    _say_off(facade, plugin)
+    return False
+
+
+def _say_off(name: str, plugin: str) -> None:
+    from drynpu._plugin_choice import needs_plugin
     from drynpu._say import say_once
 
-    say_once(needs_plugin(facade, plugin))
-    return False
+    say_once(needs_plugin(name, plugin))
 
 
 # N29, docs/tricks.md

@@ -22,7 +22,7 @@ NAMED_BY_OTHERS = {
     "adapters/tf/drynpu_tf/face/_serve.py": "target",  # the same
     "adapters/tf/drynpu_tf/bridge/init.py": "target",  # tf.compat.v1.Session
     "adapters/tf/drynpu_tf/sessions/_install.py": "target",  # the same
-    "adapters/torch/drynpu_torch/contrib/activations.py": "target",  # torch_npu.contrib: LabelSmoothingCrossEntropy
+    "plugins/torch_operators/drynpu_torch_operators/contrib/activations.py": "target",  # LabelSmoothingCrossEntropy
     "adapters/torch/drynpu_torch/profiler/_flops.py": "target",  # torch_npu.profiler: register_npu_flop
 }
 """Parameters whose name a library calls them by."""

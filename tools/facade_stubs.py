@@ -19,7 +19,7 @@ import torch_npu  # noqa: F401 - it registers the operators
 from drynpu_torch_operators.operators import TYPE_NUMBERS, exported
 
 ROOT = Path(__file__).parents[1]
-STUB = ROOT / "adapters" / "torch" / "vendor" / "torch_npu" / "_operator_names.pyi"
+STUB = ROOT / "plugins" / "torch_operators" / "vendor" / "torch_npu" / "_operator_names.pyi"
 HEAD = '''\
 # Written by tools/facade_stubs.py from the schemas of the operators; a test compares them.
 """The operators of ``torch_npu``."""

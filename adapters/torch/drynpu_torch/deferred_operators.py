@@ -1,4 +1,8 @@
-"""Registration of torch_npu's operators, at once or when one of them is looked up for the first time."""
+"""
+Registration of torch_npu's operators, at once or when one of them is looked up for the first time.
+
+The plugin ``torch_operators`` brings them; without it an error names it where one is looked up.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,10 @@ from typing import Any, Final
 
 import torch
 
+from drynpu import needs_plugin
+from drynpu_torch.device import state
+
+_PLUGIN: Final = "torch_operators"
 _LOCK: Final = threading.RLock()
 _MODULE: Final = torch._ops.__name__
 """What classes of namespaces have to call their module: operators take their own from it, and PyTorch writes that into
@@ -21,7 +29,13 @@ class _DeferredOperators(torch._ops._OpNamespace):
 
     def __getattr__(self, name: str) -> Any:
         register_operators()
-        return self.__dict__[name] if name in self.__dict__ else torch._ops._OpNamespace.__getattr__(self, name)
+        if name in self.__dict__:
+            return self.__dict__[name]
+        try:
+            return torch._ops._OpNamespace.__getattr__(self, name)
+        except AttributeError:
+            check_operator(f"torch.ops.npu.{name}")
+            raise
 
 
 class _Operators(torch._ops._OpNamespace):
@@ -44,12 +58,24 @@ def defer_operators() -> None:
 
 
 def register_operators() -> None:
-    """Register the operators unless that was done before."""
+    """Register the operators unless that was done before, or nothing brings them."""
     with _LOCK:
-        if type(torch.ops.npu) is _Operators:
+        register = state().new_operators
+        if register is None or type(torch.ops.npu) is _Operators:
             return  # this thread is registering them
         torch.ops.npu.__class__ = _Operators
-        from drynpu_torch_operators.operators import register
-
         register()
         torch.ops.npu.__class__ = torch._ops._OpNamespace
+
+
+def check_operator(name: str) -> None:
+    """
+    Check that the operators of torch_npu are here, because *name* is looked up, which belongs to them.
+
+    Raises
+    ------
+    AttributeError
+        The plugin that brings them is off.
+    """
+    if state().new_operators is None:
+        raise AttributeError(needs_plugin(name, _PLUGIN)) from None

@@ -6,7 +6,7 @@ import functools
 
 import torch
 
-from drynpu_torch_operators.ascend_extensions import watch_loads
+from drynpu.plugins import from_plugins
 from drynpu_torch.deferred_operators import defer_operators
 from drynpu_torch.device import DeviceState, EventTimer, register_device, state
 from drynpu_torch.distributed import install_hccl
@@ -35,9 +35,9 @@ def _install() -> tuple[torch.library.Library, ...]:
     """Install everything; the cache keeps the libraries, whose kernels end with them."""
     libraries = register_device()
     install_hccl()
-    watch_loads()
     defer_operators()
     state().new_timer = _new_timer
+    from_plugins(lambda plugins: plugins.device_installed("torch"))
     return libraries
 
 

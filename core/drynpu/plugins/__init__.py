@@ -19,11 +19,13 @@ from drynpu.plugins._checks import HOOKS
 from drynpu.plugins._discovery import ALWAYS_LOADED
 from drynpu.plugins._manager import Plugins, build_manager, from_plugins
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, hookimpl
+from drynpu.plugins._parts import join_parts
 from drynpu.plugins._values import (
     Activation,
     BlockRecorder,
     Exporter,
     Facade,
+    FacadePart,
     KernelRule,
     Probe,
     RecordedCalls,
@@ -40,6 +42,7 @@ __all__ = [
     "BlockRecorder",
     "Exporter",
     "Facade",
+    "FacadePart",
     "KernelRule",
     "PluginChoice",
     "Plugins",
@@ -50,4 +53,5 @@ __all__ = [
     "facade_folder",
     "from_plugins",
     "hookimpl",
+    "join_parts",
 ]

@@ -21,6 +21,7 @@ from drynpu.plugins._values import (
     BlockRecorder,
     Exporter,
     Facade,
+    FacadePart,
     KernelRule,
     Probe,
     RecordedCalls,
@@ -144,6 +145,16 @@ class Plugins:
     def facades(self) -> tuple[Facade, ...]:
         """Return the vendor modules that the adapters stand in for."""
         return tuple(facade for _, facades in self._ask("drynpu_facades") for facade in facades)
+
+    def facade_parts(self, package: str) -> tuple[FacadePart, ...]:
+        """Return what plugins add to a package of a facade."""
+        found = [part for _, parts in self._ask("drynpu_facade_parts") for part in parts]
+        return tuple(part for part in found if part.package == package)
+
+    def device_installed(self, framework: str) -> None:
+        """Tell every plugin that the device of a framework is installed in this process."""
+        for _ in self._ask("drynpu_device_installed", framework=framework):
+            pass
 
     def stand_ins(self) -> tuple[StandIn, ...]:
         """Return the packages that stand in for frameworks that are not there."""

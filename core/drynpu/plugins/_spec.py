@@ -17,6 +17,7 @@ from drynpu.plugins._values import (
     BlockRecorder,
     Exporter,
     Facade,
+    FacadePart,
     KernelRule,
     Probe,
     RecordedCalls,
@@ -31,7 +32,9 @@ __all__ = [
     "drynpu_block_recorder",
     "drynpu_chips",
     "drynpu_cli",
+    "drynpu_device_installed",
     "drynpu_exporters",
+    "drynpu_facade_parts",
     "drynpu_facades",
     "drynpu_framework_loaded",
     "drynpu_kernel_rules",
@@ -55,6 +58,31 @@ def drynpu_facades() -> Iterable[Facade]:  # type: ignore[empty-body]
     Iterable[Facade]
         One entry per top-level vendor module. ``drynpu run`` puts the folders on ``sys.path`` after everything
         else; ``drynpu doctor`` reports what each name resolves to.
+    """
+
+
+@hookspec
+def drynpu_facade_parts() -> Iterable[FacadePart]:  # type: ignore[empty-body]
+    """
+    Add modules and names to the facade of an adapter.
+
+    Returns
+    -------
+    Iterable[FacadePart]
+        One entry for each package that gets some. They join it when the facade is imported: only where no genuine
+        package takes its place.
+    """
+
+
+@hookspec
+def drynpu_device_installed(framework: str) -> None:
+    """
+    Stand on the simulated device: called once per process, after an adapter has installed it in its framework.
+
+    Parameters
+    ----------
+    framework:
+        The adapter that calls, e.g. ``"torch"``. Do nothing for any other than yours.
     """
 
 

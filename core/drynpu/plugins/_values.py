@@ -39,6 +39,18 @@ class Facade:
     """
 
 
+@frozen(kw_only=True)
+class FacadePart:
+    """Modules and names that a plugin adds to a package of an adapter's facade."""
+
+    package: str
+    """The package that gets them, e.g. ``torch_npu``."""
+    folder: Path
+    """The folder of the modules; it joins the package's ``__path__``, behind the facade's own."""
+    names: str
+    """The module in the folder whose ``__all__`` lists the names that the package gets, too."""
+
+
 def facade_folder(plugin_file: str) -> Path:
     """
     Return where the facades of a bundled adapter or plugin are.

@@ -11,7 +11,16 @@ Importing this package changes nothing; ``drynpu_torch.install`` changes PyTorch
 
 from __future__ import annotations
 
-from drynpu_torch.device._errors import ACL_FAILED, ErrCode, dist_error, graph_error, ops_error, prof_error, pta_error
+from drynpu_torch.device._errors import (
+    ACL_FAILED,
+    ErrCode,
+    dist_error,
+    graph_error,
+    ops_error,
+    prof_error,
+    pta_error,
+    tagged,
+)
 from drynpu_torch.device._formats import (
     Format,
     change_data_ptr,
@@ -71,4 +80,5 @@ __all__ = [
     "register_device",
     "state",
     "storage_elements",
+    "tagged",
 ]

@@ -158,6 +158,8 @@ class DeviceState:
         The capture of a graph that has begun and not ended; ``None`` without one.
     new_timer:
         Makes the timer of events when the first one with timing is recorded.
+    new_operators:
+        Registers the operators of torch_npu when one of them is looked up; a plugin sets it.
     trace:
         Functions that are called when something happens to streams, events and memory.
     options:
@@ -173,6 +175,7 @@ class DeviceState:
     choice: Choice | None = None
     capture: Capturing | None = None
     new_timer: Callable[[], EventTimer] | None = None
+    new_operators: Callable[[], None] | None = None
     _timer: EventTimer | None = field(default=None, init=False)
     trace: DeviceTrace = field(factory=DeviceTrace)
     options: dict[str, str] = field(factory=dict)

@@ -9,8 +9,12 @@ from __future__ import annotations
 from drynpu import hand_over
 
 if not hand_over(__name__, __file__):
+    import typing as _typing
+
     from torch_npu._facade import *
     from torch_npu._facade import __getattr__, __version__  # noqa: F401
 
-    # The facade has them too; type checkers do not follow a list of names that is made at run time.
-    from torch_npu._operator_names import *
+    if _typing.TYPE_CHECKING:  # a plugin adds them when the facade is imported
+        from torch_npu import atb as atb
+        from torch_npu import dynamo as dynamo
+        from torch_npu._operator_names import *

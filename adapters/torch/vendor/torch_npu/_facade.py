@@ -6,10 +6,11 @@ import os
 from typing import NoReturn
 
 from drynpu import facade_version, require
+from drynpu.plugins import join_parts
 
 torch = require("torch", "torch")
 
-from drynpu_torch.deferred_operators import register_operators  # noqa: E402 - require says which extra to install first
+from drynpu_torch.deferred_operators import check_operator  # noqa: E402 - require says which extra to install first
 from drynpu_torch.device import (  # noqa: E402
     alias_modules,
     erase_stream,
@@ -22,21 +23,17 @@ from drynpu_torch.device import npu as npu  # noqa: E402
 from drynpu_torch.install import install  # noqa: E402
 
 install()
-register_operators()
 alias_modules("torch_npu.npu")
+parts = join_parts("torch_npu")
 
 from torch_npu import (  # noqa: E402 - they find the device in place
     _C,
-    _operator_names,
-    atb,
     contrib,
     distributed,
-    dynamo,
     optim,
     profiler,
     utils,
 )
-from torch_npu._operator_names import *  # noqa: E402
 
 from drynpu_torch.services import (  # noqa: E402
     Format,
@@ -61,11 +58,9 @@ __version__ = facade_version(torch.__version__)
 __all__ = [
     "_C",
     "Format",
-    "atb",
     "contrib",
     "copy_memory_",
     "distributed",
-    "dynamo",
     "empty_with_format",
     "get_npu_format",
     "npu",
@@ -82,10 +77,16 @@ __all__ += [
     "unsupported_dtype",
     "utils",
 ]
-__all__ += _operator_names.__all__
+globals().update(parts)
+__all__ += parts
+
+_OPERATORS = ("npu_", "_npu_", "atb", "dynamo", "int4", "hifloat8", "float4_", "float8_")
+"""How names begin that a plugin adds."""
 
 
 def __getattr__(name: str) -> NoReturn:
+    if name.startswith(_OPERATORS):
+        check_operator(f"torch_npu.{name}")
     if name.startswith("npu_"):
         raise AttributeError(f"torch_npu.{name} exists in torch_npu, but drynpu does not provide it yet")
     raise AttributeError(f"module 'torch_npu' has no attribute {name!r}")

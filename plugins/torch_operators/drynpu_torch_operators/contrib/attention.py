@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import Parameter
 
+from drynpu_torch.device import get_npu_format
 from drynpu_torch_operators.contrib._checks import require
 from drynpu_torch_operators.contrib.dropouts import NpuCachedDropout
 from drynpu_torch_operators.contrib.functions import matmul_transpose
-from drynpu_torch.device import get_npu_format
 from drynpu_torch_operators.operators import errors
 
 _FORMATS = (29, 29, 29, 29, 29, 2, 2, 2)

@@ -10,8 +10,8 @@ import torch
 from attrs import Factory, define
 from torch import Tensor, nn
 
-from drynpu_torch_operators.contrib._checks import require
 from drynpu_torch.device import npu
+from drynpu_torch_operators.contrib._checks import require
 from drynpu_torch_operators.operators import errors
 
 _Hook = Callable[..., None]

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from drynpu_torch_operators.contrib._checks import deprecated, require
 from drynpu_torch.device import npu
+from drynpu_torch_operators.contrib._checks import deprecated, require
 from drynpu_torch_operators.operators import errors
 
 

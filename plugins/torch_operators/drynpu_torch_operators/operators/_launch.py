@@ -15,8 +15,8 @@ import torch
 from attrs import astuple, frozen
 
 from drynpu.kernels import TaskType, element_operations, output_tiles
-from drynpu_torch_operators.operators._call import Call
 from drynpu_torch.rules import NAMESPACE, TENSOR_SLOTS, KernelWork, operator_of_kernel
+from drynpu_torch_operators.operators._call import Call
 
 _TASKS: Final = tuple(TaskType)
 _SLOTS: Final = ", ".join(f"Tensor? t{slot}" for slot in range(TENSOR_SLOTS))

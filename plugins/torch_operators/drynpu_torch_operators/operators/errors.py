@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NoReturn
 
 from drynpu_torch.device import ACL_FAILED
-from drynpu_torch.device._errors import tagged as _tagged
+from drynpu_torch.device import tagged as _tagged
 
 PARAMETER: Final = "ERR01001"
 TYPE: Final = "ERR01002"

@@ -24,8 +24,8 @@ from torch.utils._pytree import tree_leaves, tree_map_only  # noqa: E402
 from drynpu.kernels import KernelSpec, TensorDesc, build_rule_book  # noqa: E402
 from drynpu_torch.deferred_operators import register_operators  # noqa: E402
 from drynpu_torch.install import install  # noqa: E402
-from drynpu_torch_operators.operators import _registry, _table  # noqa: E402
 from drynpu_torch.rules import FALLBACKS, RULES, signature_from_kineto  # noqa: E402
+from drynpu_torch_operators.operators import _registry, _table  # noqa: E402
 
 COMPARED: Counter[str] = Counter()
 """How often each overload was compared."""

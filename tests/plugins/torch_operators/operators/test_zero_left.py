@@ -14,7 +14,7 @@ ELSEWHERE = {
     *("npu_all_to_all_matmul", "npu_alltoallv_gmm", "npu_gmm_alltoallv", "npu_moe_distribute_dispatch"),
     *("npu_moe_distribute_dispatch_v2", "npu_moe_distribute_combine", "npu_moe_distribute_combine_v2"),
 }
-"""Operators that need several ranks: tests/torch/distributed compares them with formulas."""
+"""Operators that need several ranks: ../distributed compares them with formulas."""
 RAISES = {"npu_apply_adam", "npu_apply_adam_w"}
 """Forms without ``out``, which the vendor has only to refuse them."""
 WITHOUT_DIFFERENCES = {

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from drynpu_torch_operators.testing.common import PERF_BASELINE_FILE, PERF_TEST_ENABLE, Baseline, PerfBaseline, get_cycles_per_ms
+from drynpu_torch_operators.testing.common import (
+    PERF_BASELINE_FILE,
+    PERF_TEST_ENABLE,
+    Baseline,
+    PerfBaseline,
+    get_cycles_per_ms,
+)
 from drynpu_torch_operators.testing.decorators import SkipIfNoLapack, SkipIfNotGteCANNVersion, SupportedDevices
 from drynpu_torch_operators.testing.scaling import create_scaling_case as _create_scaling_case
 from drynpu_torch_operators.testing.scaling import create_scaling_models_optimizers as _create_scaling_models_optimizers

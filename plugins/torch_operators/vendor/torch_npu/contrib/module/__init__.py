@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from drynpu_torch_operators.contrib.activations import DropoutWithByteMask, LabelSmoothingCrossEntropy, Mish, SiLU, Swish
+from drynpu_torch_operators.contrib.activations import (
+    DropoutWithByteMask,
+    LabelSmoothingCrossEntropy,
+    Mish,
+    SiLU,
+    Swish,
+)
 from drynpu_torch_operators.contrib.attention import MultiheadAttention
-from drynpu_torch_operators.contrib.batch_norms import FastBatchNorm1d, FastBatchNorm2d, FastBatchNorm3d, FastSyncBatchNorm
+from drynpu_torch_operators.contrib.batch_norms import (
+    FastBatchNorm1d,
+    FastBatchNorm2d,
+    FastBatchNorm3d,
+    FastSyncBatchNorm,
+)
 from drynpu_torch_operators.contrib.dropouts import NpuCachedDropout, NpuDropPath, NpuFairseqDropout, NpuPreGenDropout
 from drynpu_torch_operators.contrib.layers import BiLSTM, ChannelShuffle, Focus, FusedColorJitter, Prefetcher
 from drynpu_torch_operators.contrib.quantised import LinearA8W8Quant, LinearQuant, LinearWeightQuant, QuantConv2d

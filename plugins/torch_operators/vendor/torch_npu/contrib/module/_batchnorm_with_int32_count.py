@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from drynpu_torch_operators.contrib.batch_norms import BatchNorm as _BatchNorm
-from drynpu_torch_operators.contrib.batch_norms import FastBatchNorm1d, FastBatchNorm2d, FastBatchNorm3d, FastSyncBatchNorm
+from drynpu_torch_operators.contrib.batch_norms import (
+    FastBatchNorm1d,
+    FastBatchNorm2d,
+    FastBatchNorm3d,
+    FastSyncBatchNorm,
+)
 from drynpu_torch_operators.contrib.batch_norms import NormBase as _NormBase
 
 __all__ = [

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from drynpu_torch_operators.contrib.attention import Matmul_transpose, MultiheadAttention, _MHAConfig, _NpuLinear, _quant_noise
+from drynpu_torch_operators.contrib.attention import (
+    Matmul_transpose,
+    MultiheadAttention,
+    _MHAConfig,
+    _NpuLinear,
+    _quant_noise,
+)
 
 __all__ = ["Matmul_transpose", "MultiheadAttention", "_MHAConfig", "_NpuLinear", "_quant_noise"]

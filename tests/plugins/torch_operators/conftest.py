@@ -1,0 +1,8 @@
+"""What scripts of the plugin are run with: the same as PyTorch's."""
+
+from __future__ import annotations
+
+from tests.torch.conftest import native, scripts, warm
+from tests.torch.distributed.conftest import by_rank, torchrun
+
+__all__ = ["by_rank", "native", "scripts", "torchrun", "warm"]
