@@ -25,7 +25,11 @@ def find_distribution(folders: Sequence[str]) -> list[Distribution]:
         return []
     if find_genuine(_MODULE) is not None:
         return []
-    return [_FacadeDistribution(Path(folder), stated) for folder in folders if Path(folder, _MODULE).is_dir()]
+    return [
+        _FacadeDistribution(Path(folder), stated)
+        for folder in folders
+        if Path(folder, _MODULE, "__init__.py").is_file()
+    ]
 
 
 class _FacadeDistribution(Distribution):

@@ -14,6 +14,7 @@ import pytest
 from drynpu import needs_plugin
 from drynpu.plugins import build_manager
 
+PLUGINS = Path(__file__).parents[2] / "plugins"
 Look: TypeAlias = Callable[..., list[str]]
 
 PROBES = """
@@ -231,5 +232,18 @@ def test_the_finder_knows_every_facade() -> None:
     assert sorted(facade.module for facade in every) == sorted(_drynpu_finder.NAMES)
     of_plugins = {facade.module: facade.folder.parent for facade in every if facade.folder.parents[1].name == "plugins"}
     assert {module: folder.name for module, folder in of_plugins.items()} == _drynpu_finder._PLUGIN_OF
-    places = {str(facade.folder) for facade in build_manager().facades()}
+    parts = [part for name in ("torch_npu", "torch_npu.contrib") for part in build_manager().facade_parts(name)]
+    places = {str(facade.folder) for facade in every} | {str(part.folder).partition("/torch_npu")[0] for part in parts}
     assert places == set(_drynpu_finder.FacadeFinder(_drynpu_finder._facade_folders()).folders)
+
+
+def test_the_finder_knows_the_parts_of_plugins() -> None:
+    import _drynpu_finder
+
+    parts = [part for name in ("torch_npu", "torch_npu.contrib") for part in build_manager().facade_parts(name)]
+    packages = {f"{part.package}.{init.parent.name}" for part in parts for init in part.folder.glob("*/__init__.py")}
+    assert packages | {"torchair"} == _drynpu_finder._PART_OF.keys()
+    assert {part.folder.relative_to(Path(__file__).parents[2] / "plugins").parts[0] for part in parts} == {
+        "torch_operators"
+    }
+    assert set(_drynpu_finder._PART_OF.values()) == {"torch_operators"}

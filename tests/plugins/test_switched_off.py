@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from drynpu import needs_plugin
 from drynpu.cli import build_cli
 from drynpu.plugins import ALWAYS_LOADED, PluginChoice, build_manager
 
@@ -145,3 +146,54 @@ def test_a_surface_profiles_without_plugins(surface: str, tmp_path: Path) -> Non
     assert sum(every.values()) > 10
     assert kernels(surface, tmp_path / "off", DRYNPU_PLUGINS="") == every
     assert kernels(surface, tmp_path / "absent", house=make_house(tmp_path / "house")) == every
+
+
+OFF = """
+import importlib
+import torch
+import torch_npu
+from torch_npu.contrib import transfer_to_npu
+
+for name in ("npu_swiglu", "_npu_flash_attention", "atb", "dynamo", "int4", "contrib.ROIAlign"):
+    try:
+        eval(f"torch_npu.{name}")
+    except AttributeError as error:
+        print(f"torch_npu.{name}", error)
+try:
+    torch.ops.npu.npu_swiglu(torch.ones(4).npu())
+except AttributeError as error:
+    print("torch.ops.npu.npu_swiglu", error)
+for name in ("atb", "contrib.module", "contrib.function.iou", "dynamo", "testing.testcase"):
+    try:
+        importlib.import_module(f"torch_npu.{name}")
+    except ModuleNotFoundError as error:
+        print(error.name, error)
+print(hasattr(torch_npu, "no_such_name"), torch_npu.npu_format_cast(torch.ones(2).npu(), 2).sum().item())
+"""
+
+
+@pytest.mark.slow
+def test_every_part_of_torch_npu_that_is_off_names_its_plugin(tmp_path: Path) -> None:
+    """One line for each name and module, whose process says it; the rest of torch_npu is there."""
+    pytest.importorskip("torch")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    environment = {**clean, "DRYNPU_PLUGINS": "-torch_operators", "KINETO_LOG_LEVEL": "99"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", OFF],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    *lines, last = done.stdout.splitlines()
+    assert last == "False 2.0"
+    raised = [line for line in lines if not line.endswith(needs_plugin(line.split()[0], "torch_operators"))]
+    assert len(lines) == 12
+    modules = ["torch_npu.atb", "torch_npu.contrib.module", "torch_npu.contrib.function"]
+    modules += ["torch_npu.dynamo", "torch_npu.testing"]
+    assert raised == [f"{name} No module named {name!r}" for name in modules]
+    said = [line for line in done.stderr.splitlines() if line.startswith("[drynpu]")]
+    assert said == [f"[drynpu] {needs_plugin(name, 'torch_operators')}" for name in modules]

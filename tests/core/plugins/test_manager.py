@@ -13,7 +13,16 @@ import click
 import pytest
 
 from drynpu import PluginError
-from drynpu.plugins import HOOKS, Activation, Facade, PluginChoice, StandIn, build_manager, hookimpl
+from drynpu.plugins import (
+    HOOKS,
+    Activation,
+    Facade,
+    FacadePart,
+    PluginChoice,
+    StandIn,
+    build_manager,
+    hookimpl,
+)
 
 Write: TypeAlias = Callable[[str, str], str]
 
@@ -292,6 +301,31 @@ def test_chips_facades_and_stand_ins_are_gathered(tmp_path: Path) -> None:
     assert plugins.chip_files() == (tmp_path / "chip.yaml",)
     assert plugins.facades() == (facade,)
     assert plugins.stand_ins() == (stand_in,)
+
+
+def test_parts_of_a_facade_are_gathered_by_its_package(tmp_path: Path) -> None:
+    parts = [FacadePart(package=name, folder=tmp_path, names="_part") for name in ("vendor_x", "vendor_x.contrib")]
+
+    class Plugin:
+        @hookimpl
+        def drynpu_facade_parts(self) -> list[FacadePart]:
+            return parts
+
+    plugins = build_manager(entry_points=(), plugins=[("one", Plugin()), ("two", Rules())])
+    assert [plugins.facade_parts(part.package) for part in parts] == [(part,) for part in parts]
+    assert plugins.facade_parts("vendor_y") == ()
+
+
+def test_an_installed_device_is_announced_to_every_plugin_by_framework() -> None:
+    frameworks: list[str] = []
+
+    class Plugin:
+        @hookimpl
+        def drynpu_device_installed(self, framework: str) -> None:
+            frameworks.append(framework)
+
+    build_manager(entry_points=(), plugins=[("one", Plugin()), ("two", Plugin())]).device_installed("torch")
+    assert frameworks == ["torch", "torch"]
 
 
 def test_verbs_are_added_but_never_replaced() -> None:
