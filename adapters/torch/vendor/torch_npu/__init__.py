@@ -13,7 +13,9 @@ if not hand_over(__name__, __file__):
 
     from torch_npu._facade import *
     from torch_npu._facade import __getattr__, __version__  # noqa: F401
+    from torch_npu._facade import operators as _operators
 
+    globals().update(_operators)
     if _typing.TYPE_CHECKING:  # a plugin adds them when the facade is imported
         from torch_npu import atb as atb
         from torch_npu import dynamo as dynamo

@@ -24,7 +24,7 @@ from drynpu_torch.install import install  # noqa: E402
 
 install()
 alias_modules("torch_npu.npu")
-parts = join_parts("torch_npu")
+operators = join_parts("torch_npu")
 
 from torch_npu import (  # noqa: E402 - they find the device in place
     _C,
@@ -77,8 +77,6 @@ __all__ += [
     "unsupported_dtype",
     "utils",
 ]
-globals().update(parts)
-__all__ += parts
 
 _OPERATORS = ("npu_", "_npu_", "atb", "dynamo", "int4", "hifloat8", "float4_", "float8_")
 """How names begin that a plugin adds."""
