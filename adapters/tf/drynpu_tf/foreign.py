@@ -48,6 +48,8 @@ RunValues: TypeAlias = Any
 Optimizer: TypeAlias = Any
 Cell: TypeAlias = Any
 """A cell of a recurrent network."""
+State: TypeAlias = Any
+"""The state of a cell: a tensor, or tuples of them."""
 Scope: TypeAlias = Any
 """A variable scope or its name."""
 EstimatorSpec: TypeAlias = Any

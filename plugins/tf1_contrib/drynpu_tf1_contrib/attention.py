@@ -8,6 +8,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.foreign import Cell, DType, State, Tensor, TensorLike
+
 _Fields = collections.namedtuple(
     "_Fields", ["cell_state", "attention", "time", "alignments", "alignment_history", "attention_state"]
 )
@@ -50,11 +52,11 @@ class _Mechanism(AttentionMechanism):
     def __init__(
         self,
         query_layer: Any,
-        memory: Any,
+        memory: TensorLike,
         probability_fn: Callable[[Any], Any] | None,
-        memory_sequence_length: Any,
+        memory_sequence_length: TensorLike,
         memory_layer: Any,
-        score_mask_value: Any,
+        score_mask_value: TensorLike,
         name: str,
     ) -> None:
         self.query_layer = query_layer
@@ -85,15 +87,15 @@ class _Mechanism(AttentionMechanism):
         """Size of the state, which is the weights."""
         return self._alignments_size
 
-    def initial_alignments(self, batch_size: Any, dtype: Any) -> Any:
+    def initial_alignments(self, batch_size: TensorLike, dtype: DType) -> Tensor:
         """Return weights that are 0, ``(count, steps)``."""
         return tf.zeros([batch_size, self._alignments_size], dtype=dtype)
 
-    def initial_state(self, batch_size: Any, dtype: Any) -> Any:
+    def initial_state(self, batch_size: TensorLike, dtype: DType) -> State:
         """Return the first state."""
         return self.initial_alignments(batch_size, dtype)
 
-    def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
+    def __call__(self, query: TensorLike, state: State) -> tuple[Tensor, State]:
         """Return the weights of the steps for a query ``(count, size)``, and the next state."""
         del state
         with tf.variable_scope(None, self._scope, [query]):
@@ -105,7 +107,7 @@ class _Mechanism(AttentionMechanism):
 
     _scope = "attention"
 
-    def _score(self, query: Any) -> Any:
+    def _score(self, query: TensorLike) -> Tensor:
         raise NotImplementedError
 
 
@@ -134,12 +136,12 @@ class LuongAttention(_Mechanism):
     def __init__(
         self,
         num_units: int,
-        memory: Any,
-        memory_sequence_length: Any = None,
+        memory: TensorLike,
+        memory_sequence_length: TensorLike = None,
         scale: bool = False,
         probability_fn: Callable[[Any], Any] | None = None,
-        score_mask_value: Any = None,
-        dtype: Any = None,
+        score_mask_value: TensorLike = None,
+        dtype: DType = None,
         custom_key_value_fn: Any = None,
         name: str = "LuongAttention",
     ) -> None:
@@ -150,7 +152,7 @@ class LuongAttention(_Mechanism):
         if custom_key_value_fn is not None:
             self.keys, self.values = custom_key_value_fn(self.keys, self.values)
 
-    def _score(self, query: Any) -> Any:
+    def _score(self, query: TensorLike) -> Tensor:
         if query.shape[-1].value != self.keys.shape[-1].value:
             raise ValueError(
                 f"Incompatible or unknown inner dimensions between query and keys: {query.shape} and {self.keys.shape}."
@@ -173,12 +175,12 @@ class BahdanauAttention(_Mechanism):
     def __init__(
         self,
         num_units: int,
-        memory: Any,
-        memory_sequence_length: Any = None,
+        memory: TensorLike,
+        memory_sequence_length: TensorLike = None,
         normalize: bool = False,
         probability_fn: Callable[[Any], Any] | None = None,
-        score_mask_value: Any = None,
-        dtype: Any = None,
+        score_mask_value: TensorLike = None,
+        dtype: DType = None,
         custom_key_value_fn: Any = None,
         name: str = "BahdanauAttention",
     ) -> None:
@@ -197,7 +199,7 @@ class BahdanauAttention(_Mechanism):
         if custom_key_value_fn is not None:
             self.keys, self.values = custom_key_value_fn(self.keys, self.values)
 
-    def _score(self, query: Any) -> Any:
+    def _score(self, query: TensorLike) -> Tensor:
         vector = tf.get_variable("attention_v", [self._num_units], dtype=query.dtype)
         total = self.keys + tf.expand_dims(query, 1)
         if self._normalize:
@@ -238,13 +240,13 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
 
     def __init__(
         self,
-        cell: Any,
+        cell: Cell,
         attention_mechanism: Any,
-        attention_layer_size: Any = None,
+        attention_layer_size: TensorLike = None,
         alignment_history: bool = False,
         cell_input_fn: Callable[[Any, Any], Any] | None = None,
         output_attention: bool = True,
-        initial_cell_state: Any = None,
+        initial_cell_state: State = None,
         name: str | None = None,
         attention_layer: Any = None,
     ) -> None:
@@ -264,7 +266,7 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
             for layer, mechanism in zip(self._layers_of_attention, self._mechanisms, strict=True)
         )
 
-    def _attention_layers(self, sizes: Any, layers: Any) -> list[Any]:
+    def _attention_layers(self, sizes: TensorLike, layers: Any) -> list[Any]:
         if sizes is not None and layers is not None:
             raise ValueError("Only one of attention_layer_size and attention_layer should be set")
         chosen: Any = [None] * len(self._mechanisms)
@@ -305,7 +307,7 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
             ),
         )
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> AttentionWrapperState:
+    def zero_state(self, batch_size: TensorLike, dtype: DType) -> AttentionWrapperState:
         """Return the first state: zeros, or the state of the cell that was given."""
         with tf.name_scope(type(self).__name__ + "ZeroState"):
             if self._initial_cell_state is not None:
@@ -330,7 +332,7 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
                 alignment_history=self._joined(history),
             )
 
-    def call(self, inputs: Any, state: AttentionWrapperState) -> tuple[Any, AttentionWrapperState]:
+    def call(self, inputs: TensorLike, state: AttentionWrapperState) -> tuple[Tensor, AttentionWrapperState]:
         """Return output and state of one step, for inputs ``(count, size)``; ``TypeError`` for another state."""
         if not isinstance(state, AttentionWrapperState):
             raise TypeError(f"Expected state to be instance of AttentionWrapperState. Received type {type(state)}.")
@@ -359,7 +361,7 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
         return attention if self._output_attention else output, following
 
 
-def hardmax(logits: Any, name: str | None = None) -> Any:
+def hardmax(logits: TensorLike, name: str | None = None) -> Tensor:
     """Return 1 at the largest of the last axis, else 0."""
     with tf.name_scope(name, "Hardmax", [logits]):
         logits = tf.convert_to_tensor(logits)

@@ -7,16 +7,17 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.foreign import Tensor, TensorLike
 from drynpu_tf1_contrib.legacy_seq2seq import SMALLEST
 
 
-def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
+def tile_batch(t: TensorLike, multiplier: int, name: str | None = None) -> Tensor:
     """Return tensors ``(count, ...)`` with each entry *multiplier* times, one after the other."""
     with tf.name_scope(name, "tile_batch"):
         return tf.nest.map_structure(lambda each: _tiled(tf.convert_to_tensor(each), multiplier), t)
 
 
-def _tiled(values: Any, multiplier: int) -> Any:
+def _tiled(values: TensorLike, multiplier: int) -> Tensor:
     rank = values.shape.ndims
     if rank is None or rank < 1:
         raise ValueError("t must have statically known rank of at least 1")
@@ -28,8 +29,12 @@ def _tiled(values: Any, multiplier: int) -> Any:
 
 
 def gather_tree(
-    step_ids: Any, parent_ids: Any, max_sequence_lengths: Any, end_token: Any, name: str | None = None
-) -> Any:
+    step_ids: TensorLike,
+    parent_ids: TensorLike,
+    max_sequence_lengths: TensorLike,
+    end_token: TensorLike,
+    name: str | None = None,
+) -> Tensor:
     """
     Return the beams as wholes: the ids that lead to each beam of the last step.
 
@@ -56,7 +61,7 @@ def gather_tree(
         end = tf.cast(end_token, step_ids.dtype)
         beams = tf.zeros_like(step_ids[0]) + tf.range(tf.shape(step_ids)[2], dtype=step_ids.dtype)
 
-        def back(step: Any, chosen: Any, found: Any) -> Any:
+        def back(step: Tensor, chosen: Tensor, found: Any) -> Any:
             inside = tf.broadcast_to((step < lengths)[:, None], tf.shape(chosen))
             ids = tf.where(inside, tf.gather(step_ids[step], chosen, batch_dims=1), tf.fill(tf.shape(chosen), end))
             before = tf.gather(parent_ids[step], chosen, batch_dims=1)
@@ -72,14 +77,14 @@ def gather_tree(
 
 
 def sequence_loss(
-    logits: Any,
-    targets: Any,
-    weights: Any,
+    logits: TensorLike,
+    targets: TensorLike,
+    weights: TensorLike,
     average_across_timesteps: bool = True,
     average_across_batch: bool = True,
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """
     Return the weighted cross-entropy of sequences.
 

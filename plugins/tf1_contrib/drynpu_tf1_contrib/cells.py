@@ -8,6 +8,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ops import gen_rnn_ops
 
+from drynpu_tf.foreign import Cell, DType, Initializer, Operation, State, Tensor, TensorLike
+
 LSTMStateTuple = tf.nn.rnn_cell.LSTMStateTuple
 
 _NORM_EPSILON = 1e-12
@@ -19,11 +21,11 @@ class _Linear:
 
     def __init__(
         self,
-        args: Any,
+        args: TensorLike,
         output_size: int,
         build_bias: bool,
-        bias_initializer: Any = None,
-        kernel_initializer: Any = None,
+        bias_initializer: Initializer = None,
+        kernel_initializer: Initializer = None,
     ) -> None:
         self._build_bias = build_bias
         inputs = list(args) if isinstance(args, (list, tuple)) else [args]
@@ -41,7 +43,7 @@ class _Linear:
                         "bias", [output_size], dtype=inputs[0].dtype, initializer=initializer
                     )
 
-    def __call__(self, args: Any) -> Any:
+    def __call__(self, args: TensorLike) -> Tensor:
         """Return the product for inputs ``(count, size)``."""
         inputs = list(args) if isinstance(args, (list, tuple)) else [args]
         result = tf.matmul(inputs[0] if len(inputs) == 1 else tf.concat(inputs, 1), self._weights)
@@ -79,7 +81,7 @@ class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
         layer_norm: bool = True,
         norm_gain: float = 1.0,
         norm_shift: float = 0.0,
-        dropout_keep_prob: Any = 1.0,
+        dropout_keep_prob: TensorLike = 1.0,
         dropout_prob_seed: int | None = None,
         reuse: bool | None = None,
     ) -> None:
@@ -104,7 +106,7 @@ class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
         """Width of the output."""
         return self._num_units
 
-    def _norm(self, values: Any, scope: str) -> Any:
+    def _norm(self, values: TensorLike, scope: str) -> Tensor:
         with tf.variable_scope(scope):
             shape = values.shape[-1:]
             gain = tf.get_variable("gamma", shape, values.dtype, tf.constant_initializer(self._norm_gain))
@@ -112,7 +114,7 @@ class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
         mean, variance = tf.nn.moments(values, [1], keep_dims=True)
         return tf.nn.batch_normalization(values, mean, variance, shift, gain, _NORM_EPSILON)
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: TensorLike, state: State) -> tuple[Tensor, State]:
         """Return output and state of one step, for inputs ``(count, size)``."""
         cell, output = state
         joined = tf.concat([inputs, output], 1)
@@ -178,7 +180,7 @@ class NASCell(tf.nn.rnn_cell.RNNCell):
         """Width of the output."""
         return self._num_proj or self._num_units
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: TensorLike, state: State) -> tuple[Tensor, State]:
         """Return output and state of one step, for inputs ``(count, size)``."""
         cell, output = state
         width = 8 * self._num_units
@@ -225,7 +227,7 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
         forget_bias: float = 1.0,
         cell_clip: float | None = None,
         use_peephole: bool = False,
-        dtype: Any = None,
+        dtype: DType = None,
         reuse: bool | None = None,
         name: str = "lstm_cell",
     ) -> None:
@@ -245,7 +247,7 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
         """Width of the output."""
         return self._num_units
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: TensorLike, state: State) -> tuple[Tensor, State]:
         """Return output and state of one step, for inputs ``(count, size)``."""
         cell, output = state
         shape = [int(inputs.shape[1]) + self._num_units, 4 * self._num_units]
@@ -273,7 +275,7 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
 
 
 @tf.RegisterGradient("LSTMBlockCell")  # type: ignore[untyped-decorator]
-def _lstm_block_cell_gradient(operator: Any, *gradients: Any) -> list[Any]:
+def _lstm_block_cell_gradient(operator: Operation, *gradients: Tensor) -> list[Tensor]:
     """Return the gradients of a step; nobody asks for gradients of the gates inside."""
     inputs, cell, output, kernel, *peepholes, bias = operator.inputs
     enter, new_cell, forget, leave, new, squashed, _ = operator.outputs
@@ -314,7 +316,7 @@ class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
     """The GRU step that reads weights of a ``CudnnGRU``: the reset gate works on the product, not on the state."""
 
     def __init__(
-        self, num_units: int, reuse: bool | None = None, kernel_initializer: Any = None, name: str | None = None
+        self, num_units: int, reuse: bool | None = None, kernel_initializer: Initializer = None, name: str | None = None
     ) -> None:
         super().__init__(_reuse=reuse, name=name)
         self._num_units = num_units
@@ -330,7 +332,7 @@ class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
         """Width of the output."""
         return self._num_units
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: TensorLike, state: State) -> tuple[Tensor, State]:
         """Return output and state of one step, for inputs ``(count, size)``."""
         with tf.variable_scope("gates"):
             both = _Linear(
@@ -348,7 +350,7 @@ class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
 class _Wrapper(tf.nn.rnn_cell.RNNCell):
     """A cell around another."""
 
-    def __init__(self, cell: Any, reuse: bool | None = None) -> None:
+    def __init__(self, cell: Cell, reuse: bool | None = None) -> None:
         super().__init__(_reuse=reuse)
         self._cell = cell
 
@@ -362,7 +364,7 @@ class _Wrapper(tf.nn.rnn_cell.RNNCell):
         """As in the inner cell."""
         return self._cell.output_size
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: TensorLike, dtype: DType) -> State:
         """Return the first state of the inner cell."""
         with tf.name_scope(f"{type(self).__name__}ZeroState"):
             return self._cell.zero_state(batch_size, dtype)
@@ -372,7 +374,7 @@ class OutputProjectionWrapper(_Wrapper):
     """A cell whose output is projected to *output_size* columns."""
 
     def __init__(
-        self, cell: Any, output_size: int, activation: Callable[[Any], Any] | None = None, reuse: bool | None = None
+        self, cell: Cell, output_size: int, activation: Callable[[Any], Any] | None = None, reuse: bool | None = None
     ) -> None:
         super().__init__(cell, reuse)
         if output_size < 1:
@@ -385,7 +387,7 @@ class OutputProjectionWrapper(_Wrapper):
         """Width of the output."""
         return self._output_size
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: TensorLike, state: State) -> tuple[Tensor, State]:
         """Return output and state of one step."""
         output, state = self._cell(inputs, state)
         projected = _Linear(output, self._output_size, True)(output)
@@ -397,7 +399,7 @@ class InputProjectionWrapper(_Wrapper):
 
     def __init__(
         self,
-        cell: Any,
+        cell: Cell,
         num_proj: int,
         activation: Callable[[Any], Any] | None = None,
         input_size: Any = None,
@@ -408,7 +410,7 @@ class InputProjectionWrapper(_Wrapper):
         self._num_proj = num_proj
         self._activation = activation
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: TensorLike, state: State) -> tuple[Tensor, State]:
         """Return output and state of one step."""
         projected = _Linear(inputs, self._num_proj, True)(inputs)
         result: tuple[Any, Any] = self._cell(self._activation(projected) if self._activation else projected, state)
@@ -420,10 +422,10 @@ class EmbeddingWrapper(_Wrapper):
 
     def __init__(
         self,
-        cell: Any,
+        cell: Cell,
         embedding_classes: int,
         embedding_size: int,
-        initializer: Any = None,
+        initializer: Initializer = None,
         reuse: bool | None = None,
     ) -> None:
         super().__init__(cell, reuse)
@@ -432,7 +434,7 @@ class EmbeddingWrapper(_Wrapper):
         self._shape: Sequence[int] = (embedding_classes, embedding_size)
         self._initializer = initializer
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: TensorLike, state: State) -> tuple[Tensor, State]:
         """Return output and state of one step."""
         # Their mean is 0 and their variance 1.
         initializer = self._initializer or tf.random_uniform_initializer(-(3**0.5), 3**0.5)

@@ -8,29 +8,30 @@ second.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.foreign import State, Tensor, TensorLike
 from drynpu_tf.quiet import without_deprecations
 
 
-def crf_sequence_score(inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Any:
+def crf_sequence_score(
+    inputs: TensorLike, tag_indices: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike
+) -> Tensor:
     """Return the score of each sequence of tags, ``(count,)``; 0 for a sequence of no length."""
     return crf_unary_score(tag_indices, sequence_lengths, inputs) + crf_binary_score(
         tag_indices, sequence_lengths, transition_params
     )
 
 
-def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> Any:
+def crf_unary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, inputs: TensorLike) -> Tensor:
     """Return the sum of the inputs at the tags of each sequence, ``(count,)``."""
     chosen = tf.one_hot(tag_indices, tf.shape(inputs)[2], dtype=inputs.dtype)
     scores = tf.reduce_sum(inputs * chosen, 2)
     return tf.reduce_sum(scores * tf.sequence_mask(sequence_lengths, tf.shape(inputs)[1], inputs.dtype), 1)
 
 
-def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Any:
+def crf_binary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike) -> Tensor:
     """Return the sum of the transitions between the tags of each sequence, ``(count,)``."""
     transition_params = tf.convert_to_tensor(transition_params)
     tags = tf.cast(tag_indices, tf.int32)
@@ -44,7 +45,7 @@ def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params:
 class _ForwardCell(tf.nn.rnn_cell.RNNCell):
     """A step from a number for each tag, ``(count, tags)``, to one for each next tag."""
 
-    def __init__(self, transition_params: Any) -> None:
+    def __init__(self, transition_params: TensorLike) -> None:
         super().__init__()
         self._transition_params = tf.expand_dims(transition_params, 0)
         self._num_tags = int(transition_params.shape[0])
@@ -63,13 +64,13 @@ class _ForwardCell(tf.nn.rnn_cell.RNNCell):
 class CrfForwardRnnCell(_ForwardCell):
     """The step that adds the next tag to the logarithms of summed scores by tag, ``(count, tags)``."""
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: TensorLike, state: State) -> tuple[Tensor, State]:
         """Return the logarithms after one step, twice."""
         scores = inputs + tf.reduce_logsumexp(tf.expand_dims(state, 2) + self._transition_params, [1])
         return scores, scores
 
 
-def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> Any:
+def crf_log_norm(inputs: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike) -> Tensor:
     """Return the logarithm of the sum over all sequences of tags of the exponentials of their scores, ``(count,)``."""
     lengths = tf.cast(sequence_lengths, tf.int32)
     cell = CrfForwardRnnCell(tf.convert_to_tensor(transition_params))
@@ -86,8 +87,8 @@ def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> 
 
 
 def crf_log_likelihood(
-    inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any = None
-) -> tuple[Any, Any]:
+    inputs: TensorLike, tag_indices: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike = None
+) -> tuple[Tensor, Tensor]:
     """
     Return the logarithm of the probability of each sequence of tags, ``(count,)``, and the transitions.
 
@@ -104,7 +105,7 @@ def crf_log_likelihood(
 class _DecodeForward(_ForwardCell):
     """The step that keeps the best score by tag, and puts out which tag before it gave that score."""
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: TensorLike, state: State) -> tuple[Tensor, State]:
         """Return the tags before, int32, and the best scores."""
         scores = tf.expand_dims(state, 2) + self._transition_params
         return tf.cast(tf.argmax(scores, 1), tf.int32), inputs + tf.reduce_max(scores, [1])
@@ -127,14 +128,16 @@ class _DecodeBackward(tf.nn.rnn_cell.RNNCell):
         """One tag."""
         return 1
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: TensorLike, state: State) -> tuple[Tensor, State]:
         """Return the tag before, twice."""
         rows = tf.range(tf.shape(inputs)[0])
         tags = tf.expand_dims(tf.gather_nd(inputs, tf.stack([rows, tf.squeeze(state, 1)], 1)), 1)
         return tags, tags
 
 
-def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) -> tuple[Any, Any]:
+def crf_decode(
+    potentials: TensorLike, transition_params: TensorLike, sequence_length: TensorLike
+) -> tuple[Tensor, Tensor]:
     """Return the tags of the highest score, int32 ``(count, time)``, and that score; 0 where a sequence has ended."""
     potentials = tf.convert_to_tensor(potentials)
     transition_params = tf.convert_to_tensor(transition_params)
@@ -162,7 +165,7 @@ def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) ->
     return tf.reverse_sequence(steps, lengths + 1, seq_axis=1), tf.reduce_max(last, 1)
 
 
-def viterbi_decode(score: Any, transition_params: Any) -> tuple[list[int], Any]:
+def viterbi_decode(score: TensorLike, transition_params: TensorLike) -> tuple[list[int], Tensor]:
     """Return the tags of the highest score of one sequence, by NumPy: *score* is ``(time, tags)``."""
     best = np.zeros_like(score)
     before = np.zeros_like(score, dtype=np.int32)

@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.foreign import Shape
+
 
 def batch_and_drop_remainder(batch_size: Any) -> Callable[[Any], Any]:
     """Return the function that batches and leaves out a last batch that is not full."""
@@ -14,7 +16,7 @@ def batch_and_drop_remainder(batch_size: Any) -> Callable[[Any], Any]:
 
 
 def padded_batch_and_drop_remainder(
-    batch_size: Any, padded_shapes: Any, padding_values: Any = None
+    batch_size: Any, padded_shapes: Shape, padding_values: Any = None
 ) -> Callable[[Any], Any]:
     """Return the function that does so with elements of several shapes, filled up to *padded_shapes*."""
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
@@ -28,7 +30,7 @@ def sloppy_interleave(map_func: Callable[..., Any], cycle_length: int, block_len
     return interleave
 
 
-def assert_element_shape(expected_shapes: Any) -> Callable[[Any], Any]:
+def assert_element_shape(expected_shapes: Shape) -> Callable[[Any], Any]:
     """Return the function that gives elements static shapes, and fails for elements of others."""
 
     def checked(*elements: Any) -> Any:

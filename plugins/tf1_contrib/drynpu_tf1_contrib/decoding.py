@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ops.rnn import _transpose_batch_time
 
+from drynpu_tf.foreign import Cell, DType, Scope, State, Tensor, TensorLike
 from drynpu_tf1_contrib.helpers import Helper
 
 Step = tuple[Any, Any, Any, Any]
@@ -19,7 +20,7 @@ class Decoder:
     """What `dynamic_decode` runs: it begins with inputs and state, and makes a step of them."""
 
     @property
-    def batch_size(self) -> Any:
+    def batch_size(self) -> Tensor:
         """Number of sequences, a scalar."""
         raise NotImplementedError
 
@@ -38,15 +39,15 @@ class Decoder:
         """Whether what `step` says of the ends of sequences stands as it is."""
         return False
 
-    def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Tensor, State]:
         """Return which sequences have ended before the first step, the first inputs and the first state."""
         raise NotImplementedError
 
-    def step(self, time: Any, inputs: Any, state: Any, name: str | None = None) -> Step:
+    def step(self, time: TensorLike, inputs: TensorLike, state: State, name: str | None = None) -> Step:
         """Return the outputs of a step, the next state, the next inputs and which sequences have ended."""
         raise NotImplementedError
 
-    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
+    def finalize(self, outputs: TensorLike, final_state: State, sequence_lengths: TensorLike) -> tuple[Any, Any]:
         """Return outputs and state as the caller gets them."""
         raise NotImplementedError
 
@@ -55,11 +56,11 @@ def dynamic_decode(
     decoder: Decoder,
     output_time_major: bool = False,
     impute_finished: bool = False,
-    maximum_iterations: Any = None,
+    maximum_iterations: TensorLike = None,
     parallel_iterations: int = 32,
     swap_memory: bool = False,
-    scope: Any = None,
-) -> tuple[Any, Any, Any]:
+    scope: Scope = None,
+) -> tuple[Tensor, Tensor, State]:
     """
     Run a decoder until all sequences have ended.
 
@@ -101,7 +102,7 @@ def dynamic_decode(
         arrays = tf.nest.map_structure(_array, decoder.output_size, decoder.output_dtype)
         lengths = tf.zeros_like(finished, dtype=tf.int32)
 
-        def body(time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any) -> Any:
+        def body(time: Tensor, arrays: Any, state: State, inputs: Tensor, finished: Tensor, lengths: Tensor) -> Any:
             outputs, following, inputs, ended = decoder.step(time, inputs, state)
             ended = ended if decoder.tracks_own_finished else tf.logical_or(ended, finished)
             lengths = tf.where(tf.logical_not(finished), tf.fill(tf.shape(lengths), time + 1), lengths)
@@ -130,7 +131,7 @@ def dynamic_decode(
     return outputs, state, lengths
 
 
-def _kept(finished: Any, new: Any, old: Any) -> Any:
+def _kept(finished: TensorLike, new: Any, old: Any) -> Tensor:
     """Return the state that was where a sequence has ended; scalars and arrays of steps always move on."""
     if isinstance(old, tf.TensorArray) or new.shape.ndims == 0:
         return new
@@ -138,13 +139,13 @@ def _kept(finished: Any, new: Any, old: Any) -> Any:
     return tf.where(finished, old, new)
 
 
-def _array(size: Any, dtype: Any) -> Any:
+def _array(size: TensorLike, dtype: DType) -> Any:
     shape = tf.TensorShape(size) if not isinstance(size, int) else tf.TensorShape([size])
     return tf.TensorArray(dtype, size=0, dynamic_size=True, element_shape=tf.TensorShape([None]).concatenate(shape))
 
 
 def _zero_outputs(decoder: Decoder) -> Any:
-    def zeros(size: Any, dtype: Any) -> Any:
+    def zeros(size: Tensor, dtype: DType) -> Tensor:
         shape = tf.TensorShape(size) if not isinstance(size, int) else tf.TensorShape([size])
         return tf.zeros(tf.concat([[decoder.batch_size], tf.constant(shape.as_list(), tf.int32)], 0), dtype)
 
@@ -163,14 +164,14 @@ class BasicDecoder(Decoder):
         Called with the cell's output.
     """
 
-    def __init__(self, cell: Any, helper: Helper, initial_state: Any, output_layer: Any = None) -> None:
+    def __init__(self, cell: Cell, helper: Helper, initial_state: State, output_layer: Any = None) -> None:
         self._cell = cell
         self._helper = helper
         self._initial_state = initial_state
         self._output_layer = output_layer
 
     @property
-    def batch_size(self) -> Any:
+    def batch_size(self) -> Tensor:
         """Number of sequences."""
         return self._helper.batch_size
 
@@ -191,11 +192,11 @@ class BasicDecoder(Decoder):
             tf.nest.map_structure(lambda _: dtype, self._cell.output_size), self._helper.sample_ids_dtype
         )
 
-    def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Tensor, State]:
         """Return which sequences are empty, the first inputs and the first state."""
         return (*self._helper.initialize(), self._initial_state)
 
-    def step(self, time: Any, inputs: Any, state: Any, name: str | None = None) -> Step:
+    def step(self, time: TensorLike, inputs: TensorLike, state: State, name: str | None = None) -> Step:
         """Return outputs, state, next inputs and which sequences have ended."""
         with tf.name_scope(name, "BasicDecoderStep"):
             outputs, state = self._cell(inputs, state)

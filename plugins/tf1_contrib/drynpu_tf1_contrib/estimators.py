@@ -9,6 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from drynpu import say
 from drynpu_tf.bridge.loss_scale import NPULossScaleOptimizer
+from drynpu_tf.foreign import Optimizer
 
 
 class ModeKeys:
@@ -66,7 +67,7 @@ class LossScaleOptimizer(NPULossScaleOptimizer):
         ``FixedLossScaleManager``, ``ExponentialUpdateLossScaleManager``, or what has their methods.
     """
 
-    def __init__(self, opt: Any, loss_scale_manager: Any) -> None:
+    def __init__(self, opt: Optimizer, loss_scale_manager: Any) -> None:
         super().__init__(opt, loss_scale_manager, is_distributed=False)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.foreign import Fetches, Session, Tensor, Variable
+
 _Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -37,10 +39,10 @@ class ScipyOptimizerInterface:
 
     def __init__(
         self,
-        loss: Any,
-        var_list: Sequence[Any] | None = None,
-        equalities: Sequence[Any] | None = None,
-        inequalities: Sequence[Any] | None = None,
+        loss: Tensor,
+        var_list: Sequence[Variable] | None = None,
+        equalities: Sequence[Tensor] | None = None,
+        inequalities: Sequence[Tensor] | None = None,
         var_to_bounds: Mapping[Any, tuple[Any, Any]] | None = None,
         **optimizer_kwargs: Any,
     ) -> None:
@@ -82,9 +84,9 @@ class ScipyOptimizerInterface:
 
     def minimize(
         self,
-        session: Any = None,
+        session: Session = None,
         feed_dict: Mapping[Any, Any] | None = None,
-        fetches: Sequence[Any] | None = None,
+        fetches: Sequence[Fetches] | None = None,
         step_callback: Callable[[_Vector], Any] | None = None,
         loss_callback: Callable[..., Any] | None = None,
         **run_kwargs: Any,
@@ -106,7 +108,7 @@ class ScipyOptimizerInterface:
         session = session or tf.get_default_session()
         shown = list(fetches or ())
 
-        def run(vector: _Vector, tensors: Sequence[Any]) -> Any:
+        def run(vector: _Vector, tensors: Sequence[Tensor]) -> Any:
             self._put(session, vector)
             return session.run(list(tensors), feed_dict, **run_kwargs)
 
@@ -137,7 +139,7 @@ class ScipyOptimizerInterface:
         tf.logging.info("Optimization terminated with: %s (%d evaluations)", found.message, found.nfev)
         self._put(session, found.x)
 
-    def _put(self, session: Any, vector: _Vector) -> None:
+    def _put(self, session: Session, vector: _Vector) -> None:
         """Give the variables the values of a vector."""
         parts = np.split(vector, np.cumsum(self._sizes)[:-1])
         feed = {place: part.reshape(place.shape.as_list()) for place, part in zip(self._feeds, parts, strict=True)}

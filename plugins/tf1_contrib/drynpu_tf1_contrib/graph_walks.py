@@ -8,8 +8,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.foreign import Graph, Operation, Tensor
 
-def _operators(values: Any) -> list[Any]:
+
+def _operators(values: Any) -> list[Operation]:
     """Return the operators of tensors and operators; of a graph all."""
     if isinstance(values, tf.Graph):
         return list(values.get_operations())
@@ -17,7 +19,7 @@ def _operators(values: Any) -> list[Any]:
     return list(dict.fromkeys(value.op if tf.is_tensor(value) else value for value in several))
 
 
-def _walk(seeds: Any, inclusive: bool, within: Any, stop: Any, forwards: bool, controls: bool) -> list[Any]:
+def _walk(seeds: Any, inclusive: bool, within: Any, stop: Any, forwards: bool, controls: bool) -> list[Operation]:
     inside = None if within is None else set(_operators(within))
     ends = set(_operators(stop or []))
     first = _operators(seeds)
@@ -35,7 +37,7 @@ def _walk(seeds: Any, inclusive: bool, within: Any, stop: Any, forwards: bool, c
     return [operator for operator in kept if inside is None or operator in inside]
 
 
-def _neighbours(operator: Any, forwards: bool, controls: bool) -> Iterator[Any]:
+def _neighbours(operator: Operation, forwards: bool, controls: bool) -> Iterator[Operation]:
     if forwards:
         for output in operator.outputs:
             yield from output.consumers()
@@ -54,7 +56,7 @@ def get_forward_walk_ops(
     within_ops_fn: Any = None,
     stop_at_ts: Any = (),
     control_outputs: Any = None,
-) -> list[Any]:
+) -> list[Operation]:
     """Return the operators that take, directly or through others, what *seed_ops* give; with these if *inclusive*."""
     found = _walk(seed_ops, inclusive, within_ops, stop_at_ts, forwards=True, controls=bool(control_outputs))
     return [operator for operator in found if within_ops_fn is None or within_ops_fn(operator)]
@@ -67,25 +69,25 @@ def get_backward_walk_ops(
     within_ops_fn: Any = None,
     stop_at_ts: Any = (),
     control_inputs: bool = False,
-) -> list[Any]:
+) -> list[Operation]:
     """Return the operators that *seed_ops* take from, directly or through others; with these if *inclusive*."""
     found = _walk(seed_ops, inclusive, within_ops, stop_at_ts, forwards=False, controls=control_inputs)
     return [operator for operator in found if within_ops_fn is None or within_ops_fn(operator)]
 
 
-def filter_ts(ops: Any, positive_filter: Any) -> list[Any]:
+def filter_ts(ops: Iterable[Operation], positive_filter: Any) -> list[Tensor]:
     """Return the outputs of operators for which the filter is true, or all if it is ``True``."""
     outputs = [output for operator in _operators(ops) for output in operator.outputs]
     return outputs if positive_filter is True else [output for output in outputs if positive_filter(output)]
 
 
-def filter_ts_from_regex(ops: Any, regex: Any) -> list[Any]:
+def filter_ts_from_regex(ops: Iterable[Operation], regex: Any) -> list[Tensor]:
     """Return the outputs of operators whose name has the pattern."""
     pattern = re.compile(regex)
     return filter_ts(ops, lambda output: pattern.search(output.op.name) is not None)
 
 
-def select_ops(*args: Any, graph: Any = None, restrict_ops_regex: Any = None, **kwargs: Any) -> list[Any]:
+def select_ops(*args: Any, graph: Graph = None, restrict_ops_regex: Any = None, **kwargs: Any) -> list[Operation]:
     """Return the operators of a graph whose name has one of the patterns, and those that are given."""
     found: dict[Any, None] = {}
     for value in args:
@@ -98,7 +100,7 @@ def select_ops(*args: Any, graph: Any = None, restrict_ops_regex: Any = None, **
     return [each for each in found if restrict_ops_regex is None or re.search(restrict_ops_regex, each.name)]
 
 
-def add_control_inputs(op: Any, cops: Any) -> None:
+def add_control_inputs(op: Operation, cops: Any) -> None:
     """Let an operator run after others; ``ValueError`` if it does already."""
     others = _operators(cops)
     known = [other.name for other in others if other in op.control_inputs]
@@ -128,15 +130,15 @@ def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = 
 class SubGraphView:
     """Some operators of a graph."""
 
-    def __init__(self, ops: Iterable[Any]) -> None:
+    def __init__(self, ops: Iterable[Operation]) -> None:
         self._ops = list(ops)
 
     @property
-    def ops(self) -> list[Any]:
+    def ops(self) -> list[Operation]:
         """The operators."""
         return self._ops
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Operation]:
         return iter(self._ops)
 
 
@@ -156,7 +158,7 @@ class TransformerInfo:
         return missing_fn(original) if copy is None and missing_fn is not None else copy
 
 
-def sgv(*args: Any, graph: Any = None) -> SubGraphView:
+def sgv(*args: Any, graph: Graph = None) -> SubGraphView:
     """Return the operators that are given, or whose name has a pattern that is given."""
     return SubGraphView(select_ops(*args, graph=graph))
 
@@ -206,7 +208,7 @@ def copy_with_input_replacements(
     return SubGraphView(copies.values()), TransformerInfo(copies, tensors)
 
 
-def _copy(operator: Any, name: str, tensors: dict[Any, Any], copies: dict[Any, Any]) -> Any:
+def _copy(operator: Operation, name: str, tensors: dict[Any, Any], copies: dict[Any, Any]) -> Any:
     """Return the copy of an operator, and enter its outputs into the table of tensors."""
     attributes = {key: value for key, value in operator.node_def.attr.items() if key != "_class"}
     controls = [copies.get(each, each) for each in operator.control_inputs]

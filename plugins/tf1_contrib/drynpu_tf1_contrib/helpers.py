@@ -8,36 +8,38 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ops.rnn import _transpose_batch_time
 
+from drynpu_tf.foreign import DType, Shape, State, Tensor, TensorLike
+
 
 class Helper:
     """What chooses a decoder's samples and next inputs."""
 
     @property
-    def batch_size(self) -> Any:
+    def batch_size(self) -> Tensor:
         """Number of sequences, a scalar."""
         raise NotImplementedError
 
     @property
-    def sample_ids_shape(self) -> Any:
+    def sample_ids_shape(self) -> Shape:
         """Shape of one sample, without the sequences."""
         return tf.TensorShape([])
 
     @property
-    def sample_ids_dtype(self) -> Any:
+    def sample_ids_dtype(self) -> DType:
         """Type of samples."""
         return tf.int32
 
-    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Return which sequences are empty, and the first inputs."""
         raise NotImplementedError
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: TensorLike, state: State, name: str | None = None) -> Tensor:
         """Return the samples of a step."""
         raise NotImplementedError
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
-    ) -> tuple[Any, Any, Any]:
+        self, time: TensorLike, outputs: TensorLike, state: State, sample_ids: TensorLike, name: str | None = None
+    ) -> tuple[Tensor, Tensor, State]:
         """Return which sequences have ended, the next inputs and the state."""
         raise NotImplementedError
 
@@ -45,7 +47,9 @@ class Helper:
 class TrainingHelper(Helper):
     """Feeds the inputs that are given, ``(count, time, ...)``, as long as each sequence is."""
 
-    def __init__(self, inputs: Any, sequence_length: Any, time_major: bool = False, name: str | None = None) -> None:
+    def __init__(
+        self, inputs: TensorLike, sequence_length: TensorLike, time_major: bool = False, name: str | None = None
+    ) -> None:
         with tf.name_scope(name, "TrainingHelper"):
             inputs = tf.nest.map_structure(tf.convert_to_tensor, inputs)
             if not time_major:
@@ -63,33 +67,38 @@ class TrainingHelper(Helper):
             self._batch_size = tf.size(self._sequence_length)
 
     @property
-    def batch_size(self) -> Any:
+    def batch_size(self) -> Tensor:
         """Number of sequences."""
         return self._batch_size
 
     @property
-    def sequence_length(self) -> Any:
+    def sequence_length(self) -> Tensor:
         """Lengths of the sequences."""
         return self._sequence_length
 
-    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Return which sequences are empty, and the first inputs."""
         finished = tf.equal(0, self._sequence_length)
         return finished, self._inputs_at(0, finished)
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: TensorLike, state: State, name: str | None = None) -> Tensor:
         """Return the places of the largest outputs."""
         return tf.cast(tf.argmax(outputs, axis=-1), tf.int32)
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None
-    ) -> tuple[Any, Any, Any]:
+        self,
+        time: TensorLike,
+        outputs: TensorLike,
+        state: State,
+        sample_ids: TensorLike = None,
+        name: str | None = None,
+    ) -> tuple[Tensor, Tensor, State]:
         """Return the inputs of the next step, zeros where all sequences have ended."""
         following = time + 1
         finished = following >= self._sequence_length
         return finished, self._inputs_at(following, finished), state
 
-    def _inputs_at(self, time: Any, finished: Any) -> Any:
+    def _inputs_at(self, time: TensorLike, finished: TensorLike) -> Tensor:
         return tf.cond(
             tf.reduce_all(finished),
             lambda: self._zero_inputs,
@@ -109,7 +118,7 @@ class GreedyEmbeddingHelper(Helper):
         First ids, int32 ``(count,)``, and the id that ends a sequence.
     """
 
-    def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
+    def __init__(self, embedding: Any, start_tokens: TensorLike, end_token: TensorLike) -> None:
         self._embedding: Callable[[Any], Any] = (
             embedding if callable(embedding) else lambda ids: tf.nn.embedding_lookup(embedding, ids)
         )
@@ -123,21 +132,21 @@ class GreedyEmbeddingHelper(Helper):
         self._start_inputs = self._embedding(self._start_tokens)
 
     @property
-    def batch_size(self) -> Any:
+    def batch_size(self) -> Tensor:
         """Number of sequences."""
         return self._batch_size
 
-    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Return that no sequence has ended, and the first inputs."""
         return tf.fill([self._batch_size], False), self._start_inputs
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: TensorLike, state: State, name: str | None = None) -> Tensor:
         """Return the places of the largest outputs."""
         return tf.argmax(outputs, axis=-1, output_type=tf.int32)
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
-    ) -> tuple[Any, Any, Any]:
+        self, time: TensorLike, outputs: TensorLike, state: State, sample_ids: TensorLike, name: str | None = None
+    ) -> tuple[Tensor, Tensor, State]:
         """Return the embeddings of the samples, the first inputs where all sequences have ended."""
         finished = tf.equal(sample_ids, self._end_token)
         inputs = tf.cond(tf.reduce_all(finished), lambda: self._start_inputs, lambda: self._embedding(sample_ids))
@@ -150,16 +159,16 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
     def __init__(
         self,
         embedding: Any,
-        start_tokens: Any,
-        end_token: Any,
-        softmax_temperature: Any = None,
+        start_tokens: TensorLike,
+        end_token: TensorLike,
+        softmax_temperature: TensorLike = None,
         seed: int | None = None,
     ) -> None:
         super().__init__(embedding, start_tokens, end_token)
         self._softmax_temperature = softmax_temperature
         self._seed = seed
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: TensorLike, state: State, name: str | None = None) -> Tensor:
         """Return samples that are drawn."""
         logits = outputs if self._softmax_temperature is None else outputs / self._softmax_temperature
         return tf.cast(tf.squeeze(tf.random.categorical(logits, 1, seed=self._seed), 1), tf.int32)
@@ -173,8 +182,8 @@ class CustomHelper(Helper):
         initialize_fn: Callable[[], Any],
         sample_fn: Callable[..., Any],
         next_inputs_fn: Callable[..., Any],
-        sample_ids_shape: Any = None,
-        sample_ids_dtype: Any = None,
+        sample_ids_shape: Shape = None,
+        sample_ids_dtype: DType = None,
     ) -> None:
         self._functions = initialize_fn, sample_fn, next_inputs_fn
         self._shape = tf.TensorShape(sample_ids_shape or [])
@@ -182,36 +191,36 @@ class CustomHelper(Helper):
         self._batch_size: Any = None
 
     @property
-    def batch_size(self) -> Any:
+    def batch_size(self) -> Tensor:
         """Number of sequences, known after `initialize`."""
         if self._batch_size is None:
             raise ValueError("batch_size accessed before initialize was called")
         return self._batch_size
 
     @property
-    def sample_ids_shape(self) -> Any:
+    def sample_ids_shape(self) -> Shape:
         """Shape of one sample, without the sequences."""
         return self._shape
 
     @property
-    def sample_ids_dtype(self) -> Any:
+    def sample_ids_dtype(self) -> DType:
         """Type of samples."""
         return self._dtype
 
-    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Return what the script's function does."""
         finished, inputs = self._functions[0]()
         if self._batch_size is None:
             self._batch_size = tf.size(finished)
         return finished, inputs
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: TensorLike, state: State, name: str | None = None) -> Tensor:
         """Return what the script's function does."""
         return self._functions[1](time=time, outputs=outputs, state=state)
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
-    ) -> tuple[Any, Any, Any]:
+        self, time: TensorLike, outputs: TensorLike, state: State, sample_ids: TensorLike, name: str | None = None
+    ) -> tuple[Tensor, Tensor, State]:
         """Return what the script's function does."""
         result: tuple[Any, Any, Any] = self._functions[2](
             time=time, outputs=outputs, state=state, sample_ids=sample_ids

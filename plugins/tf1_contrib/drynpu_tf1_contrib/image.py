@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from drynpu.arrays import Array
+from drynpu_tf.foreign import Shape, Tensor, TensorLike
+
 _RGB_TO_YIQ = ((0.299, 0.587, 0.114), (0.596, -0.274, -0.322), (0.211, -0.523, 0.312))
 _YIQ_TO_RGB = ((1.0, 0.95617069, 0.62143257), (1.0, -0.2726886, -0.64681324), (1.0, -1.103744, 1.70062309))
 
 
 def transform(
-    images: Any, transforms: Any, interpolation: str = "NEAREST", output_shape: Any = None, name: str | None = None
-) -> Any:
+    images: TensorLike,
+    transforms: TensorLike,
+    interpolation: str = "NEAREST",
+    output_shape: Shape = None,
+    name: str | None = None,
+) -> Tensor:
     """
     Return images whose pixel (x, y) is the pixel of the input at ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k).
 
@@ -56,7 +63,7 @@ def transform(
         return result
 
 
-def _as_batch(images: Any) -> tuple[Any, tuple[int, ...]]:
+def _as_batch(images: TensorLike) -> tuple[Tensor, tuple[int, ...]]:
     """Return images with four axes, and the axes to take away again."""
     rank = images.shape.ndims
     if rank == 2:
@@ -68,7 +75,7 @@ def _as_batch(images: Any) -> tuple[Any, tuple[int, ...]]:
     raise TypeError(f"Images should have rank between 2 and 4, not {rank}.")
 
 
-def rotate(images: Any, angles: Any, interpolation: str = "NEAREST", name: str | None = None) -> Any:
+def rotate(images: TensorLike, angles: TensorLike, interpolation: str = "NEAREST", name: str | None = None) -> Tensor:
     """Return images turned counterclockwise about their centres, by one angle or one for each, in radians."""
     with tf.name_scope(name, "rotate"):
         images = tf.convert_to_tensor(images, name="images")
@@ -76,13 +83,17 @@ def rotate(images: Any, angles: Any, interpolation: str = "NEAREST", name: str |
         return transform(images, angles_to_projective_transforms(angles, size[0], size[1]), interpolation)
 
 
-def translate(images: Any, translations: Any, interpolation: str = "NEAREST", name: str | None = None) -> Any:
+def translate(
+    images: TensorLike, translations: TensorLike, interpolation: str = "NEAREST", name: str | None = None
+) -> Tensor:
     """Return images moved by ``(dx, dy)`` pixels, one pair or one for each image."""
     with tf.name_scope(name, "translate"):
         return transform(images, translations_to_projective_transforms(translations), interpolation)
 
 
-def angles_to_projective_transforms(angles: Any, image_height: Any, image_width: Any, name: str | None = None) -> Any:
+def angles_to_projective_transforms(
+    angles: TensorLike, image_height: TensorLike, image_width: TensorLike, name: str | None = None
+) -> Tensor:
     """Return the transforms, ``(count, 8)``, that turn images of one size about their centres."""
     with tf.name_scope(name, "angles_to_projective_transforms"):
         angles = tf.reshape(tf.convert_to_tensor(angles, dtype=tf.float32), [-1])
@@ -93,7 +104,7 @@ def angles_to_projective_transforms(angles: Any, image_height: Any, image_width:
         return tf.stack([cosine, -sine, across, sine, cosine, down, nothing, nothing], axis=1)
 
 
-def translations_to_projective_transforms(translations: Any, name: str | None = None) -> Any:
+def translations_to_projective_transforms(translations: TensorLike, name: str | None = None) -> Tensor:
     """Return the transforms, ``(count, 8)``, that move images by ``(dx, dy)``."""
     with tf.name_scope(name, "translations_to_projective_transforms"):
         pairs = tf.reshape(tf.convert_to_tensor(translations, dtype=tf.float32), [-1, 2])
@@ -101,19 +112,19 @@ def translations_to_projective_transforms(translations: Any, name: str | None = 
         return tf.stack([one, none, -pairs[:, 0], none, one, -pairs[:, 1], none, none], axis=1)
 
 
-def flat_transforms_to_matrices(transforms: Any) -> Any:
+def flat_transforms_to_matrices(transforms: TensorLike) -> Tensor:
     """Return transforms ``(count, 8)`` as matrices ``(count, 3, 3)``."""
     flat = tf.reshape(tf.convert_to_tensor(transforms, dtype=tf.float32), [-1, 8])
     return tf.reshape(tf.concat([flat, tf.ones_like(flat[:, :1])], axis=1), [-1, 3, 3])
 
 
-def matrices_to_flat_transforms(transform_matrices: Any) -> Any:
+def matrices_to_flat_transforms(transform_matrices: TensorLike) -> Tensor:
     """Return matrices ``(count, 3, 3)`` as transforms ``(count, 8)``, divided by their last element."""
     flat = tf.reshape(tf.convert_to_tensor(transform_matrices, dtype=tf.float32), [-1, 9])
     return (flat / flat[:, 8:])[:, :8]
 
 
-def compose_transforms(*transforms: Any) -> Any:
+def compose_transforms(*transforms: TensorLike) -> Tensor:
     """Return the transform that applies the first to the image, then the second, and so on."""
     if not transforms:
         raise ValueError("Expected at least one transform.")
@@ -124,8 +135,12 @@ def compose_transforms(*transforms: Any) -> Any:
 
 
 def adjust_hsv_in_yiq(
-    image: Any, delta_hue: Any = 0, scale_saturation: Any = 1, scale_value: Any = 1, name: str | None = None
-) -> Any:
+    image: TensorLike,
+    delta_hue: TensorLike = 0,
+    scale_saturation: TensorLike = 1,
+    scale_value: TensorLike = 1,
+    name: str | None = None,
+) -> Tensor:
     """Return an RGB image (last axis) with its hue turned by radians in the I-Q plane, and its colours scaled."""
     with tf.name_scope(name, "adjust_hsv_in_yiq"):
         original = tf.convert_to_tensor(image, name="image")
@@ -143,14 +158,14 @@ def adjust_hsv_in_yiq(
 
 
 def random_hsv_in_yiq(
-    image: Any,
+    image: TensorLike,
     max_delta_hue: float = 0,
     lower_saturation: float = 1,
     upper_saturation: float = 1,
     lower_value: float = 1,
     upper_value: float = 1,
     seed: int | None = None,
-) -> Any:
+) -> Tensor:
     """
     Return an RGB image with hue, saturation and value changed at random within the bounds.
 
@@ -178,8 +193,8 @@ def random_hsv_in_yiq(
 
 
 def bipartite_match(
-    distance_mat: Any, num_valid_rows: Any, top_k: int = -1, name: str = "bipartite_match"
-) -> tuple[Any, Any]:
+    distance_mat: TensorLike, num_valid_rows: TensorLike, top_k: int = -1, name: str = "bipartite_match"
+) -> tuple[Tensor, Tensor]:
     """
     Match rows and columns greedily by the smallest distances; the host computes it.
 
@@ -208,7 +223,7 @@ def bipartite_match(
         return rows, columns
 
 
-def _match(distances: np.ndarray[Any, Any], valid: int, most: int) -> tuple[Any, Any]:
+def _match(distances: Array, valid: int, most: int) -> tuple[Array, Array]:
     rows = np.full(distances.shape[0], -1, np.int32)
     columns = np.full(distances.shape[1], -1, np.int32)
     open_ones = distances[:valid].copy()

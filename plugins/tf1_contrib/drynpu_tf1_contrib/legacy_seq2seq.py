@@ -7,19 +7,21 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.foreign import Cell, DType, Scope, State, Tensor, TensorLike
+
 Loss = Callable[..., Any]
 SMALLEST = 1e-12
 """Keeps the division by weights that are all 0 from being one by 0."""
 
 
 def sequence_loss_by_example(
-    logits: Sequence[Any],
-    targets: Sequence[Any],
-    weights: Sequence[Any],
+    logits: Sequence[TensorLike],
+    targets: Sequence[TensorLike],
+    weights: Sequence[TensorLike],
     average_across_timesteps: bool = True,
     softmax_loss_function: Loss | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """
     Return the weighted cross-entropy of each sequence, ``(count,)``.
 
@@ -59,14 +61,14 @@ def sequence_loss_by_example(
 
 
 def sequence_loss(
-    logits: Sequence[Any],
-    targets: Sequence[Any],
-    weights: Sequence[Any],
+    logits: Sequence[TensorLike],
+    targets: Sequence[TensorLike],
+    weights: Sequence[TensorLike],
     average_across_timesteps: bool = True,
     average_across_batch: bool = True,
     softmax_loss_function: Loss | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the sum of the losses of all sequences, divided by their number if *average_across_batch*."""
     with tf.name_scope(name, "sequence_loss", [*logits, *targets, *weights]):
         losses = sequence_loss_by_example(logits, targets, weights, average_across_timesteps, softmax_loss_function)
@@ -75,12 +77,12 @@ def sequence_loss(
 
 
 def rnn_decoder(
-    decoder_inputs: Sequence[Any],
-    initial_state: Any,
-    cell: Any,
+    decoder_inputs: Sequence[TensorLike],
+    initial_state: State,
+    cell: Cell,
     loop_function: Callable[[Any, int], Any] | None = None,
-    scope: Any = None,
-) -> tuple[list[Any], Any]:
+    scope: Scope = None,
+) -> tuple[list[Tensor], State]:
     """Return outputs and last state of a cell over a list of inputs; *loop_function* makes an input of an output."""
     outputs: list[Any] = []
     state = initial_state
@@ -97,17 +99,17 @@ def rnn_decoder(
 
 
 def attention_decoder(
-    decoder_inputs: Sequence[Any],
-    initial_state: Any,
-    attention_states: Any,
-    cell: Any,
+    decoder_inputs: Sequence[TensorLike],
+    initial_state: State,
+    attention_states: TensorLike,
+    cell: Cell,
     output_size: int | None = None,
     num_heads: int = 1,
     loop_function: Callable[[Any, int], Any] | None = None,
-    dtype: Any = None,
-    scope: Any = None,
+    dtype: DType = None,
+    scope: Scope = None,
     initial_state_attention: bool = False,
-) -> tuple[list[Any], Any]:
+) -> tuple[list[Tensor], State]:
     """
     Return outputs and last state of a cell that attends to *attention_states*, ``(count, length, size)``.
 
@@ -147,7 +149,7 @@ def attention_decoder(
     return outputs, state
 
 
-def _project(values: Sequence[Any], width: int, scope: str) -> Any:
+def _project(values: Sequence[TensorLike], width: int, scope: str) -> Tensor:
     joined = tf.concat(list(values), 1)
     with tf.variable_scope(scope):
         kernel = tf.get_variable("kernel", [joined.shape[1].value, width], joined.dtype)
@@ -158,7 +160,7 @@ def _project(values: Sequence[Any], width: int, scope: str) -> Any:
 class _Head:
     """One head of attention: scores the states and returns their weighted sum."""
 
-    def __init__(self, states: Any, index: int, dtype: Any) -> None:
+    def __init__(self, states: State, index: int, dtype: DType) -> None:
         self._index = index
         length, size = states.shape[1].value or tf.shape(states)[1], states.shape[2].value
         self._states = tf.reshape(states, [-1, length, 1, size])
@@ -167,7 +169,7 @@ class _Head:
         self._vector = tf.get_variable(f"AttnV_{index}", [size], dtype)
         self._size = size
 
-    def __call__(self, state: Any) -> Any:
+    def __call__(self, state: State) -> Tensor:
         query = tf.concat(tf.nest.flatten(state), 1)
         with tf.variable_scope(f"Attention_{self._index}"):
             kernel = tf.get_variable("kernel", [query.shape[1].value, self._size], query.dtype)

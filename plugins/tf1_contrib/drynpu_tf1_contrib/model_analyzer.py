@@ -7,14 +7,16 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.foreign import Graph, RunMetadata
+
 TRAINABLE_VARS_PARAMS_STAT_OPTIONS = tf.profiler.ProfileOptionBuilder.trainable_variables_parameter()
 FLOAT_OPS_OPTIONS = tf.profiler.ProfileOptionBuilder.float_operation()
 PRINT_ALL_TIMING_MEMORY = tf.profiler.ProfileOptionBuilder.time_and_memory()
 
 
 def print_model_analysis(
-    graph: Any,
-    run_meta: Any = None,
+    graph: Graph,
+    run_meta: RunMetadata = None,
     op_log: Any = None,
     tfprof_cmd: str = "scope",
     tfprof_options: Any = TRAINABLE_VARS_PARAMS_STAT_OPTIONS,

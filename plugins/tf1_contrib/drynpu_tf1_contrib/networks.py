@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl import LayerRNNCell
@@ -11,6 +10,7 @@ from tensorflow.python.ops.rnn import _best_effort_input_batch_size as best_effo
 from tensorflow.python.ops.rnn import _transpose_batch_time as transpose_batch_time
 from tensorflow.python.ops.rnn import static_bidirectional_rnn, static_rnn, static_state_saving_rnn
 
+from drynpu_tf.foreign import Cell, DType, Scope, State, Tensor, TensorLike
 from drynpu_tf.quiet import without_deprecations
 
 __all__ = [
@@ -28,18 +28,18 @@ __all__ = [
 
 
 def stack_bidirectional_dynamic_rnn(
-    cells_fw: Sequence[Any],
-    cells_bw: Sequence[Any],
-    inputs: Any,
-    initial_states_fw: Sequence[Any] | None = None,
-    initial_states_bw: Sequence[Any] | None = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
+    cells_fw: Sequence[Cell],
+    cells_bw: Sequence[Cell],
+    inputs: TensorLike,
+    initial_states_fw: Sequence[State] | None = None,
+    initial_states_bw: Sequence[State] | None = None,
+    dtype: DType = None,
+    sequence_length: TensorLike = None,
     parallel_iterations: int | None = None,
     time_major: bool = False,
-    scope: Any = None,
+    scope: Scope = None,
     swap_memory: bool = False,
-) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
+) -> tuple[Tensor, tuple[State, ...], tuple[State, ...]]:
     """
     Run layers of cells in both directions; each takes what both directions of the one before it gave, side by side.
 
@@ -88,15 +88,15 @@ def stack_bidirectional_dynamic_rnn(
 
 
 def stack_bidirectional_rnn(
-    cells_fw: Sequence[Any],
-    cells_bw: Sequence[Any],
-    inputs: Sequence[Any],
-    initial_states_fw: Sequence[Any] | None = None,
-    initial_states_bw: Sequence[Any] | None = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
-) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
+    cells_fw: Sequence[Cell],
+    cells_bw: Sequence[Cell],
+    inputs: Sequence[TensorLike],
+    initial_states_fw: Sequence[State] | None = None,
+    initial_states_bw: Sequence[State] | None = None,
+    dtype: DType = None,
+    sequence_length: TensorLike = None,
+    scope: Scope = None,
+) -> tuple[Tensor, tuple[State, ...], tuple[State, ...]]:
     """Do the same without a loop in the graph: *inputs* is a list of ``(count, size)``, and so are the outputs."""
     _check(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
     forward_states, backward_states = [], []
@@ -118,7 +118,7 @@ def stack_bidirectional_rnn(
     return inputs, tuple(forward_states), tuple(backward_states)
 
 
-def _check(forward: Any, backward: Any, *states: Any) -> None:
+def _check(forward: Cell, backward: Cell, *states: State) -> None:
     for cells in (forward, backward):
         if not isinstance(cells, list) or not cells:
             raise ValueError("Must specify at least one cell forwards and one backwards, in lists.")
@@ -127,21 +127,21 @@ def _check(forward: Any, backward: Any, *states: Any) -> None:
 
 
 def functional_rnn(
-    cell: Any,
-    inputs: Any,
-    sequence_length: Any = None,
-    initial_state: Any = None,
-    dtype: Any = None,
+    cell: Cell,
+    inputs: TensorLike,
+    sequence_length: TensorLike = None,
+    initial_state: State = None,
+    dtype: DType = None,
     time_major: bool = False,
-    scope: Any = None,
+    scope: Scope = None,
     use_tpu: bool = False,
     reverse: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, State]:
     """Return outputs and last state of a cell over a sequence, as of ``tf.nn.dynamic_rnn``, backwards if *reverse*."""
     del use_tpu
     axes = {"seq_axis": 0, "batch_axis": 1} if time_major else {"seq_axis": 1, "batch_axis": 0}
 
-    def turned(values: Any) -> Any:
+    def turned(values: Tensor) -> Tensor:
         if not reverse:
             return values
         if sequence_length is None:
@@ -162,18 +162,18 @@ def functional_rnn(
 
 
 def bidirectional_functional_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
-    inputs: Any,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
+    cell_fw: Cell,
+    cell_bw: Cell,
+    inputs: TensorLike,
+    initial_state_fw: State = None,
+    initial_state_bw: State = None,
+    dtype: DType = None,
+    sequence_length: TensorLike = None,
     time_major: bool = False,
     use_tpu: bool = False,
     fast_reverse: bool = False,
-    scope: Any = None,
-) -> tuple[Any, Any]:
+    scope: Scope = None,
+) -> tuple[tuple[Tensor, Tensor], tuple[State, State]]:
     """Return pairs of outputs and of last states: a cell forwards and a cell backwards over a sequence."""
     del use_tpu, fast_reverse
     common = {"sequence_length": sequence_length, "dtype": dtype, "time_major": time_major}

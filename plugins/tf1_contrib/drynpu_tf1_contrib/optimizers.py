@@ -13,6 +13,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.training import training_ops
 
+from drynpu_tf.foreign import DType, GradientPair, Operation, Optimizer, Tensor, TensorLike, Variable
+
 
 class LARSOptimizer(tf.train.MomentumOptimizer):
     """
@@ -37,7 +39,7 @@ class LARSOptimizer(tf.train.MomentumOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike,
         momentum: float = 0.9,
         weight_decay: float = 0.0001,
         eeta: float = 0.001,
@@ -55,7 +57,7 @@ class LARSOptimizer(tf.train.MomentumOptimizer):
         self._epsilon = epsilon
         self._skip_list = tuple(skip_list or ())
 
-    def compute_lr(self, grad: Any, var: Any) -> Any:
+    def compute_lr(self, grad: Tensor, var: Variable) -> Tensor:
         """Return the learning rate of a variable, a scalar of float32."""
         rate = self._learning_rate_tensor
         if any(text in var.name for text in self._skip_list):
@@ -65,13 +67,13 @@ class LARSOptimizer(tf.train.MomentumOptimizer):
         scale = tf.where(tf.greater(weights, 0), tf.where(tf.greater(gradients, 0), scale, 1.0), 1.0)
         return rate * scale
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         slot = self.get_slot(var, "momentum")
         rate = tf.cast(self.compute_lr(grad, var), var.dtype.base_dtype)
         momentum = tf.cast(self._momentum_tensor, var.dtype.base_dtype)
         return training_ops.apply_momentum(var, slot, rate, grad, momentum, use_nesterov=self._use_nesterov).op
 
-    def _resource_apply_dense(self, grad: Any, var: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         slot = self.get_slot(var, "momentum")
         rate = tf.cast(self.compute_lr(grad, var), grad.dtype)
         momentum = tf.cast(self._momentum_tensor, grad.dtype)
@@ -83,16 +85,16 @@ class LARSOptimizer(tf.train.MomentumOptimizer):
 class _SparseAdam(tf.train.AdamOptimizer):
     """Adam with an update of its own for sparse gradients, the same for both kinds of variables."""
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: Tensor, var: Variable) -> Operation:
         return self._apply_rows(grad.values, var, grad.indices)
 
-    def _resource_apply_sparse(self, grad: Any, var: Any, indices: Any) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, var: Variable, indices: TensorLike) -> Operation:
         return self._apply_rows(grad, var, indices)
 
-    def _apply_rows(self, grad: Any, var: Any, indices: Any) -> Any:
+    def _apply_rows(self, grad: Tensor, var: Variable, indices: TensorLike) -> Operation:
         raise NotImplementedError
 
-    def _numbers(self, dtype: Any) -> tuple[Any, Any, Any, Any]:
+    def _numbers(self, dtype: DType) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the learning rate with Adam's correction, both decays and epsilon, as tensors of *dtype*."""
         first_power, second_power = (tf.cast(power, dtype) for power in self._get_beta_accumulators())
         rate, first, second, epsilon = (
@@ -104,7 +106,7 @@ class _SparseAdam(tf.train.AdamOptimizer):
 class LazyAdamOptimizer(_SparseAdam):
     """Adam that for a sparse gradient changes only the rows that it has, in the moments as well."""
 
-    def _apply_rows(self, grad: Any, var: Any, indices: Any) -> Any:
+    def _apply_rows(self, grad: Tensor, var: Variable, indices: TensorLike) -> Operation:
         rate, first, second, epsilon = self._numbers(var.dtype.base_dtype)
         moment, square = self.get_slot(var, "m"), self.get_slot(var, "v")
         moment_rows = first * tf.gather(moment, indices) + (1 - first) * grad
@@ -121,13 +123,15 @@ class LazyAdamOptimizer(_SparseAdam):
 class NadamOptimizer(_SparseAdam):
     """Adam with Nesterov's momentum: the step goes along ``beta1 * m + (1 - beta1) * gradient``."""
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         return self._apply_whole(training_ops.apply_adam, grad, var, lambda variable: variable)
 
-    def _resource_apply_dense(self, grad: Any, var: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         return self._apply_whole(training_ops.resource_apply_adam, grad, var, lambda variable: variable.handle)
 
-    def _apply_whole(self, apply: Callable[..., Any], grad: Any, var: Any, place: Callable[[Any], Any]) -> Any:
+    def _apply_whole(
+        self, apply: Callable[..., Any], grad: Tensor, var: Variable, place: Callable[[Any], Any]
+    ) -> Operation:
         numbers = (*self._get_beta_accumulators(), self._lr_t, self._beta1_t, self._beta2_t, self._epsilon_t)
         variables = (var, self.get_slot(var, "m"), self.get_slot(var, "v"))
         return apply(
@@ -138,7 +142,7 @@ class NadamOptimizer(_SparseAdam):
             use_nesterov=True,
         )
 
-    def _apply_rows(self, grad: Any, var: Any, indices: Any) -> Any:
+    def _apply_rows(self, grad: Tensor, var: Variable, indices: TensorLike) -> Operation:
         rate, first, second, epsilon = self._numbers(var.dtype.base_dtype)
         moment, square = self.get_slot(var, "m"), self.get_slot(var, "v")
         share = (1 - first) * grad
@@ -161,26 +165,26 @@ class DecoupledWeightDecayExtension:
     ``decay_var_list``, the variables that decay; without it all do.
     """
 
-    def __init__(self, weight_decay: Any, **kwargs: Any) -> None:
+    def __init__(self, weight_decay: TensorLike, **kwargs: Any) -> None:
         self._decaying: tuple[Any, ...] | None = None
         self._weight_decay = weight_decay
         self._weight_decay_tensor: Any = None
         super().__init__(**kwargs)
 
-    def minimize(self, *args: Any, decay_var_list: Iterable[Any] | None = None, **kwargs: Any) -> Any:
+    def minimize(self, *args: Any, decay_var_list: Iterable[Variable] | None = None, **kwargs: Any) -> Operation:
         """Return the operator of the optimizer that minimizes, with decay before each step."""
         self._choose(decay_var_list)
         operator: Any = super()
         return operator.minimize(*args, **kwargs)
 
-    def apply_gradients(self, *args: Any, decay_var_list: Iterable[Any] | None = None, **kwargs: Any) -> Any:
+    def apply_gradients(self, *args: Any, decay_var_list: Iterable[Variable] | None = None, **kwargs: Any) -> Operation:
         """Return the operator of the optimizer that applies gradients, with decay before each step."""
         if decay_var_list is not None:
             self._choose(decay_var_list)
         operator: Any = super()
         return operator.apply_gradients(*args, **kwargs)
 
-    def _choose(self, variables: Iterable[Any] | None) -> None:
+    def _choose(self, variables: Iterable[Variable] | None) -> None:
         self._decaying = tuple(variables) if variables else None
 
     def _prepare(self) -> None:
@@ -189,36 +193,36 @@ class DecoupledWeightDecayExtension:
         parent: Any = super()
         parent._prepare()
 
-    def _decays(self, var: Any) -> bool:
+    def _decays(self, var: Variable) -> bool:
         return self._decaying is None or any(var is each for each in self._decaying)
 
-    def _decay(self, var: Any) -> list[Any]:
+    def _decay(self, var: Variable) -> list[Operation]:
         if not self._decays(var):
             return []
         return [tf.assign_sub(var, tf.cast(self._weight_decay_tensor, var.dtype.base_dtype) * var)]
 
-    def _decay_rows(self, var: Any, indices: Any) -> list[Any]:
+    def _decay_rows(self, var: Variable, indices: TensorLike) -> list[Operation]:
         if not self._decays(var):
             return []
         decay = tf.cast(self._weight_decay_tensor, var.dtype.base_dtype)
         return [tf.scatter_sub(var, indices, decay * tf.gather(var, indices))]
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         parent: Any = super()
         with tf.control_dependencies(self._decay(var)):
             return parent._apply_dense(grad, var)
 
-    def _resource_apply_dense(self, grad: Any, var: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         parent: Any = super()
         with tf.control_dependencies(self._decay(var)):
             return parent._resource_apply_dense(grad, var)
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: Tensor, var: Variable) -> Operation:
         parent: Any = super()
         with tf.control_dependencies(self._decay_rows(var, grad.indices)):
             return parent._apply_sparse(grad, var)
 
-    def _resource_apply_sparse(self, grad: Any, var: Any, indices: Any) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, var: Variable, indices: TensorLike) -> Operation:
         parent: Any = super()
         with tf.control_dependencies(self._decay_rows(var, indices)):
             return parent._resource_apply_sparse(grad, var, indices)
@@ -230,7 +234,7 @@ def extend_with_decoupled_weight_decay(base_optimizer: type) -> type:
     class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecayExtension, base_optimizer):
         """The optimizer with weights that decay."""
 
-        def __init__(self, weight_decay: Any, *args: Any, **kwargs: Any) -> None:
+        def __init__(self, weight_decay: Tensor, *args: Any, **kwargs: Any) -> None:
             names = base_optimizer.__init__.__code__.co_varnames[1:]  # type: ignore[misc]
             super().__init__(weight_decay, **dict(zip(names, args, strict=False)), **kwargs)
 
@@ -242,11 +246,11 @@ class AdamWOptimizer(DecoupledWeightDecayExtension, tf.train.AdamOptimizer):
 
     def __init__(
         self,
-        weight_decay: Any,
-        learning_rate: Any = 0.001,
-        beta1: Any = 0.9,
-        beta2: Any = 0.999,
-        epsilon: Any = 1e-8,
+        weight_decay: TensorLike,
+        learning_rate: TensorLike = 0.001,
+        beta1: TensorLike = 0.9,
+        beta2: TensorLike = 0.999,
+        epsilon: TensorLike = 1e-8,
         use_locking: bool = False,
         name: str = "AdamW",
     ) -> None:
@@ -266,9 +270,9 @@ class MomentumWOptimizer(DecoupledWeightDecayExtension, tf.train.MomentumOptimiz
 
     def __init__(
         self,
-        weight_decay: Any,
-        learning_rate: Any,
-        momentum: Any,
+        weight_decay: TensorLike,
+        learning_rate: TensorLike,
+        momentum: TensorLike,
         use_locking: bool = False,
         name: str = "MomentumW",
         use_nesterov: bool = False,
@@ -298,7 +302,11 @@ class MovingAverageOptimizer(tf.train.Optimizer):
     """
 
     def __init__(
-        self, opt: Any, average_decay: float = 0.9999, num_updates: Any = None, sequential_update: bool = True
+        self,
+        opt: Optimizer,
+        average_decay: float = 0.9999,
+        num_updates: TensorLike = None,
+        sequential_update: bool = True,
     ) -> None:
         super().__init__(False, "MovingAverageOptimizer")
         self._optimizer = opt
@@ -306,11 +314,14 @@ class MovingAverageOptimizer(tf.train.Optimizer):
         self._swapped: dict[str, Any] | None = None
         self._sequential_update = sequential_update
 
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
+    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[GradientPair]:
         """Return the gradients that the inner optimizer computes."""
-        return self._optimizer.compute_gradients(*args, **kwargs)
+        pairs: list[GradientPair] = self._optimizer.compute_gradients(*args, **kwargs)
+        return pairs
 
-    def apply_gradients(self, grads_and_vars: Iterable[Any], global_step: Any = None, name: str | None = None) -> Any:
+    def apply_gradients(
+        self, grads_and_vars: Iterable[GradientPair], global_step: Variable = None, name: str | None = None
+    ) -> Operation:
         """Return the operator that applies gradients and updates the averages."""
         pairs = list(grads_and_vars)
         train = self._optimizer.apply_gradients(pairs, global_step=global_step, name=name)

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.foreign import ConfigProto, Graph
 from drynpu_tf.quiet import without_deprecations
 
 
@@ -21,8 +22,8 @@ class SavedModelPredictor:
         input_names: Mapping[str, str] | None = None,
         output_names: Mapping[str, str] | None = None,
         tags: str | None = None,
-        graph: Any = None,
-        config: Any = None,
+        graph: Graph = None,
+        config: ConfigProto = None,
     ) -> None:
         self.graph = graph or tf.Graph()
         with self.graph.as_default():
@@ -59,8 +60,8 @@ def from_saved_model(
     input_names: Mapping[str, str] | None = None,
     output_names: Mapping[str, str] | None = None,
     tags: str | None = None,
-    graph: Any = None,
-    config: Any = None,
+    graph: Graph = None,
+    config: ConfigProto = None,
 ) -> SavedModelPredictor:
     """Return what predicts with a saved model."""
     return SavedModelPredictor(

@@ -6,14 +6,16 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from drynpu_tf.foreign import Initializer, Scope, Shape, Tensor, TensorLike
 
-def with_same_shape(expected_tensor: Any, tensor: Any) -> Any:
+
+def with_same_shape(expected_tensor: TensorLike, tensor: TensorLike) -> Tensor:
     """Return *tensor*, checked when it runs to have the shape of *expected_tensor*, at once where both are known."""
     with tf.name_scope("with_same_shape"):
         return with_shape(tf.shape(expected_tensor) if not _known(expected_tensor) else expected_tensor.shape, tensor)
 
 
-def with_shape(expected_shape: Any, tensor: Any) -> Any:
+def with_shape(expected_shape: Shape, tensor: TensorLike) -> Tensor:
     """
     Return *tensor*, checked to have a shape.
 
@@ -33,21 +35,21 @@ def with_shape(expected_shape: Any, tensor: Any) -> Any:
         return tf.identity(tensor)
 
 
-def _known(tensor: Any) -> bool:
+def _known(tensor: TensorLike) -> bool:
     return bool(tensor.shape.is_fully_defined())
 
 
 def embed_sequence(
-    ids: Any,
+    ids: TensorLike,
     vocab_size: int | None = None,
     embed_dim: int | None = None,
     unique: bool = False,
-    initializer: Any = None,
+    initializer: Initializer = None,
     regularizer: Any = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: Scope = None,
     reuse: bool | None = None,
-) -> Any:
+) -> Tensor:
     """
     Return the rows of the variable ``embeddings`` that *ids* name, ``(count, length, embed_dim)``.
 
@@ -69,7 +71,9 @@ def embed_sequence(
         return embedding_lookup_unique(embeddings, ids) if unique else tf.nn.embedding_lookup(embeddings, ids)
 
 
-def embedding_lookup_unique(params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None) -> Any:
+def embedding_lookup_unique(
+    params: TensorLike, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None
+) -> Tensor:
     """Return the rows of *params* that *ids* name; each distinct row is looked up once."""
     with tf.name_scope(name, "EmbeddingLookupUnique", [params, ids]):
         ids = tf.convert_to_tensor(ids)
@@ -81,16 +85,16 @@ def embedding_lookup_unique(params: Any, ids: Any, partition_strategy: str = "mo
 
 
 def bow_encoder(
-    ids: Any,
+    ids: TensorLike,
     vocab_size: int,
     embed_dim: int,
     sparse_lookup: bool = True,
-    initializer: Any = None,
+    initializer: Initializer = None,
     regularizer: Any = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: Scope = None,
     reuse: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Return the mean of the rows of ``embeddings`` that each line of *ids* names, ``(count, embed_dim)``."""
     with tf.variable_scope(scope, "bow_encoder", [ids], reuse=reuse):
         embeddings = tf.get_variable(
@@ -108,7 +112,7 @@ def bow_encoder(
         return tf.nn.safe_embedding_lookup_sparse(embeddings, ids, combiner="mean")
 
 
-def resampler(data: Any, warp: Any, name: str = "resampler") -> Any:
+def resampler(data: TensorLike, warp: TensorLike, name: str = "resampler") -> Tensor:
     """
     Return the pixels of images at places between them, bilinear; outside of the images they are 0.
 
@@ -135,7 +139,7 @@ def resampler(data: Any, warp: Any, name: str = "resampler") -> Any:
         left, top = tf.cast(corner[..., 0], tf.int32), tf.cast(corner[..., 1], tf.int32)
         images = tf.tile(tf.range(shape[0])[:, None], [1, tf.shape(places)[1]])
 
-        def pixels(column: Any, row: Any, weight: Any) -> Any:
+        def pixels(column: Tensor, row: Tensor, weight: Tensor) -> Tensor:
             inside = (column >= 0) & (column < shape[2]) & (row >= 0) & (row < shape[1])
             columns, rows = tf.clip_by_value(column, 0, shape[2] - 1), tf.clip_by_value(row, 0, shape[1] - 1)
             found = tf.gather_nd(data, tf.stack([images, rows, columns], -1))
