@@ -28,6 +28,6 @@ def open_run(path: str | PathLike[str]) -> Any:
     return import_module("drynpu.plugins").build_manager().open_run(Path(path))
 
 
-def load_ipython_extension(shell: Any) -> None:
+def load_ipython_extension(shell: object) -> None:
     """Add the cell magic ``%%npu_profile`` to a notebook: what ``%load_ext drynpu`` calls."""
     import_module("drynpu.views.magic").register_magic(shell)

@@ -35,7 +35,7 @@ _CHECKED = {"i": (-(2**31), 2**31 - 1), "h": (-(2**15), 2**15 - 1), "b": (0, 255
 class ApiListener(Protocol):
     """Takes over the calls of the library."""
 
-    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[Any, ...] = ()) -> None:
+    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[object, ...] = ()) -> None:
         """
         Take over one call on the calling thread: its C name, and when it began and returned (Unix ns).
 
@@ -43,7 +43,7 @@ class ApiListener(Protocol):
         """
 
 
-def parse(refused: str, letters: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def parse(refused: str, letters: str, arguments: tuple[object, ...]) -> tuple[Any, ...]:
     """
     Return *arguments* converted by a format of letters.
 
@@ -149,7 +149,7 @@ class Binder:
         error, listener, ready = refused or self._refused.format(whole), self._listener, self._ready
         c_name = self._prefix + "".join(word.capitalize() for word in name.split("_")) if api is None else api
 
-        def function(*arguments: Any, **keywords: Any) -> Any:
+        def function(*arguments: object, **keywords: object) -> Any:
             if keywords:
                 raise TypeError(f"{whole}() takes no keyword arguments")
             values = parse(error, letters, arguments)
@@ -176,7 +176,7 @@ def _watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return *function*, with what it returns noted for ``drynpu check``."""
 
     @functools.wraps(function)
-    def watched(*arguments: Any, **keywords: Any) -> Any:
+    def watched(*arguments: object, **keywords: object) -> Any:
         # The facade binds its functions while it is imported; profiling is there when the first is called.
         from drynpu_acl.prof._checking import note_result
         from drynpu_acl.prof.process import CHECKED
@@ -199,7 +199,7 @@ def refuse_names(module: str, what: str) -> Callable[[str], Any]:
     return missing
 
 
-def _plain(result: Any) -> Any:
+def _plain(result: object) -> Any:
     """Return *result* with numbers in place of enumerations: a program that prints its code sees a number."""
     if isinstance(result, tuple):
         return tuple(map(_plain, result))

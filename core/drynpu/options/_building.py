@@ -33,7 +33,7 @@ def _converter() -> Converter:
     return build_converter({Schedule: "schedule", **{kind: section for section, kind in _SECTIONS.items()}})
 
 
-def from_mapping(data: Mapping[str, Any], where: str = "") -> ProfilingRequest:
+def from_mapping(data: Mapping[str, object], where: str = "") -> ProfilingRequest:
     """
     Build a request from a neutral document.
 
@@ -66,7 +66,7 @@ def from_yaml(text: str | bytes, where: str = "") -> ProfilingRequest:
     return from_mapping({} if data is None else data, where)
 
 
-def from_keywords(**keywords: Any) -> ProfilingRequest:
+def from_keywords(**keywords: object) -> ProfilingRequest:
     """
     Build a request from keywords: the top-level names, or the names inside the sections without their section.
 
@@ -130,13 +130,13 @@ def to_mapping(request: ProfilingRequest) -> dict[str, Any]:
     return plain
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def parse_request(data: Mapping[str, Any], where: str = "") -> Parsed:
+def parse_request(data: Mapping[str, object], where: str = "") -> Parsed:
     """Read a neutral document as a dialect does, with the origin of every value. Raises `OptionError`."""
     request = from_mapping(data, where)
     given = {}

@@ -42,7 +42,7 @@ def build_converter(sections: Mapping[type, str]) -> Converter:
 def _plain_hook(kind: type, allowed: str) -> _Hook:
     kinds = (int, float) if kind is float else kind
 
-    def structure(value: Any, _: Any) -> Any:
+    def structure(value: object, _: object) -> Any:
         # A truth value is an integer to Python, but not to who writes options.
         if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
             raise Refused(value, allowed)
@@ -51,15 +51,15 @@ def _plain_hook(kind: type, allowed: str) -> _Hook:
     return structure
 
 
-def _is_enum(kind: Any) -> bool:
+def _is_enum(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, enum.Enum)
 
 
-def _is_tuple(kind: Any) -> bool:
+def _is_tuple(kind: object) -> bool:
     return get_origin(kind) is tuple
 
 
-def _structure_enum(value: Any, kind: type[enum.Enum]) -> enum.Enum:
+def _structure_enum(value: object, kind: type[enum.Enum]) -> enum.Enum:
     if isinstance(value, kind):
         return value
     # YAML reads a bare off/on as a truth value.
@@ -72,7 +72,7 @@ def _structure_enum(value: Any, kind: type[enum.Enum]) -> enum.Enum:
     raise Refused(value, ", ".join(valid), valid)
 
 
-def _structure_metrics(value: Any, _: Any) -> MetricGroup | CustomEvents:
+def _structure_metrics(value: object, _: object) -> MetricGroup | CustomEvents:
     if isinstance(value, (MetricGroup, CustomEvents)):
         return value
     valid = [str(member.value) for member in MetricGroup]
@@ -93,10 +93,10 @@ def _unstructure_metrics(value: MetricGroup | CustomEvents) -> str:
     return value.text if isinstance(value, CustomEvents) else value.value
 
 
-def _tuple_hook(kind: Any, converter: Converter) -> _Hook:
+def _tuple_hook(kind: object, converter: Converter) -> _Hook:
     inner = converter.get_structure_hook(list[get_args(kind)[0]])  # type: ignore[misc]
 
-    def structure(value: Any, _: Any) -> tuple[Any, ...]:
+    def structure(value: object, _: object) -> tuple[Any, ...]:
         if not isinstance(value, (list, tuple)):
             raise Refused(value, "a list")
         return tuple(inner(value, list))
@@ -104,11 +104,11 @@ def _tuple_hook(kind: Any, converter: Converter) -> _Hook:
     return structure
 
 
-def _ranged_hook(kind: Any, limits: Range, converter: Converter) -> _Hook:
+def _ranged_hook(kind: object, limits: Range, converter: Converter) -> _Hook:
     """Return the hook of a number that may be absent where *kind* says so."""
     base = next(base for base in (float, int) if base is kind or base in get_args(kind))
 
-    def structure(value: Any, _: Any) -> Any:
+    def structure(value: object, _: object) -> Any:
         if value is None and type(None) in get_args(kind):
             return None
         try:

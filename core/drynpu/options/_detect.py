@@ -28,7 +28,7 @@ def _words() -> dict[str, frozenset[str]]:
     }
 
 
-def detect_dialect(mapping: Mapping[str, Any]) -> str:
+def detect_dialect(mapping: Mapping[str, object]) -> str:
     """
     Return the dialect that knows most keys of *mapping*.
 

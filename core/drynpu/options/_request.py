@@ -27,7 +27,7 @@ from drynpu.options._values import (
 )
 
 
-def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
+def _unique(values: Iterable[object]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(values))
 
 
@@ -183,7 +183,7 @@ class ProfilingRequest:
             raise OptionError(["activities: empty; allowed are 'host' and 'device', at least one of them."])
 
 
-def with_values(request: ProfilingRequest, values: Mapping[str, Any]) -> ProfilingRequest:
+def with_values(request: ProfilingRequest, values: Mapping[str, object]) -> ProfilingRequest:
     """Return *request* with *values*, by path (not of a schedule). Raises `OptionError` as the classes do."""
     top: dict[str, Any] = {}
     sections: dict[str, dict[str, Any]] = {}
@@ -230,7 +230,7 @@ def leaf_values(request: ProfilingRequest) -> dict[str, object]:
     return leaves
 
 
-def _frozen_map(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _frozen_map(values: Mapping[str, object]) -> Mapping[str, Any]:
     return MappingProxyType(dict(values))
 
 

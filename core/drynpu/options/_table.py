@@ -88,7 +88,7 @@ class Row:
     torch_files: Collection[Mapping[str, Any]] = ()
     bytes: Collection[Mapping[str, Any]] = ()
 
-    def platforms_of(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+    def platforms_of(self, entry: Mapping[str, object]) -> dict[str, Any]:
         """Return ``platforms`` and ``not_platforms`` of a key, flag or bit: its own, or the row's."""
         if "platforms" in entry or "not_platforms" in entry:
             return {"platforms": entry.get("platforms"), "not_platforms": entry.get("not_platforms")}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from drynpu.layouts.result_files import PROFILER_INFO_PATTERN, profiler_info_file
 
@@ -15,7 +14,7 @@ def info_file(path: Path) -> Path:
     return named[0] if named else path / profiler_info_file(None)
 
 
-def read_rank(info: Mapping[str, Any], known: int) -> int:
+def read_rank(info: Mapping[str, object], known: int) -> int:
     """Return the rank in profiler_info.json, where MindSpore writes it as text; *known* where there is none."""
     mindspore = info.get("ms_profiler_info")
     rank = mindspore.get("rank_id") if isinstance(mindspore, Mapping) else info.get("rank_id")

@@ -74,7 +74,7 @@ class HostInfo:
         return mhz_to_hz(self.cpus[0].frequency) if self.cpus else 0
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any], notes: list[str]) -> HostInfo:
+    def from_json(cls, document: Mapping[str, object], notes: list[str]) -> HostInfo:
         """
         Read it from the content of an info.json.
 
@@ -148,7 +148,7 @@ class DeviceInfo:
         )
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any], notes: list[str]) -> DeviceInfo:
+    def from_json(cls, document: Mapping[str, object], notes: list[str]) -> DeviceInfo:
         """
         Read it from the content of a device's info.json; tolerant as `HostInfo.from_json`.
 
@@ -220,7 +220,7 @@ _HOST_KEYS = {
 }
 
 
-def _objects(document: Mapping[str, Any], key: str, notes: list[str]) -> list[Mapping[str, Any]]:
+def _objects(document: Mapping[str, object], key: str, notes: list[str]) -> list[Mapping[str, Any]]:
     """Return the JSON objects in a list; anything else in their place is noted."""
     value = document.get(key)
     entries = value if isinstance(value, list) else []
@@ -233,10 +233,10 @@ def _objects(document: Mapping[str, Any], key: str, notes: list[str]) -> list[Ma
 def _structure(
     cls: type[_T],
     keys: Mapping[str, str],
-    entry: Mapping[str, Any],
+    entry: Mapping[str, object],
     where: str,
     notes: list[str],
-    **given: Any,
+    **given: object,
 ) -> _T:
     """Build an instance from the keys of a JSON object, numbers and texts converted as the fields are typed."""
     values: dict[str, Any] = dict(given)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import psutil
 from attrs import define, evolve, field
@@ -161,7 +161,7 @@ class Journal:
             "host": socket.gethostname(),
         }
 
-    def _packed(self, recordings: Mapping[int, Recording], documents: Mapping[str, Any]) -> bytes:
+    def _packed(self, recordings: Mapping[int, Recording], documents: Mapping[str, object]) -> bytes:
         plan = self._plan = self._plan or self.find_plan()
         return pack(
             {

@@ -129,7 +129,7 @@ def unpack(data: bytes) -> Any:
 class _Packer:
     arrays: dict[str, Array] = field(factory=dict)
 
-    def pack(self, value: Any) -> Any:
+    def pack(self, value: object) -> Any:
         if value is None or isinstance(value, (bool, str)) or type(value) in (int, float):
             return value
         if isinstance(value, np.ndarray):
@@ -151,12 +151,12 @@ class _Packer:
             return self.pack(value.item())
         return {"text": repr(value)}
 
-    def _sequence(self, values: Iterable[Any]) -> list[Any]:
+    def _sequence(self, values: Iterable[object]) -> list[Any]:
         known = list(values)
         return known if all(type(each) is str for each in known) else [self.pack(each) for each in known]
 
 
-def _unpacked(document: Any, arrays: Mapping[str, Array]) -> Any:
+def _unpacked(document: object, arrays: Mapping[str, Array]) -> Any:
     if not isinstance(document, dict):
         return document
     if "of" in document:

@@ -51,7 +51,7 @@ class StaticScaler:
         """Return the scale."""
         return self.cur_scale
 
-    def has_overflow(self, params: Any) -> bool:
+    def has_overflow(self, params: object) -> bool:
         """Return false: a constant scale looks at no gradient."""
         del params
         return False

@@ -57,7 +57,7 @@ class FusedLayerNormAffineFunction(Function):
     """NVIDIA's kernel, which no NPU has: using it raises a ``ModuleNotFoundError``, as apex does there."""
 
     @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> Any:
+    def forward(ctx: object, *arguments: object) -> Any:
         """Raise."""
         del ctx, arguments
         importlib.import_module("fused_layer_norm_cuda")
@@ -68,12 +68,12 @@ class FusedLayerNormFunction(FusedLayerNormAffineFunction):
 
 
 def fused_layer_norm_affine(
-    input: torch.Tensor, normalized_shape: Any, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-6
+    input: torch.Tensor, normalized_shape: object, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-6
 ) -> Any:
     """Raise a ``ModuleNotFoundError``, as apex does without its CUDA extensions."""
     return FusedLayerNormAffineFunction.apply(input, weight, bias, normalized_shape, eps)  # type: ignore[no-untyped-call]
 
 
-def fused_layer_norm(input: torch.Tensor, normalized_shape: Any, eps: float = 1e-6) -> Any:
+def fused_layer_norm(input: torch.Tensor, normalized_shape: object, eps: float = 1e-6) -> Any:
     """Raise a ``ModuleNotFoundError``, as apex does without its CUDA extensions."""
     return FusedLayerNormFunction.apply(input, normalized_shape, eps)  # type: ignore[no-untyped-call]

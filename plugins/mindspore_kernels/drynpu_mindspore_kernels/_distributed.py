@@ -53,7 +53,7 @@ def replace_collectives(exchange: Exchange) -> None:
 
 def _forgotten(genuine: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
     @functools.wraps(genuine)
-    def destroy_group(group: Any) -> None:
+    def destroy_group(group: object) -> None:
         genuine(group)
         exchange.forget(group)
 

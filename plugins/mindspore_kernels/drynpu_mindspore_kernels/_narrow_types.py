@@ -46,17 +46,17 @@ def _follow_names(module: ModuleType, widen: Callable[[], None]) -> None:
     module.__class__ = type("Followed", (module.__class__,), types)
 
 
-def _follow_tensors(tensor: Any, narrow: tuple[Any, ...], widen: Callable[[], None]) -> None:
+def _follow_tensors(tensor: Any, narrow: tuple[object, ...], widen: Callable[[], None]) -> None:
     genuine_init, genuine_from_numpy = tensor.__init__, tensor.from_numpy
 
     @functools.wraps(genuine_init)
-    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+    def initialise(self: Any, *args: object, **kwargs: object) -> None:
         genuine_init(self, *args, **kwargs)
         if self.dtype in narrow:
             widen()
 
     @functools.wraps(genuine_from_numpy)
-    def from_numpy(array: Any) -> Any:
+    def from_numpy(array: object) -> Any:
         if getattr(array, "dtype", None) == "float16":
             widen()
         return genuine_from_numpy(array)
@@ -69,7 +69,7 @@ def _follow_tensors(tensor: Any, narrow: tuple[Any, ...], widen: Callable[[], No
 
 def _calling(first: Callable[[], None], genuine: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(genuine)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         first()
         return genuine(*args, **kwargs)
 

@@ -26,12 +26,12 @@ class Batches:
             yield as_tuple(batch)
 
 
-def as_tuple(batch: Any) -> tuple[Any, ...]:
+def as_tuple(batch: object) -> tuple[Any, ...]:
     """Return the elements of a batch; what is no tuple and no list is one."""
     return tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
 
 
-def size_of(dataset: Iterable[Any]) -> int:
+def size_of(dataset: Iterable[object]) -> int:
     """Return the number of batches of one pass. Raises `TypeError` for a dataset that does not tell."""
     if hasattr(dataset, "get_dataset_size"):
         return int(dataset.get_dataset_size())

@@ -23,7 +23,7 @@ class CallbackParams(dict[str, Any]):
         """Return a value; a key that is not there is a `KeyError`, as MindSpore's is."""
         return self[key]
 
-    def __setattr__(self, key: str, value: Any) -> None:
+    def __setattr__(self, key: str, value: object) -> None:
         self[key] = value
 
 
@@ -144,7 +144,7 @@ class Callbacks:
     _stack: ExitStack = field(factory=ExitStack)
 
     @classmethod
-    def from_argument(cls, callbacks: Any) -> Callbacks:
+    def from_argument(cls, callbacks: object) -> Callbacks:
         """Return the callbacks that a script gave. Raises `TypeError` for what is none."""
         if callbacks is None:
             return cls([])

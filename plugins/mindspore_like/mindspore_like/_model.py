@@ -23,7 +23,7 @@ class Metric(Protocol):
         """Forget what was seen."""
         ...
 
-    def update(self, *outputs: Any) -> None:
+    def update(self, *outputs: object) -> None:
         """Take the outputs of a step."""
         ...
 
@@ -76,7 +76,7 @@ class Model:
     def train(
         self,
         epoch: int,
-        train_dataset: Iterable[Any],
+        train_dataset: Iterable[object],
         callbacks: Callback | list[Callback] | None = None,
         dataset_sink_mode: bool = False,
         sink_size: int = -1,
@@ -100,7 +100,7 @@ class Model:
     def fit(
         self,
         epoch: int,
-        train_dataset: Iterable[Any],
+        train_dataset: Iterable[object],
         valid_dataset: Iterable[Any] | None = None,
         valid_frequency: int | list[int] = 1,
         callbacks: Callback | list[Callback] | None = None,
@@ -122,7 +122,7 @@ class Model:
 
     def eval(
         self,
-        valid_dataset: Iterable[Any],
+        valid_dataset: Iterable[object],
         callbacks: Callback | list[Callback] | None = None,
         dataset_sink_mode: bool = False,
     ) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Model:
         self,
         mode: str,
         epoch: int,
-        dataset: Iterable[Any],
+        dataset: Iterable[object],
         callbacks: Callback | list[Callback] | None,
         sink: bool,
         sink_size: int,
@@ -176,7 +176,7 @@ class Model:
             members.call("on_train_end", run_context)
 
     def _params(
-        self, epochs: int, dataset: Iterable[Any], members: Callbacks, batches: int, sink: bool
+        self, epochs: int, dataset: Iterable[object], members: Callbacks, batches: int, sink: bool
     ) -> CallbackParams:
         return CallbackParams(
             cur_step_num=0,
@@ -216,7 +216,7 @@ class Model:
             if run_context.get_stop_requested():
                 break
 
-    def _train_network(self, *batch: Any) -> Any:
+    def _train_network(self, *batch: object) -> Any:
         if self._loss_fn is None:
             return self._network(*batch)
         if len(batch) != _WITH_LOSS:
@@ -226,14 +226,14 @@ class Model:
             )
         return self._loss_fn(self._network(batch[0]), batch[1])
 
-    def _evaluate_between(self, dataset: Iterable[Any], members: Callbacks, params: CallbackParams) -> None:
+    def _evaluate_between(self, dataset: Iterable[object], members: Callbacks, params: CallbackParams) -> None:
         """Evaluate within a training, and put back what the training tells of itself."""
         kept = {name: params[name] for name in ("cur_step_num", "batch_num", "dataset_sink_mode", "net_outputs")}
         self._evaluate(dataset, members, params, RunContext(params))
         params.update(kept, mode="train")
 
     def _evaluate(
-        self, dataset: Iterable[Any], members: Callbacks, params: CallbackParams, run_context: RunContext
+        self, dataset: Iterable[object], members: Callbacks, params: CallbackParams, run_context: RunContext
     ) -> dict[str, Any]:
         params.update(
             eval_network=self._eval_network,

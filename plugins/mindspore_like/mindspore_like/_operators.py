@@ -67,8 +67,8 @@ def reduce(
 
 def record_operator(
     primitive: str,
-    inputs: Sequence[Any],
-    outputs: Sequence[Any] = (),
+    inputs: Sequence[object],
+    outputs: Sequence[object] = (),
     *,
     start_ns: int,
     end_ns: int,
@@ -115,7 +115,7 @@ class TimedOperator:
 @contextlib.contextmanager
 def timed_operator(
     primitive: str,
-    inputs: Sequence[Any],
+    inputs: Sequence[object],
     *,
     attrs: Mapping[str, object] | None = None,
     arguments: Sequence[object] = (),
@@ -128,6 +128,6 @@ def timed_operator(
     record_operator(primitive, inputs, call.outputs, start_ns=start_ns, end_ns=end_ns, attrs=attrs, arguments=arguments)
 
 
-def _key(value: Any) -> TensorKey:
+def _key(value: object) -> TensorKey:
     array = np.asarray(value)
     return array.shape, array.dtype

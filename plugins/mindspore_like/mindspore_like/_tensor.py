@@ -19,10 +19,10 @@ _Operator = Callable[["Tensor", Any], "Tensor"]
 def _operators(primitive: str, compute: Callable[..., Any]) -> tuple[_Operator, _Operator]:
     """Return the operator with the tensor on the left, and the one with it on the right."""
 
-    def left(self: Tensor, other: Any) -> Tensor:
+    def left(self: Tensor, other: object) -> Tensor:
         return Tensor.from_array(run(primitive, compute, self._array, operand(other, self)))
 
-    def right(self: Tensor, other: Any) -> Tensor:
+    def right(self: Tensor, other: object) -> Tensor:
         return Tensor.from_array(run(primitive, compute, operand(other, self), self._array))
 
     return left, right
@@ -128,10 +128,10 @@ class Tensor:
     __gt__ = _operators("Greater", np.greater)[0]
     __ge__ = _operators("GreaterEqual", np.greater_equal)[0]
 
-    def __matmul__(self, other: Any) -> Tensor:
+    def __matmul__(self, other: object) -> Tensor:
         return Tensor.from_array(matmul(self._array, operand(other, self)))
 
-    def __rmatmul__(self, other: Any) -> Tensor:
+    def __rmatmul__(self, other: object) -> Tensor:
         return Tensor.from_array(matmul(operand(other, self), self._array))
 
     def __neg__(self) -> Tensor:
@@ -140,11 +140,11 @@ class Tensor:
     def __abs__(self) -> Tensor:
         return Tensor.from_array(run("Abs", np.abs, self._array))
 
-    def __getitem__(self, index: Any) -> Tensor:
+    def __getitem__(self, index: object) -> Tensor:
         plain = index.asnumpy() if isinstance(index, Tensor) else index
         return Tensor.from_array(run("StridedSlice", lambda array: array[plain], self._array))
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         """Write into the array; not reported."""
         self._array[index] = np.asarray(value)
 
@@ -169,7 +169,7 @@ class Tensor:
         wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         return Tensor.from_array(run("Reshape", lambda array: array.reshape(wanted), self._array))
 
-    def astype(self, dtype: Any) -> Tensor:
+    def astype(self, dtype: object) -> Tensor:
         """Return the elements in another type."""
         return cast(self, dtype)
 
@@ -198,12 +198,12 @@ class Tensor:
         return Tensor.from_array(run("Argmax", lambda array: array.argmax(axis).astype(np.int32), self._array))
 
 
-def cast(x: Tensor, dtype: Any) -> Tensor:
+def cast(x: Tensor, dtype: object) -> Tensor:
     """Return the elements in another type."""
     return Tensor.from_array(run("Cast", lambda array: array.astype(dtype), x.asnumpy()))
 
 
-def operand(value: Any, beside: Tensor) -> Array:
+def operand(value: object, beside: Tensor) -> Array:
     """
     Return what stands beside a tensor in an operator as an array.
 

@@ -24,12 +24,12 @@ _Binary = Callable[[Any, Any], _Tensor]
 _GELU_ROOT = float(np.sqrt(2 / np.pi))
 
 
-def _tensor(value: Any) -> _Tensor:
+def _tensor(value: object) -> _Tensor:
     return value if isinstance(value, _Tensor) else _Tensor(value)
 
 
 def _unary(primitive: str, compute: Callable[..., Any]) -> _Unary:
-    def function(x: Any) -> _Tensor:
+    def function(x: object) -> _Tensor:
         return _Tensor.from_array(_ops.run(primitive, compute, _tensor(x).asnumpy()))
 
     function.__doc__ = f"Compute {primitive} element by element."
@@ -37,7 +37,7 @@ def _unary(primitive: str, compute: Callable[..., Any]) -> _Unary:
 
 
 def _binary(primitive: str, compute: Callable[..., Any]) -> _Binary:
-    def function(x: Any, y: Any) -> _Tensor:
+    def function(x: object, y: object) -> _Tensor:
         if isinstance(x, _Tensor):
             return _Tensor.from_array(_ops.run(primitive, compute, x.asnumpy(), _operand(y, x)))
         other = _tensor(y)
@@ -102,17 +102,17 @@ pow = _binary("Pow", np.power)  # noqa: A001
 sub = _binary("Sub", np.subtract)
 
 
-def matmul(input: Any, other: Any) -> _Tensor:  # noqa: A002
+def matmul(input: object, other: object) -> _Tensor:  # noqa: A002
     """Return the product of matrices, of stacks of them that broadcast, or of vectors."""
     return _tensor(input).__matmul__(other)
 
 
-def bmm(input_x: Any, mat2: Any) -> _Tensor:
+def bmm(input_x: object, mat2: object) -> _Tensor:
     """Return the products of two stacks of matrices."""
     return _tensor(input_x).__matmul__(mat2)
 
 
-def bias_add(input_x: Any, bias: Any) -> _Tensor:
+def bias_add(input_x: object, bias: object) -> _Tensor:
     """Add a vector along the second dim."""
     x, b = _tensor(input_x), _tensor(bias)
     shape = (-1, *(1,) * (x.ndim - 2))
@@ -122,9 +122,9 @@ def bias_add(input_x: Any, bias: Any) -> _Tensor:
 
 
 def conv2d(
-    input: Any,  # noqa: A002
-    weight: Any,
-    bias: Any = None,
+    input: object,  # noqa: A002
+    weight: object,
+    bias: object = None,
     stride: int | tuple[int, int] = 1,
     pad_mode: str = "valid",
     padding: int | tuple[int, int] = 0,
@@ -142,44 +142,44 @@ def conv2d(
     return result if bias is None else bias_add(result, bias)
 
 
-def softmax(input: Any, axis: int = -1) -> _Tensor:  # noqa: A002
+def softmax(input: object, axis: int = -1) -> _Tensor:  # noqa: A002
     """Return the softmax along an axis."""
     return _Tensor.from_array(_ops.run("Softmax", _softmax(axis), _tensor(input).asnumpy(), attrs=(("axis", (axis,)),)))
 
 
-def log_softmax(logits: Any, axis: int = -1) -> _Tensor:
+def log_softmax(logits: object, axis: int = -1) -> _Tensor:
     """Return the logarithm of the softmax along an axis."""
     return _Tensor.from_array(
         _ops.run("LogSoftmax", _log_softmax(axis), _tensor(logits).asnumpy(), attrs=(("axis", axis),))
     )
 
 
-def sum(input: Any, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> _Tensor:  # noqa: A001, A002
+def sum(input: object, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> _Tensor:  # noqa: A001, A002
     """Return the sum over some dims."""
     return _tensor(input).sum(dim, keepdim)
 
 
-def mean(x: Any, axis: int | Sequence[int] | None = None, keep_dims: bool = False) -> _Tensor:
+def mean(x: object, axis: int | Sequence[int] | None = None, keep_dims: bool = False) -> _Tensor:
     """Return the mean over some axes."""
     return _tensor(x).mean(axis, keep_dims)
 
 
-def argmax(input: Any, dim: int = -1) -> _Tensor:  # noqa: A002
+def argmax(input: object, dim: int = -1) -> _Tensor:  # noqa: A002
     """Return the index of the largest element along a dim."""
     return _tensor(input).argmax(dim)
 
 
-def transpose(input: Any, input_perm: Sequence[int]) -> _Tensor:  # noqa: A002
+def transpose(input: object, input_perm: Sequence[int]) -> _Tensor:  # noqa: A002
     """Return a copy with dims in another order."""
     return _tensor(input).transpose(*input_perm)
 
 
-def reshape(input: Any, shape: Sequence[int]) -> _Tensor:  # noqa: A002
+def reshape(input: object, shape: Sequence[int]) -> _Tensor:  # noqa: A002
     """Return the elements in another shape; nothing is launched for it."""
     return _tensor(input).reshape(shape)
 
 
-def concat(tensors: Sequence[Any], axis: int = 0) -> _Tensor:
+def concat(tensors: Sequence[object], axis: int = 0) -> _Tensor:
     """Return tensors joined along an axis."""
     arrays = [_tensor(each).asnumpy() for each in tensors]
     return _Tensor.from_array(
@@ -187,7 +187,7 @@ def concat(tensors: Sequence[Any], axis: int = 0) -> _Tensor:
     )
 
 
-def select(condition: Any, input: Any, other: Any) -> _Tensor:  # noqa: A002
+def select(condition: object, input: object, other: object) -> _Tensor:  # noqa: A002
     """Return elements of *input* where the condition holds, else of *other*."""
     x = _tensor(input)
     return _Tensor.from_array(
@@ -195,7 +195,7 @@ def select(condition: Any, input: Any, other: Any) -> _Tensor:  # noqa: A002
     )
 
 
-def one_hot(indices: Any, depth: int, on_value: float = 1.0, off_value: float = 0.0) -> _Tensor:
+def one_hot(indices: object, depth: int, on_value: float = 1.0, off_value: float = 0.0) -> _Tensor:
     """Return a row of *depth* numbers for every index, float32; the index names the one that is *on_value*."""
 
     def compute(numbers: _Array) -> Any:

@@ -20,7 +20,7 @@ class AttentionWrapperState(_Fields):
 
     __slots__ = ()
 
-    def clone(self, **kwargs: Any) -> AttentionWrapperState:
+    def clone(self, **kwargs: object) -> AttentionWrapperState:
         """Return the state with some fields replaced; tensors keep the static shapes that they had."""
         new = self._replace(**kwargs)
         tf.nest.map_structure(_with_shape, self, new)
@@ -266,7 +266,7 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
             for layer, mechanism in zip(self._layers_of_attention, self._mechanisms, strict=True)
         )
 
-    def _attention_layers(self, sizes: TensorLike, layers: Any) -> list[Any]:
+    def _attention_layers(self, sizes: TensorLike, layers: object) -> list[Any]:
         if sizes is not None and layers is not None:
             raise ValueError("Only one of attention_layer_size and attention_layer should be set")
         chosen: Any = [None] * len(self._mechanisms)
@@ -281,10 +281,10 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
             raise ValueError("There must be one attention layer for each attention mechanism.")
         return list(chosen)
 
-    def _several(self, values: Any) -> Sequence[Any]:
+    def _several(self, values: object) -> Sequence[Any]:
         return values if isinstance(values, (list, tuple)) else (values,)
 
-    def _joined(self, values: Sequence[Any]) -> Any:
+    def _joined(self, values: Sequence[object]) -> Any:
         return tuple(values) if self._is_multi else values[0]
 
     @property

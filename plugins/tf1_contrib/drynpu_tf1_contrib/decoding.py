@@ -102,7 +102,7 @@ def dynamic_decode(
         arrays = tf.nest.map_structure(_array, decoder.output_size, decoder.output_dtype)
         lengths = tf.zeros_like(finished, dtype=tf.int32)
 
-        def body(time: Tensor, arrays: Any, state: State, inputs: Tensor, finished: Tensor, lengths: Tensor) -> Any:
+        def body(time: Tensor, arrays: object, state: State, inputs: Tensor, finished: Tensor, lengths: Tensor) -> Any:
             outputs, following, inputs, ended = decoder.step(time, inputs, state)
             ended = ended if decoder.tracks_own_finished else tf.logical_or(ended, finished)
             lengths = tf.where(tf.logical_not(finished), tf.fill(tf.shape(lengths), time + 1), lengths)

@@ -26,7 +26,7 @@ class ModeKeys:
             raise ValueError(f"Invalid mode {key}.")
 
 
-def replace_monitors_with_hooks(monitors_or_hooks: Sequence[Any] | None, estimator: Any) -> list[Any]:
+def replace_monitors_with_hooks(monitors_or_hooks: Sequence[object] | None, estimator: object) -> list[Any]:
     """Return the hooks of a list; ``TypeError`` for a monitor, which TensorFlow 2 does not have."""
     del estimator
     for hook in monitors_or_hooks or ():

@@ -61,7 +61,7 @@ class ScipyOptimizerInterface:
         method = "SLSQP" if self._constraints else "L-BFGS-B"
         self._keywords = {"method": method, **optimizer_kwargs}
 
-    def _gradient(self, value: Any) -> Any:
+    def _gradient(self, value: object) -> Any:
         gradients = tf.gradients(value, self._variables)
         return tf.concat(
             [
@@ -89,7 +89,7 @@ class ScipyOptimizerInterface:
         fetches: Sequence[Fetches] | None = None,
         step_callback: Callable[[_Vector], Any] | None = None,
         loss_callback: Callable[..., Any] | None = None,
-        **run_kwargs: Any,
+        **run_kwargs: object,
     ) -> None:
         """
         Change the variables until SciPy is done.

@@ -19,7 +19,9 @@ def _operators(values: Any) -> list[Operation]:
     return list(dict.fromkeys(value.op if tf.is_tensor(value) else value for value in several))
 
 
-def _walk(seeds: Any, inclusive: bool, within: Any, stop: Any, forwards: bool, controls: bool) -> list[Operation]:
+def _walk(
+    seeds: object, inclusive: bool, within: object, stop: object, forwards: bool, controls: bool
+) -> list[Operation]:
     inside = None if within is None else set(_operators(within))
     ends = set(_operators(stop or []))
     first = _operators(seeds)
@@ -100,7 +102,7 @@ def select_ops(*args: Any, graph: Graph = None, restrict_ops_regex: Any = None, 
     return [each for each in found if restrict_ops_regex is None or re.search(restrict_ops_regex, each.name)]
 
 
-def add_control_inputs(op: Operation, cops: Any) -> None:
+def add_control_inputs(op: Operation, cops: object) -> None:
     """Let an operator run after others; ``ValueError`` if it does already."""
     others = _operators(cops)
     known = [other.name for other in others if other in op.control_inputs]
@@ -158,7 +160,7 @@ class TransformerInfo:
         return missing_fn(original) if copy is None and missing_fn is not None else copy
 
 
-def sgv(*args: Any, graph: Graph = None) -> SubGraphView:
+def sgv(*args: object, graph: Graph = None) -> SubGraphView:
     """Return the operators that are given, or whose name has a pattern that is given."""
     return SubGraphView(select_ops(*args, graph=graph))
 

@@ -80,7 +80,7 @@ def _reader(name: str, kind: Callable[..., Any], values: str) -> Callable[[str],
     return read
 
 
-def _cast(name: str, kind: type, value: Any) -> Any:
+def _cast(name: str, kind: type, value: object) -> Any:
     """Return *value* as *kind*, where TensorFlow 1.15 would: texts, truth values and whole numbers stay apart."""
     if issubclass(kind, type(None)):
         return value
@@ -119,7 +119,7 @@ class HParams:
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
-    def add_hparam(self, name: str, value: Any) -> None:
+    def add_hparam(self, name: str, value: object) -> None:
         """Add a hyperparameter; ``ValueError`` if the name is an attribute already, or the value an empty list."""
         if getattr(self, name, None) is not None:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
@@ -150,7 +150,7 @@ class HParams:
         types = {name: kind for name, (kind, _) in self._hparam_types.items()}
         return self.override_from_dict(parse_values(values, types))
 
-    def override_from_dict(self, values_dict: Mapping[str, Any]) -> HParams:
+    def override_from_dict(self, values_dict: Mapping[str, object]) -> HParams:
         """Change hyperparameters by a dictionary, and return this object."""
         for name, value in values_dict.items():
             if isinstance(value, dict):
@@ -189,7 +189,7 @@ class HParams:
                 _cast(key, kind, each)
         return getattr(self, key)
 
-    def set_model_structure(self, model_structure: Any) -> None:
+    def set_model_structure(self, model_structure: object) -> None:
         """Keep an object for ``get_model_structure``."""
         self._model_structure = model_structure
 

@@ -17,9 +17,9 @@ PRINT_ALL_TIMING_MEMORY = tf.profiler.ProfileOptionBuilder.time_and_memory()
 def print_model_analysis(
     graph: Graph,
     run_meta: RunMetadata = None,
-    op_log: Any = None,
+    op_log: object = None,
     tfprof_cmd: str = "scope",
-    tfprof_options: Any = TRAINABLE_VARS_PARAMS_STAT_OPTIONS,
+    tfprof_options: object = TRAINABLE_VARS_PARAMS_STAT_OPTIONS,
 ) -> Any:
     """Print what a graph consists of, and return it: its ``total_parameters``, ``total_float_ops`` ..."""
     return tf.profiler.profile(graph, run_meta=run_meta, op_log=op_log, cmd=tfprof_cmd, options=tfprof_options)

@@ -171,13 +171,15 @@ class DecoupledWeightDecayExtension:
         self._weight_decay_tensor: Any = None
         super().__init__(**kwargs)
 
-    def minimize(self, *args: Any, decay_var_list: Iterable[Variable] | None = None, **kwargs: Any) -> Operation:
+    def minimize(self, *args: object, decay_var_list: Iterable[Variable] | None = None, **kwargs: object) -> Operation:
         """Return the operator of the optimizer that minimizes, with decay before each step."""
         self._choose(decay_var_list)
         operator: Any = super()
         return operator.minimize(*args, **kwargs)
 
-    def apply_gradients(self, *args: Any, decay_var_list: Iterable[Variable] | None = None, **kwargs: Any) -> Operation:
+    def apply_gradients(
+        self, *args: object, decay_var_list: Iterable[Variable] | None = None, **kwargs: object
+    ) -> Operation:
         """Return the operator of the optimizer that applies gradients, with decay before each step."""
         if decay_var_list is not None:
             self._choose(decay_var_list)
@@ -314,7 +316,7 @@ class MovingAverageOptimizer(tf.train.Optimizer):
         self._swapped: dict[str, Any] | None = None
         self._sequential_update = sequential_update
 
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[GradientPair]:
+    def compute_gradients(self, *args: object, **kwargs: object) -> list[GradientPair]:
         """Return the gradients that the inner optimizer computes."""
         pairs: list[GradientPair] = self._optimizer.compute_gradients(*args, **kwargs)
         return pairs

@@ -43,7 +43,7 @@ class SavedModelPredictor:
         self.feed_tensors = {name: self.graph.get_tensor_by_name(place) for name, place in input_names.items()}
         self.fetch_tensors = {name: self.graph.get_tensor_by_name(place) for name, place in output_names.items()}
 
-    def __call__(self, input_dict: Mapping[str, Any]) -> dict[str, Any]:
+    def __call__(self, input_dict: Mapping[str, object]) -> dict[str, Any]:
         """Return the outputs by name; ``ValueError`` for an input that the model does not have."""
         unknown = sorted(set(input_dict) - set(self.feed_tensors))
         if unknown:
@@ -56,7 +56,7 @@ class SavedModelPredictor:
 def from_saved_model(
     export_dir: str,
     signature_def_key: str | None = None,
-    signature_def: Any = None,
+    signature_def: object = None,
     input_names: Mapping[str, str] | None = None,
     output_names: Mapping[str, str] | None = None,
     tags: str | None = None,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tensorflow.compat.v1 as tf
 
 from drynpu_tf.foreign import Initializer, Scope, Shape, Tensor, TensorLike
@@ -45,7 +43,7 @@ def embed_sequence(
     embed_dim: int | None = None,
     unique: bool = False,
     initializer: Initializer = None,
-    regularizer: Any = None,
+    regularizer: object = None,
     trainable: bool = True,
     scope: Scope = None,
     reuse: bool | None = None,
@@ -90,7 +88,7 @@ def bow_encoder(
     embed_dim: int,
     sparse_lookup: bool = True,
     initializer: Initializer = None,
-    regularizer: Any = None,
+    regularizer: object = None,
     trainable: bool = True,
     scope: Scope = None,
     reuse: bool | None = None,

@@ -110,7 +110,7 @@ class VocabularyProcessor:
         self.vocabulary_ = vocabulary if vocabulary is not None else CategoricalVocabulary()
         self._tokenizer = tokenizer_fn or tokenizer
 
-    def fit(self, raw_documents: Iterable[str], unused_y: Any = None) -> VocabularyProcessor:
+    def fit(self, raw_documents: Iterable[str], unused_y: object = None) -> VocabularyProcessor:
         """Learn the words of texts, and return this object."""
         for words in self._tokenizer(raw_documents):
             for word in words:
@@ -120,7 +120,7 @@ class VocabularyProcessor:
         self.vocabulary_.freeze()
         return self
 
-    def fit_transform(self, raw_documents: Iterable[str], unused_y: Any = None) -> Iterator[np.ndarray[Any, Any]]:
+    def fit_transform(self, raw_documents: Iterable[str], unused_y: object = None) -> Iterator[np.ndarray[Any, Any]]:
         """Learn the words of texts, and yield their rows."""
         texts = list(raw_documents)
         return self.fit(texts).transform(texts)

@@ -54,7 +54,7 @@ class OnnxCall(NodeCall):
         return plan_of(*kernels, in_graph=True)
 
     def kernel(
-        self, op_type: str, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], **options: Any
+        self, op_type: str, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], **options: object
     ) -> KernelSpec:
         """Return a vector kernel; element-wise ones work on blocked images where the compiler chose so."""
         if self.signature.name in KERNEL_TYPES:

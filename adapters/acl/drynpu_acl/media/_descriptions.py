@@ -108,7 +108,7 @@ class Descriptions(Generic[T]):
         self._kind = kind
         self.handles: Handles[T] = Handles(numbers)
 
-    def create(self, *values: Any) -> int:
+    def create(self, *values: object) -> int:
         """Return the handle of a new description with these first fields."""
         return self.handles.add(self._kind(*values))
 
@@ -119,7 +119,7 @@ class Descriptions(Generic[T]):
     def setter(self, *names: str) -> Callable[..., int]:
         """Return a function of a handle and values that sets these fields, and returns the code."""
 
-        def change(handle: int, *values: Any) -> int:
+        def change(handle: int, *values: object) -> int:
             found = self.handles.get(handle)
             if found is None:
                 return ReturnCode.INVALID_PARAM

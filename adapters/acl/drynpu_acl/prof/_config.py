@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from attrs import frozen
 
@@ -37,7 +36,7 @@ class Config:
         return widen_mask(self.given)
 
 
-def read_devices(device_list: Any) -> tuple[int, ...]:
+def read_devices(device_list: object) -> tuple[int, ...]:
     """
     Return the ids of the first argument of ``create_config``.
 

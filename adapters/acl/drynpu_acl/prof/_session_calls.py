@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from attrs import define, evolve, field
 
@@ -51,7 +50,7 @@ class SessionCalls:
 
     # -- configurations
 
-    def create_config(self, device_list: Any, metrics: int, events: int, mask: int) -> int:
+    def create_config(self, device_list: object, metrics: int, events: int, mask: int) -> int:
         """Return the handle of a configuration, 0 for arguments that make none."""
         devices = read_devices(device_list)
         count = self.settings.shared.devices

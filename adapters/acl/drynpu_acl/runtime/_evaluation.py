@@ -116,7 +116,7 @@ class Evaluation:
                 started,
             )
 
-    def add(self, node: GraphNode, outputs: Sequence[Any], started: int) -> None:
+    def add(self, node: GraphNode, outputs: Sequence[object], started: int) -> None:
         """Append a node that has run since *started* (Unix ns)."""
         self.nodes.append(node)
         self.start_ns.append(started)
@@ -156,7 +156,7 @@ class Evaluation:
         self.results.update(name for _, name in found)
         return found
 
-    def tie(self, source: str, name: str, value: Any) -> None:
+    def tie(self, source: str, name: str, value: object) -> None:
         """Let a tensor be another one."""
         self.add(GraphNode(f"{name}_is", "Identity", (source,), (name,)), [value], time.time_ns())
 

@@ -44,7 +44,7 @@ class ModelShapes:
         """Choose height and width of dynamic images in runs with a data set."""
         return self._choose(GearKind.IMAGE, model_id, dataset, index, (height, width))
 
-    def set_input_dynamic_dims(self, model_id: int, dataset: int, index: int, dims: Any) -> int:
+    def set_input_dynamic_dims(self, model_id: int, dataset: int, index: int, dims: object) -> int:
         """Choose the dims of all inputs, which stand behind each other in ``dims["dims"]``."""
         lengths = _read_dims(dims)
         return self._choose(GearKind.DIMS, model_id, dataset, index, lengths)
@@ -200,7 +200,7 @@ def _places(model: ModelFile, kind: GearKind, chosen: Sequence[int]) -> list[tup
     ]
 
 
-def _read_dims(dims: Any) -> tuple[int, ...]:
+def _read_dims(dims: object) -> tuple[int, ...]:
     """
     Return the lengths in a dict with ``dimCount`` and ``dims``.
 
@@ -219,7 +219,7 @@ def _read_dims(dims: Any) -> tuple[int, ...]:
     return tuple(_length(each) for each in lengths[:count])
 
 
-def _length(value: Any) -> int:
+def _length(value: object) -> int:
     if not isinstance(value, int):
         raise TypeError("the dims of fourth parameter is not list of int")
     return int(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from drynpu.kernels import Operators
 
@@ -26,7 +26,7 @@ class Listener(Protocol):
     def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int) -> None:
         """Take over a copy of *size* bytes: kind 0 host to host, 1 host to device, 2 back, 3 within the device."""
 
-    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[Any, ...] = ()) -> None:
+    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[object, ...] = ()) -> None:
         """
         Take over one call of the vendor's library, by its C name (``aclmdlExecute``).
 

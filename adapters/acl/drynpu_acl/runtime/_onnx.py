@@ -320,7 +320,7 @@ def _model(proto: Any, evaluator: Any, name: str, conversion: Conversion) -> Mod
 
 
 def _geared(
-    proto: Any, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], conversion: Conversion
+    proto: object, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], conversion: Conversion
 ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     """Return inputs and outputs as a model with gears has them: with the sizes of the largest gear."""
     shapes = conversion.bind(conversion.gears[conversion.largest])
@@ -395,7 +395,7 @@ def _set_shapes(proto: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
                 dim.dim_value = length
 
 
-def _output_shapes(proto: Any, shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _output_shapes(proto: object, shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
     import onnx
 
     bound = onnx.ModelProto()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from drynpu.arrays import Array
 
 
-def run_quantised_product(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+def run_quantised_product(inputs: Sequence[Array], attrs: Mapping[str, object]) -> tuple[Array, ...]:
     """Return the result of a QLinearMatMul of ``a scale zero b scale zero``, with scale and zero of the result."""
     del attrs
     a, a_scale, a_zero, b, b_scale, b_zero, scale, zero = inputs

@@ -19,7 +19,7 @@ Step: TypeAlias = Callable[[Array, list[Array]], list[Array]]
 """From what the input gives to a step, and the states before it, to the states behind it; the first is the output."""
 
 
-def run_lstm(inputs: Sequence[Array | None], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+def run_lstm(inputs: Sequence[Array | None], attrs: Mapping[str, object]) -> tuple[Array, ...]:
     """Return ``Y, Y_h, Y_c`` of an LSTM; inputs are ``X W R B sequence_lens initial_h initial_c P``."""
     found = _padded(inputs, 8)
     peepholes = found[7]
@@ -44,7 +44,7 @@ def run_lstm(inputs: Sequence[Array | None], attrs: Mapping[str, Any]) -> tuple[
     return _run(found, attrs, cell, gates=4, state_inputs=(5, 6))
 
 
-def run_gru(inputs: Sequence[Array | None], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+def run_gru(inputs: Sequence[Array | None], attrs: Mapping[str, object]) -> tuple[Array, ...]:
     """Return ``Y, Y_h`` of a GRU; inputs are ``X W R B sequence_lens initial_h``."""
     found = _padded(inputs, 6)
     hidden = _weight(found, 2).shape[2]
@@ -70,7 +70,7 @@ def run_gru(inputs: Sequence[Array | None], attrs: Mapping[str, Any]) -> tuple[A
     return _run(found, attrs, cell, gates=3, state_inputs=(5,), joined_biases=5)
 
 
-def run_rnn(inputs: Sequence[Array | None], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+def run_rnn(inputs: Sequence[Array | None], attrs: Mapping[str, object]) -> tuple[Array, ...]:
     """Return ``Y, Y_h`` of a plain recurrent layer; inputs are ``X W R B sequence_lens initial_h``."""
     found = _padded(inputs, 6)
 
@@ -92,7 +92,7 @@ RECURRENT: Mapping[str, Callable[[Sequence[Array | None], Mapping[str, Any]], tu
 
 def _run(
     found: Sequence[Array | None],
-    attrs: Mapping[str, Any],
+    attrs: Mapping[str, object],
     cell: Callable[[int], Step],
     *,
     gates: int,
@@ -168,7 +168,7 @@ def _clip(values: Array, attrs: Mapping[str, Any]) -> Array:
     return values if bound is None else np.clip(values, -bound, bound)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 

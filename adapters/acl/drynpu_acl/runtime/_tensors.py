@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from attrs import evolve
 
@@ -27,7 +26,7 @@ class TensorDescriptions:
         self.descriptions: Handles[TensorDescription] = Handles(numbers)
         self._data = data
 
-    def create_tensor_desc(self, dtype: int, dims: Any, form: int) -> int:
+    def create_tensor_desc(self, dtype: int, dims: object, form: int) -> int:
         """
         Return the handle of a description.
 

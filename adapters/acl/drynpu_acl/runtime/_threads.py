@@ -6,7 +6,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Any
 
 from drynpu_acl.constants import ReturnCode
 
@@ -19,7 +18,7 @@ class _Thread(threading.Thread):
     the program holds, must not be given to another one. It keeps no process from ending.
     """
 
-    def __init__(self, function: Callable[..., object], argument: Any) -> None:
+    def __init__(self, function: Callable[..., object], argument: object) -> None:
         super().__init__(name=f"acl.util {getattr(function, '__name__', 'thread')}", daemon=True)
         self._function, self._argument = function, argument
         self._let_go = threading.Event()
@@ -49,7 +48,7 @@ class Threads:
     def __init__(self) -> None:
         self._running: dict[int, _Thread] = {}
 
-    def start(self, function: Callable[..., object], argument: Any) -> tuple[int, int]:
+    def start(self, function: Callable[..., object], argument: object) -> tuple[int, int]:
         """
         Return ``(thread, code)``: the function runs with *argument*, commonly a list, as its one argument.
 

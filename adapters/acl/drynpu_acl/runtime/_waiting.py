@@ -75,7 +75,7 @@ class Waiting:
             self._changed.notify_all()
         return ReturnCode.SUCCESS
 
-    def launch(self, function: Callable[[Any], object], argument: Any, blocks: int, handle: int) -> int:
+    def launch(self, function: Callable[[Any], object], argument: object, blocks: int, handle: int) -> int:
         """
         Put a callback on a stream; with *blocks* 1 who waits for the stream waits for it.
 

@@ -71,7 +71,7 @@ class SimulatedDevice:
         """Return ``set_context`` for scripts."""
 
         @functools.wraps(genuine)
-        def set_context(**kwargs: Any) -> None:
+        def set_context(**kwargs: object) -> None:
             if is_mindspores_own(sys._getframe(1).f_globals.get("__name__", "")):
                 genuine(**kwargs)
                 return
@@ -128,7 +128,7 @@ class SimulatedDevice:
 
         return get_context
 
-    def _for_the_cpu(self, script_options: Mapping[str, Any]) -> dict[str, Any]:
+    def _for_the_cpu(self, script_options: Mapping[str, object]) -> dict[str, Any]:
         """Return the options of a script as the CPU build can take them."""
         options = dict(script_options)
         device_target = script_options.get("device_target", self.device_target)
@@ -203,12 +203,12 @@ def answers(
     }
 
 
-def _about(device: SimulatedDevice, answer: Any) -> Wrapper:
+def _about(device: SimulatedDevice, answer: object) -> Wrapper:
     """Return a wrapper that answers for Ascend, whether named or chosen before, and asks the CPU build otherwise."""
 
     def replace(genuine: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(genuine)
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> Any:
             named = kwargs.get("device_target") or next((each for each in args if isinstance(each, str)), None)
             if (named or device.device_target) == ASCEND:
                 return answer

@@ -23,7 +23,7 @@ def leave_cleanup_to_parent() -> Iterator[None]:
     registry: Any = atexit
     register = registry.register
 
-    def register_for_this_process(function: object, *arguments: Any, **named: Any) -> object:
+    def register_for_this_process(function: object, *arguments: object, **named: object) -> object:
         if isinstance(function, BuiltinFunctionType) and getattr(function, "__module__", "") is None:
             register(_in_process, os.getpid(), function, *arguments, **named)
         else:
@@ -37,7 +37,7 @@ def leave_cleanup_to_parent() -> Iterator[None]:
         registry.register = register
 
 
-def _in_process(process: int, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
+def _in_process(process: int, function: Callable[..., Any], *arguments: object, **named: object) -> None:
     """Call *function* in the process of that id alone."""
     if os.getpid() == process:
         function(*arguments, **named)

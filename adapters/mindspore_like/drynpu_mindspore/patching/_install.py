@@ -197,7 +197,7 @@ def _follow_training(surface: Surface) -> None:
     genuine = manager.on_train_step_end
 
     @functools.wraps(genuine)
-    def on_train_step_end(callbacks: Any, run_context: Any) -> None:
+    def on_train_step_end(callbacks: object, run_context: Any) -> None:
         genuine(callbacks, run_context)
         surface.session.save()
         surface.session.backend.trained()

@@ -18,7 +18,7 @@ def compile_each_use(cell: Any, device: SimulatedDevice) -> None:
     """Have ``lazy_inline`` leave no trace in objects of MindSpore's class *cell* while a script runs on Ascend."""
     genuine = cell.cell_init_args
 
-    def keep(self: Any, value: Any) -> None:
+    def keep(self: Any, value: object) -> None:
         if not (device.is_ascend and isinstance(value, str) and value.startswith(_PREFIX)):
             genuine.fset(self, value)
 

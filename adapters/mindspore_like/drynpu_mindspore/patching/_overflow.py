@@ -29,7 +29,7 @@ def check_overflow_by_gradients(package: ModuleType, device: SimulatedDevice, *,
     say = functools.cache(lambda: sys.stderr.write(f"[drynpu] {_SAYS}\n"))
 
     @functools.wraps(genuine)
-    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+    def initialise(self: Any, *args: object, **kwargs: object) -> None:
         genuine(self, *args, **kwargs)
         if not device.is_ascend:
             return

@@ -60,7 +60,7 @@ def init_for_ascend(genuine: Callable[..., None], device: SimulatedDevice, ranks
     """Return ``communication.init`` for scripts: on Ascend it joins the ranks by the CPU build's communication."""
 
     @functools.wraps(genuine)
-    def init(backend_name: Any = None) -> None:
+    def init(backend_name: object = None) -> None:
         if not device.is_ascend or backend_name not in (None, HCCL):
             genuine(backend_name)
             _join(ranks)

@@ -23,7 +23,7 @@ _RAW = re.compile(r"FRAMEWORK$|PROF_\d+_\d+_[0-9a-zA-Z]+")
 _MODES = [mode.value for mode in AnalysisMode]
 
 
-def read_analysis(previous: Analysis, pretty: Any, step_list: Any, mode: Any, user_log: UserLog) -> Analysis:
+def read_analysis(previous: Analysis, pretty: object, step_list: object, mode: object, user_log: UserLog) -> Analysis:
     """
     Return how to analyse, from the arguments of ``analyse``; a bad one is replaced, which the log says.
 
@@ -35,7 +35,7 @@ def read_analysis(previous: Analysis, pretty: Any, step_list: Any, mode: Any, us
     return evolve(checked, asynchronous=_mode(mode, user_log) == AnalysisMode.ASYNC_MODE.value)
 
 
-def _pretty(value: Any, user_log: UserLog) -> bool:
+def _pretty(value: object, user_log: UserLog) -> bool:
     if isinstance(value, bool):
         return value
     user_log.warning(f"For profiler, the parameter pretty must be bool, but got {type(value)}, reset to False.")
@@ -56,7 +56,7 @@ def _steps(value: Any, previous: tuple[int, ...] | None, user_log: UserLog) -> t
     return tuple(sorted(value)) or None
 
 
-def _mode(value: Any, user_log: UserLog) -> str:
+def _mode(value: object, user_log: UserLog) -> str:
     if not isinstance(value, str):
         user_log.warning(
             f"For Profiler.analyse(), the parameter mode must be str, but got {type(value)}, reset to sync."
@@ -113,7 +113,7 @@ def _is_run(folder: Path) -> bool:
     return any(_RAW.match(each.name) and each.is_dir() for each in folder.iterdir())
 
 
-def _simplification(value: Any, user_log: UserLog) -> bool:
+def _simplification(value: object, user_log: UserLog) -> bool:
     if isinstance(value, bool):
         return value
     user_log.warning(

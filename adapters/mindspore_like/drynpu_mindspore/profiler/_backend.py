@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from attrs import frozen
 
@@ -109,7 +109,7 @@ class Backend(Protocol):
         """Write what describes the recording (``profiler_info_<rank>.json`` and raw data)."""
         ...
 
-    def write_metadata(self, metadata: Mapping[str, Any], indent: int | None) -> None:
+    def write_metadata(self, metadata: Mapping[str, object], indent: int | None) -> None:
         """Write ``profiler_metadata.json``: texts and JSON documents by key, at least one; around `finalize`."""
         ...
 
@@ -125,7 +125,7 @@ class Backend(Protocol):
         """Accept that the run directory holds nothing (a schedule that was stopped while warming up)."""
         ...
 
-    def save(self, settle: Callable[[], None], metadata: Mapping[str, Any]) -> None:
+    def save(self, settle: Callable[[], None], metadata: Mapping[str, object]) -> None:
         """
         Accept that the script is between two steps: what was recorded may be saved for the case of a kill.
 

@@ -22,13 +22,13 @@ class RunHandle:
 
     session: Session
 
-    def analyse(self, **kwargs: Any) -> None:
+    def analyse(self, **kwargs: object) -> None:
         """Write the deliverables; ``async_mode=True`` does not wait for them."""
         self.session.analyse(**kwargs)
 
 
 def make_handler(
-    session: Session, dir_name: Any, worker_name: Any, analyse_flag: Any, async_mode: Any
+    session: Session, dir_name: object, worker_name: object, analyse_flag: object, async_mode: object
 ) -> Callable[[RunHandle], None]:
     """
     Set where results go, now, and return the callback that analyses.
@@ -86,7 +86,7 @@ class Controller:
     session: Session
     ready: Callable[[], Any]
 
-    def transit(self, previous: Any, following: Any) -> None:
+    def transit(self, previous: object, following: object) -> None:
         """
         Go from *previous* to *following*; ``None`` ends the profiler.
 

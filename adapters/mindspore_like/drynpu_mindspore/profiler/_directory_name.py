@@ -37,7 +37,7 @@ class RunDirectoryName:
     handler_folder: Path | None = None
     worker_name: str | None = None
 
-    def configure(self, dir_name: Any, worker_name: Any) -> None:
+    def configure(self, dir_name: object, worker_name: object) -> None:
         """
         Take the arguments of ``tensorboard_trace_handler``; the folder is resolved now.
 
@@ -58,7 +58,7 @@ class RunDirectoryName:
             return
         self.handler_folder = checked_folder(dir_name)
 
-    def with_folder(self, keywords: Mapping[str, Any]) -> Mapping[str, Any]:
+    def with_folder(self, keywords: Mapping[str, object]) -> Mapping[str, Any]:
         """Return the keywords of a new profiler, with the handler's folder as ``output_path`` if one is in force."""
         if self.handler_folder is None:
             return keywords

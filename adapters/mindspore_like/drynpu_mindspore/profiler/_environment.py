@@ -106,7 +106,7 @@ _SEVERAL: Mapping[str, tuple[type[enum.Enum], list[Any]]] = {
 _ORDER = ("profiler_level", "activities", "aic_metrics", "host_sys", "export_type")
 
 
-def _keywords(options: Mapping[str, Any], user_log: UserLog) -> dict[str, Any]:
+def _keywords(options: Mapping[str, object], user_log: UserLog) -> dict[str, Any]:
     """Turn texts into the members of enumerations; what should be a list and is none, the profiler refuses."""
     keywords = {name: value for name, value in options.items() if name not in EnvProfiler.NOT_SUPPORTED_PARAMS}
     for name in (each for each in _ORDER if each in keywords):
@@ -132,7 +132,7 @@ def _export_types(values: Any, user_log: UserLog) -> list[ExportType]:
     return named
 
 
-def _member(value: Any, kind: type[enum.Enum], default: Any, user_log: UserLog) -> Any:
+def _member(value: object, kind: type[enum.Enum], default: object, user_log: UserLog) -> Any:
     """Return the member with that value, or *default*, which the log says."""
     if value in [member.value for member in kind]:
         return kind(value)

@@ -45,7 +45,7 @@ _IGNORED = (
 )
 
 
-def with_current_names(keywords: Mapping[str, Any], generation: Generation) -> dict[str, Any]:
+def with_current_names(keywords: Mapping[str, object], generation: Generation) -> dict[str, Any]:
     """Return the keywords of 2.4 and later by their current names; in 2.7 ``aicore_metrics`` only gets a line."""
     current = dict(keywords)
     if generation.is_current and current.get("aicore_metrics", _NO_METRICS) not in (None, _NO_METRICS):
@@ -57,7 +57,7 @@ def with_current_names(keywords: Mapping[str, Any], generation: Generation) -> d
     return current
 
 
-def normalise_v22(keywords: Mapping[str, Any], user_log: UserLog) -> Parameters:
+def normalise_v22(keywords: Mapping[str, object], user_log: UserLog) -> Parameters:
     """
     Return what a profiler of 2.3 and before collects, in the current parameters.
 
@@ -95,7 +95,7 @@ def normalise_v22(keywords: Mapping[str, Any], user_log: UserLog) -> Parameters:
     )
 
 
-def _v22_values(keywords: Mapping[str, Any], user_log: UserLog) -> dict[str, Any]:
+def _v22_values(keywords: Mapping[str, object], user_log: UserLog) -> dict[str, Any]:
     """Return the keywords with their defaults, bad values replaced."""
     start = keywords.get("start_profile", True)
     if not isinstance(start, bool):
@@ -105,7 +105,7 @@ def _v22_values(keywords: Mapping[str, Any], user_log: UserLog) -> dict[str, Any
     }
 
 
-def _checked(name: str, value: Any, default: Any, user_log: UserLog) -> Any:
+def _checked(name: str, value: object, default: object, user_log: UserLog) -> Any:
     expected = type(default)
     if isinstance(value, expected):
         return value

@@ -39,7 +39,7 @@ class Metadata:
         values, self.values = self.values, {}
         return values
 
-    def _is_acceptable(self, key: Any, value: Any) -> bool:
+    def _is_acceptable(self, key: object, value: object) -> bool:
         if not isinstance(key, str) or not isinstance(value, str):
             self.user_log.warning("The key and value of metadata must be string. Skip this metadata.")
             return False

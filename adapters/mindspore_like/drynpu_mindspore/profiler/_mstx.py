@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from drynpu_mindspore.profiler._session import Session
 
@@ -13,21 +13,21 @@ class Mstx:
     _session: ClassVar[Session]
 
     @classmethod
-    def _takes(cls, function: str, message: Any, domain: Any, stream: Any) -> bool:
+    def _takes(cls, function: str, message: object, domain: object, stream: object) -> bool:
         if not isinstance(message, str) or not message:
             cls._refuse(f"Invalid message for mstx.{function} func. Please input valid message string.")
             return False
         return cls._takes_domain(function, domain) and cls._takes_stream(function, stream)
 
     @classmethod
-    def _takes_domain(cls, function: str, domain: Any) -> bool:
+    def _takes_domain(cls, function: str, domain: object) -> bool:
         fits = isinstance(domain, str) and bool(domain)
         if not fits:
             cls._refuse(f"Invalid domain name for mstx.{function} func. Please input str and can not be empty.")
         return fits
 
     @classmethod
-    def _takes_stream(cls, function: str, stream: Any) -> bool:
+    def _takes_stream(cls, function: str, stream: object) -> bool:
         fits = not stream or isinstance(stream, cls._session.host.stream_class)
         if not fits:
             cls._refuse(
@@ -40,13 +40,13 @@ class Mstx:
         cls._session.user_log.warning(text)
 
     @classmethod
-    def mark(cls, message: str, stream: Any = None, domain: str = "default") -> None:
+    def mark(cls, message: str, stream: object = None, domain: str = "default") -> None:
         """Record a point in time; with *stream* also on the device."""
         if cls._session.collects_marks and cls._takes("mark", message, domain, stream):
             cls._session.backend.mark(message, domain, stream)
 
     @classmethod
-    def range_start(cls, message: str, stream: Any = None, domain: str = "default") -> int:
+    def range_start(cls, message: str, stream: object = None, domain: str = "default") -> int:
         """Begin a range and return its id; 0 where none was begun."""
         if cls._session.collects_marks and cls._takes("range_start", message, domain, stream):
             return cls._session.backend.range_start(message, domain, stream)

@@ -61,7 +61,7 @@ class Parameters:
         return shown
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     if isinstance(value, Schedule):
@@ -99,7 +99,9 @@ _NOT_TRACED = (
 )
 
 
-def normalise(keywords: Mapping[str, Any], user_log: UserLog, default_schedule: Callable[[], Schedule]) -> Parameters:
+def normalise(
+    keywords: Mapping[str, object], user_log: UserLog, default_schedule: Callable[[], Schedule]
+) -> Parameters:
     """
     Return the parameters that a profiler with these keywords has, and say on *user_log* what was replaced.
 
@@ -126,7 +128,7 @@ def normalise(keywords: Mapping[str, Any], user_log: UserLog, default_schedule: 
     return _reconcile(parameters, user_log, is_set_schedule=isinstance(keywords.get("schedule"), Schedule))
 
 
-def _warn_of_deprecated(keywords: Mapping[str, Any], user_log: UserLog) -> None:
+def _warn_of_deprecated(keywords: Mapping[str, object], user_log: UserLog) -> None:
     for name, value in keywords.items():
         if name in _DEPRECATED:
             user_log.warn(_DEPRECATED[name])
@@ -134,7 +136,7 @@ def _warn_of_deprecated(keywords: Mapping[str, Any], user_log: UserLog) -> None:
             user_log.warn(_DEPRECATED_WHEN_TRUE[name])
 
 
-def _schedule(value: Any, user_log: UserLog, default_schedule: Callable[[], Schedule]) -> Schedule:
+def _schedule(value: object, user_log: UserLog, default_schedule: Callable[[], Schedule]) -> Schedule:
     """Return the schedule to show; the vendor's makes the default one twice for a bad value, which the log shows."""
     if isinstance(value, Schedule):
         return value
@@ -143,7 +145,7 @@ def _schedule(value: Any, user_log: UserLog, default_schedule: Callable[[], Sche
     return default_schedule()
 
 
-def _checked(name: str, value: Any, user_log: UserLog) -> Any:
+def _checked(name: str, value: object, user_log: UserLog) -> Any:
     """Return *value*, or what replaces it."""
     if name == "on_trace_ready":
         return _handler(value, user_log)
@@ -173,14 +175,14 @@ def _handler(value: Any, user_log: UserLog) -> Handler | None:
     return None
 
 
-def _activities(value: Any, user_log: UserLog) -> tuple[ProfilerActivity, ...]:
+def _activities(value: object, user_log: UserLog) -> tuple[ProfilerActivity, ...]:
     if isinstance(value, list) and all(isinstance(each, ProfilerActivity) for each in value):
         return tuple(dict.fromkeys(value))
     user_log.warning(f"For Profiler, activities value is Invalid, reset to {list(_BOTH)}.")
     return _BOTH
 
 
-def _export_types(value: Any, user_log: UserLog) -> tuple[ExportType, ...]:
+def _export_types(value: object, user_log: UserLog) -> tuple[ExportType, ...]:
     if not value:
         return (ExportType.Text,)
     if isinstance(value, ExportType):
@@ -193,7 +195,7 @@ def _export_types(value: Any, user_log: UserLog) -> tuple[ExportType, ...]:
     return (ExportType.Text,)
 
 
-def _host_systems(value: Any, user_log: UserLog) -> tuple[HostSystem, ...]:
+def _host_systems(value: object, user_log: UserLog) -> tuple[HostSystem, ...]:
     if not value:
         return ()
     if isinstance(value, list) and all(isinstance(each, HostSystem) for each in value):
@@ -204,7 +206,7 @@ def _host_systems(value: Any, user_log: UserLog) -> tuple[HostSystem, ...]:
     return ()
 
 
-def _domains(name: str, value: Any, user_log: UserLog) -> tuple[str, ...]:
+def _domains(name: str, value: object, user_log: UserLog) -> tuple[str, ...]:
     if not value:
         return ()
     if not isinstance(value, list):

@@ -31,7 +31,7 @@ class Profile(Profiling):
         record_shapes: bool = False,
         schedule: Callable[[int], ProfilerAction] | None = None,
         on_trace_ready: Callable[..., Any] | None = None,
-        experimental_config: Any = None,
+        experimental_config: object = None,
     ) -> None:
         # Before anything else is local: the keywords by name, as a profiler's parameters are read.
         keywords = {name: value for name, value in locals().items() if name != "self"}

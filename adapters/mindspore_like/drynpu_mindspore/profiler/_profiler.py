@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from drynpu_mindspore.profiler._analysing import DEFAULT_PROCESSES, analyse_folder, read_analysis
 from drynpu_mindspore.profiler._guarded import caught, guarded
 from drynpu_mindspore.profiler._profiling import Profiling
@@ -27,7 +25,7 @@ class Profiler(Profiling):
     _waits_for_step = False
     """A schedule was given, and `step` has not been called."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         if self._session.generation.is_current:
             self._session.user_log.warning(_DEPRECATED)
         starts = self._prepare(kwargs)
@@ -70,7 +68,7 @@ class Profiler(Profiling):
 
     @guarded
     def analyse(
-        self, offline_path: Any = None, pretty: bool = False, step_list: list[int] | None = None, mode: str = "sync"
+        self, offline_path: object = None, pretty: bool = False, step_list: list[int] | None = None, mode: str = "sync"
     ) -> None:
         """Stop, and write the deliverables; with a schedule the handler writes them, and this only stops."""
         session = self._session

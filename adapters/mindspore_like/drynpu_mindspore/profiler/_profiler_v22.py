@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from drynpu_mindspore.profiler._guarded import guarded
 from drynpu_mindspore.profiler._profiling import Profiling
 from drynpu_mindspore.profiler._schedule import always_record
@@ -23,7 +21,7 @@ class ProfilerV22(Profiling):
     _called = "profiler"
     _was_started = False
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         if self._session.in_use:
             raise RuntimeError("Do not init twice in the profiler.")
         self._session.in_use = True

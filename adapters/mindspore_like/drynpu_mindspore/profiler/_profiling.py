@@ -23,7 +23,7 @@ class Profiling(ABC):
     _called: ClassVar[str]
     """The name of the profiler in messages."""
 
-    def _prepare(self, keywords: Mapping[str, Any]) -> bool:
+    def _prepare(self, keywords: Mapping[str, object]) -> bool:
         """Read the keywords; return whether to start at once."""
         parameters = self._session.configure(keywords)
         self._controller = Controller(self._session, completion(self._session, parameters.on_trace_ready))

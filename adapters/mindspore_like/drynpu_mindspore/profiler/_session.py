@@ -85,7 +85,7 @@ class Session:
     def __attrs_post_init__(self) -> None:
         self.metadata = Metadata(self.user_log)
 
-    def configure(self, keywords: Mapping[str, Any]) -> Parameters:
+    def configure(self, keywords: Mapping[str, object]) -> Parameters:
         """
         Take the keywords of a new profiler.
 
@@ -119,7 +119,7 @@ class Session:
     def _default_schedule(self) -> Schedule:
         return self.schedule_class(wait=0, active=1)
 
-    def _with_config(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    def _with_config(self, keywords: Mapping[str, object]) -> dict[str, Any]:
         """Spread the experimental config over the keywords."""
         flat = {name: value for name, value in keywords.items() if name != "experimental_config"}
         config = keywords.get("experimental_config")
@@ -179,7 +179,7 @@ class Session:
             self.recording = False
             self.backend.stop()
 
-    def analyse(self, **changes: Any) -> None:
+    def analyse(self, **changes: object) -> None:
         """Analyse the run; *changes* are fields of `Analysis` that differ from what was set."""
         if self._ready("analyse") and not self.refused:
             asynchronous = changes.get("async_mode", self.how.asynchronous)

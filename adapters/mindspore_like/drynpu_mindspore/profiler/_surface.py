@@ -90,7 +90,7 @@ def build_surface(host: Host, backend: Backend, generation: Generation = Generat
     )
 
 
-def _bound(name: str, module: str, bases: tuple[type, ...], **parts: Any) -> Any:
+def _bound(name: str, module: str, bases: tuple[type, ...], **parts: object) -> Any:
     """Return a subclass that shows itself as the class of the framework."""
     return type(name, bases, {"__module__": f"mindspore.profiler.{module}", "__doc__": bases[0].__doc__, **parts})
 

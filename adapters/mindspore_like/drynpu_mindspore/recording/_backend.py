@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import define, field
 
@@ -98,7 +97,7 @@ class RecordingBackend:
         if self._recording is not None:
             self._recording.finalize()
 
-    def write_metadata(self, metadata: Mapping[str, Any], indent: int | None) -> None:
+    def write_metadata(self, metadata: Mapping[str, object], indent: int | None) -> None:
         """Write ``profiler_metadata.json``."""
         if self._recording is not None:
             self._recording.write_metadata(dict(metadata), indent)
@@ -113,7 +112,7 @@ class RecordingBackend:
     def delete_dir(self) -> None:
         """Leave the empty run directory where it is, as the vendor's profiler does."""
 
-    def save(self, settle: Callable[[], None], metadata: Mapping[str, Any]) -> None:
+    def save(self, settle: Callable[[], None], metadata: Mapping[str, object]) -> None:
         """Have what was recorded saved, where enough time has passed since the last time."""
         if self._recording is not None:
             self._recording.save(settle, metadata)

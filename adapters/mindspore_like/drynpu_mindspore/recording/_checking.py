@@ -93,13 +93,13 @@ class CheckedBackend(RecordingBackend):
     def finalize(self) -> None:
         """Write nothing."""
 
-    def write_metadata(self, metadata: Mapping[str, Any], indent: int | None) -> None:
+    def write_metadata(self, metadata: Mapping[str, object], indent: int | None) -> None:
         """Write nothing."""
 
     def clear(self) -> None:
         """Keep the recording of the check, which is none of the script's."""
 
-    def save(self, settle: Callable[[], None], metadata: Mapping[str, Any]) -> None:
+    def save(self, settle: Callable[[], None], metadata: Mapping[str, object]) -> None:
         """Save nothing."""
 
     def analyse(self, how: Analysis) -> None:
@@ -172,11 +172,11 @@ def _note_wait(process: CheckedProcess, call: str, _: object) -> None:
     process.note_wait(call)
 
 
-def _follow(owner: Any, name: str, note: Callable[[object], None]) -> None:
+def _follow(owner: object, name: str, note: Callable[[object], None]) -> None:
     original = getattr(owner, name)
 
     @functools.wraps(original)
-    def followed(self: Any, *values: Any, **named: Any) -> Any:
+    def followed(self: Any, *values: object, **named: object) -> Any:
         result = original(self, *values, **named)
         note(self)
         return result

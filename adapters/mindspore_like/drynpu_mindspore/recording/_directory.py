@@ -75,7 +75,7 @@ def info(run: RunRequest) -> dict[str, Any]:
     }
 
 
-def write_metadata(path: Path, metadata: Mapping[str, Any], indent: int | None) -> None:
+def write_metadata(path: Path, metadata: Mapping[str, object], indent: int | None) -> None:
     """Write ``profiler_metadata.json``, nothing without metadata. Raises `OutputError`."""
     if metadata:
         write_document(path / METADATA_FILE, json.dumps(dict(metadata), indent=indent, ensure_ascii=False))

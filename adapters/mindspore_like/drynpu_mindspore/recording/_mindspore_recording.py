@@ -150,7 +150,7 @@ class MindSporeRecording:
         # What a stop wrote stands: of starts behind it nothing is saved.
         self._progress = None if self._captured else SavedProgress(time.time_ns())
 
-    def save(self, settle: Callable[[], None], metadata: Mapping[str, Any]) -> None:
+    def save(self, settle: Callable[[], None], metadata: Mapping[str, object]) -> None:
         """
         Have the steps since the last call saved for the case of a kill, where enough time has passed since it.
 
@@ -191,7 +191,7 @@ class MindSporeRecording:
         if self.run.device_target == ASCEND:
             write_document(self.path / info_name(self.run), json.dumps(info(self.run), indent=4, ensure_ascii=False))
 
-    def _documents(self, metadata: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    def _documents(self, metadata: Mapping[str, object]) -> dict[str, dict[str, Any]]:
         """Return the documents that the run would leave now, with further *metadata*."""
         described = {info_name(self.run): info(self.run)} if self.run.device_target == ASCEND else {}
         return {**described, METADATA_FILE: {**self._metadata, **metadata}}

@@ -32,7 +32,7 @@ def need_estimator(name: str) -> None:
 class _Missing:
     """Base of the vendor's classes where there is no Estimator."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: object, **kwargs: object) -> Any:
         need_estimator(cls.__name__)
         return super().__new__(cls)
 

@@ -33,7 +33,7 @@ _TRAIN, _EVAL = "train", "eval"
 _NAME_LETTERS = 10
 
 
-def _check_host_call(host_call: Any) -> None:
+def _check_host_call(host_call: object) -> None:
     """Check a host call as the vendor does, with its messages."""
     name = "host_call"
     if not isinstance(host_call, (tuple, list)):
@@ -73,17 +73,17 @@ class NPUEstimatorSpec(EstimatorSpecBase):
     def __new__(
         cls,
         mode: str,
-        predictions: Any = None,
+        predictions: object = None,
         loss: TensorLike = None,
         train_op: Operation = None,
-        eval_metric_ops: Any = None,
-        export_outputs: Any = None,
-        training_chief_hooks: Any = None,
-        training_hooks: Any = None,
+        eval_metric_ops: object = None,
+        export_outputs: object = None,
+        training_chief_hooks: object = None,
+        training_hooks: object = None,
         scaffold: Scaffold = None,
-        evaluation_hooks: Any = None,
-        prediction_hooks: Any = None,
-        host_call: Any = None,
+        evaluation_hooks: object = None,
+        prediction_hooks: object = None,
+        host_call: object = None,
     ) -> NPUEstimatorSpec:
         """Check the host call, and make the spec."""
         # First, while there are no other local names than the arguments (and the class, for super()).
@@ -220,7 +220,7 @@ def _evaluation(spec: EstimatorSpec) -> EstimatorSpec:
     return spec._replace(evaluation_hooks=(*hooks, *(spec.evaluation_hooks or ()))) if hooks else spec
 
 
-def _host_call(spec: EstimatorSpec, *, after: Any) -> tuple[Any, list[Any]]:
+def _host_call(spec: EstimatorSpec, *, after: object) -> tuple[Any, list[Any]]:
     """Let the loss depend on what the host call returns, and return the hooks that go with it."""
     if not isinstance(spec, NPUEstimatorSpec):
         return spec, []

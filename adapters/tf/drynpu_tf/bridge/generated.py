@@ -8,7 +8,7 @@ nothing (registers of the device, memory of other devices) are refused by name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import tensorflow.compat.v2 as tf
 
@@ -44,7 +44,7 @@ def embeddingrankid(addr_tensor: TensorLike, index: TensorLike, row_memory: int 
     )
 
 
-def deformable_conv2d(*arguments: Any, **keywords: Any) -> NoReturn:
+def deformable_conv2d(*arguments: object, **keywords: object) -> NoReturn:
     """Raise ``UnimplementedError``: TensorFlow has no deformable convolution."""
     del arguments, keywords
     raise tf.errors.UnimplementedError(

@@ -110,14 +110,14 @@ def npu_run_config_init(run_config: Any = None) -> Any:
     return run_config
 
 
-def npu_hooks_append(hooks_list: Any = ()) -> list[Any]:
+def npu_hooks_append(hooks_list: object = ()) -> list[Any]:
     """Append the hook that broadcasts variables to a list; anything else is replaced by a new one."""
     hooks = hooks_list if isinstance(hooks_list, list) else []
     hooks.append(NPUBroadcastGlobalVariablesHook(0, int(os.environ.get("RANK_ID", "0"))))
     return hooks
 
 
-def npu_callbacks_append(callbacks_list: Any = ()) -> list[Any]:
+def npu_callbacks_append(callbacks_list: object = ()) -> list[Any]:
     """Append the callback that broadcasts variables to a list; anything else is replaced by a new one."""
     callbacks = callbacks_list if isinstance(callbacks_list, list) else []
     callbacks.append(NPUBroadcastGlobalVariablesCallback(0))

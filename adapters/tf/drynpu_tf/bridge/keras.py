@@ -49,7 +49,7 @@ class NPUBroadcastGlobalVariablesCallback(tf.keras.callbacks.Callback):
         self.root_rank = root_rank
         self.broadcast_done = False
 
-    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_batch_begin(self, batch: int, logs: object = None) -> None:
         """Broadcast, once."""
         if self.broadcast_done or get_rank_size() == 1:
             return
@@ -98,9 +98,9 @@ class PReLU(tf.keras.layers.PReLU):
 
 
 def model_to_npu_estimator(
-    keras_model: Any = None,
+    keras_model: object = None,
     keras_model_path: str | None = None,
-    custom_objects: Any = None,
+    custom_objects: object = None,
     model_dir: str | None = None,
     checkpoint_format: str = "checkpoint",
     config: NPURunConfig | None = None,

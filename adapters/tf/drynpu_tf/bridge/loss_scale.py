@@ -151,7 +151,7 @@ def apply_where_finite(
     optimizer: Optimizer,
     manager: LossScaleManager,
     pairs: Sequence[GradientPair],
-    *arguments: Any,
+    *arguments: object,
     distributed: bool,
     checks: bool = True,
 ) -> tf.Operation:
@@ -186,15 +186,15 @@ class WrappingOptimizer(tf.compat.v1.train.Optimizer):
         self._inner = inner
         super().__init__(use_locking=False, name=name)
 
-    def get_slot(self, *arguments: Any, **keywords: Any) -> Variable:
+    def get_slot(self, *arguments: object, **keywords: object) -> Variable:
         """Return a slot of the optimizer inside."""
         return self._inner.get_slot(*arguments, **keywords)
 
-    def get_slot_names(self, *arguments: Any, **keywords: Any) -> Any:
+    def get_slot_names(self, *arguments: object, **keywords: object) -> Any:
         """Return the slot names of the optimizer inside."""
         return self._inner.get_slot_names(*arguments, **keywords)
 
-    def variables(self, *arguments: Any, **keywords: Any) -> Any:
+    def variables(self, *arguments: object, **keywords: object) -> Any:
         """Return the variables of the optimizer inside."""
         return self._inner.variables(*arguments, **keywords)
 
@@ -225,7 +225,7 @@ class NPULossScaleOptimizer(WrappingOptimizer):
         return getattr(self._opt, name)
 
     def compute_gradients(
-        self, loss: TensorLike, var_list: Iterable[Variable] | None = None, *arguments: Any, **keywords: Any
+        self, loss: TensorLike, var_list: Iterable[Variable] | None = None, *arguments: object, **keywords: object
     ) -> list[GradientPair]:
         """Return the gradients of *loss*, as of an unscaled one."""
         gradients = self._opt.compute_gradients(

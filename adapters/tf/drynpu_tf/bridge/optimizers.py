@@ -55,7 +55,7 @@ class NPUDistributedOptimizer(WrappingOptimizer):
         self._is_weight_update_sharding = is_weight_update_sharding
         super().__init__(optimizer, name or f"Distributed{type(optimizer).__name__}")
 
-    def compute_gradients(self, *arguments: Any, **keywords: Any) -> list[GradientPair]:
+    def compute_gradients(self, *arguments: object, **keywords: object) -> list[GradientPair]:
         """Return the other optimizer's gradients, averaged; shared out, each at its rank alone."""
         pairs = self._optimizer.compute_gradients(*arguments, **keywords)
         return reduce_to_owners(pairs, self._name) if self._shares else _averaged(pairs, self._name)
@@ -105,7 +105,7 @@ class NPUOptimizer(WrappingOptimizer):
         super().__init__(opt, name or f"NPUOptimizer{type(opt).__name__}")
 
     def compute_gradients(
-        self, loss: TensorLike, var_list: Iterable[Variable] | None = None, *arguments: Any, **keywords: Any
+        self, loss: TensorLike, var_list: Iterable[Variable] | None = None, *arguments: object, **keywords: object
     ) -> list[GradientPair]:
         """Return the gradients, averaged and as of an unscaled loss."""
         if self._scale is not None:
@@ -130,7 +130,7 @@ class _AveragingKeras:
 
     npu_name = "NpuKerasOptimizer"
 
-    def apply_gradients(self, grads_and_vars: Iterable[GradientPair], *arguments: Any, **keywords: Any) -> Any:
+    def apply_gradients(self, grads_and_vars: Iterable[GradientPair], *arguments: object, **keywords: object) -> Any:
         """Average, then apply."""
         averaged = _averaged(grads_and_vars, self.npu_name)
         return super().apply_gradients(averaged, *arguments, **keywords)  # type: ignore[misc]
@@ -149,7 +149,7 @@ class KerasDistributeOptimizer:
     looks at the class of optimizers, there are two generations of them, and only eager ones can be copied.
     """
 
-    def __new__(cls, optimizer: Optimizer, name: str = "NpuKerasOptimizer", **keywords: Any) -> Optimizer:
+    def __new__(cls, optimizer: Optimizer, name: str = "NpuKerasOptimizer", **keywords: object) -> Optimizer:
         """Return the optimizer; other keywords go to Keras's base class, which it has already."""
         if not isinstance(optimizer, KerasDistributeOptimizer):
             kind = type(optimizer)
@@ -162,7 +162,7 @@ class KerasDistributeOptimizer:
 def _make_new(kind: type) -> Any:
     """Return the ``__new__`` of a class as one that takes the arguments of its ``__init__``."""
 
-    def new(cls: Any, *arguments: Any, **keywords: Any) -> Any:
+    def new(cls: Any, *arguments: object, **keywords: object) -> Any:
         plain = kind.__new__ is cast("Any", object.__new__)
         return object.__new__(cls) if plain else kind.__new__(cls, *arguments, **keywords)
 
@@ -172,7 +172,7 @@ def _make_new(kind: type) -> Any:
 def _make_init(kind: type) -> Any:
     """Return the ``__init__`` of a class as one that ignores a call with the object itself as first argument."""
 
-    def init(self: Any, *arguments: Any, **keywords: Any) -> None:
+    def init(self: Any, *arguments: object, **keywords: object) -> None:
         if not arguments or arguments[0] is not self:
             kind.__init__(self, *arguments, **keywords)  # type: ignore[misc]
 

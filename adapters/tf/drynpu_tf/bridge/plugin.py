@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from drynpu import say_once
 from drynpu_tf.bridge import utilities
@@ -24,7 +23,7 @@ def npu_resource_init(
     op_compiler_cache_dir: str | None = None,
     debug_dir: str | None = None,
     hcom_multi_mode: bool = False,
-    **others: Any,
+    **others: object,
 ) -> None:
     """
     Check the options as the vendor does, and hand profiling to later sessions by ``PROFILING_MODE``.

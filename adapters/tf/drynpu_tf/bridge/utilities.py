@@ -91,12 +91,12 @@ def global_dict_init() -> None:
     _VALUES.clear()
 
 
-def set_value(key: str, value: Any) -> None:
+def set_value(key: str, value: object) -> None:
     """Keep a value."""
     _VALUES[key] = value
 
 
-def get_value(key: str, def_value: Any = None) -> Any:
+def get_value(key: str, def_value: object = None) -> Any:
     """Return a value that was kept, else *def_value*."""
     return _VALUES.get(key, def_value)
 

@@ -64,7 +64,7 @@ class EagerOperators:
         self,
         op_type: str | bytes,
         inputs: Sequence[Tensor],
-        attrs: Sequence[Any] | None,
+        attrs: Sequence[object] | None,
         outputs: Sequence[Tensor],
         op_name: str | None = None,
         graph: Graph = None,
@@ -130,7 +130,7 @@ def _plain(attrs: Sequence[Any]) -> tuple[object, ...]:
     return tuple(found)
 
 
-def _plain_value(name: str, value: Any) -> object:
+def _plain_value(name: str, value: object) -> object:
     number = getattr(value, "as_datatype_enum", value)
     if isinstance(number, int) and (number is not value or name in _TYPES):
         return dtype_name(number)

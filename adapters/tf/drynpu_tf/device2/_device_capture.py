@@ -60,7 +60,7 @@ class DeviceCapture:
             self._pid = 0
             self._deliver(self._capture.stop, most_unsaved=_WRITTEN_AT_ONCE)
 
-    def call(self, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
+    def call(self, function: Callable[..., Any], *values: object, **named: object) -> Any:
         """Call a function of TensorFlow's, as the script did; a recording may be cut between calls."""
         if not self.active or getattr(self._nested, "inside", False):
             return function(*values, **named)
@@ -153,7 +153,7 @@ def lending_session(original: Any, recorder: DeviceCapture) -> Callable[[], Any]
             self._session = original()
             self._reclaim: Callable[[], Any] | None = None
 
-        def start(self, *values: Any) -> Any:
+        def start(self, *values: object) -> Any:
             if recorder.lend():
                 finalizer = weakref.finalize(self, recorder.reclaim)
                 # At the end of the process the recording has been handed over: there is nothing to go on with.

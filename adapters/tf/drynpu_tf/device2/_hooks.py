@@ -12,7 +12,7 @@ _ORIGINAL = "_drynpu_original"
 _COMPILED = ("jit_compile", "experimental_compile")
 
 
-def npu_compat_function(func: Callable[..., Any] | None = None, *args: Any, **kwargs: Any) -> Any:
+def npu_compat_function(func: Callable[..., Any] | None = None, *args: object, **kwargs: object) -> Any:
     """Make a ``tf.function`` that is not compiled by XLA: the graph engine takes it as it is."""
     from tensorflow.python.eager.polymorphic_function import polymorphic_function
 
@@ -49,7 +49,7 @@ def install(recorder: DeviceCapture | None) -> None:
     original = getattr(kind.__call__, _ORIGINAL, kind.__call__)
 
     @functools.wraps(original)
-    def __call__(self: Any, *values: Any, **named: Any) -> Any:  # noqa: N807 - the method of that name
+    def __call__(self: Any, *values: object, **named: object) -> Any:  # noqa: N807 - the method of that name
         return recorder.call(original, self, *values, **named)
 
     setattr(__call__, _ORIGINAL, original)

@@ -46,7 +46,7 @@ def npu_distributed_keras_optimizer_wrapper(
         return found
     apply = found.apply_gradients
 
-    def apply_gradients(grads_and_vars: Iterable[GradientPair], *arguments: Any, **keywords: Any) -> Any:
+    def apply_gradients(grads_and_vars: Iterable[GradientPair], *arguments: object, **keywords: object) -> Any:
         pairs = list(grads_and_vars)
         gradients = all_reduce([grad for grad, _ in pairs], reduce_reduction, fusion, fusion_id, group)
         reduced = [(grad, variable) for grad, (_, variable) in zip(gradients, pairs, strict=True)]
@@ -74,7 +74,7 @@ def shard_and_rebatch_dataset(dataset: Dataset, global_bs: int) -> tuple[Dataset
 
 
 def grouping_gradients_apply(
-    apply_func: Callable[..., Any], grads_and_vars: Iterable[GradientPair], *args: Any, **kwargs: Any
+    apply_func: Callable[..., Any], grads_and_vars: Iterable[GradientPair], *args: object, **kwargs: object
 ) -> Any:
     """Apply all gradients: every worker updates all variables, which gives what sharing them out does."""
     return apply_func(grads_and_vars, *args, **kwargs)

@@ -72,7 +72,7 @@ def _watching(base: Any) -> Any:
             """Variable: whether no gradient of the last step was infinite or not a number."""
             return self.__dict__["_last_step_finite"]
 
-        def apply_gradients(self, grads_and_vars: Iterable[GradientPair], *values: Any, **named: Any) -> Any:
+        def apply_gradients(self, grads_and_vars: Iterable[GradientPair], *values: object, **named: object) -> Any:
             """Apply gradients, unless one of them is not finite."""
             pairs = tuple(grads_and_vars)
             finite = [tf.reduce_all(tf.math.is_finite(grad)) for grad, _ in pairs if grad is not None]

@@ -20,7 +20,7 @@ def record_callable(
     """
     feeds = list(feed_list or ())
 
-    def generic(*values: Any, **options: CallableOptions) -> Any:
+    def generic(*values: object, **options: CallableOptions) -> Any:
         if len(values) != len(feeds):
             raise TypeError(f"Expected {len(feeds)} positional arguments, got {len(values)}")
         unknown = set(options) - ({"options", "run_metadata"} if accept_options else set())
@@ -41,7 +41,7 @@ class _Recorded:
         self._variants: dict[bytes, Callable[..., Any]] = {}
         self._key = names_key(options.fetch, options.target, options.feed)
 
-    def __call__(self, *values: Any, **keywords: Any) -> Any:
+    def __call__(self, *values: object, **keywords: object) -> Any:
         metadata = keywords.pop("run_metadata", None)
         recorder = self._state.recorder()
         if recorder is None and self._state.is_plain:

@@ -9,7 +9,6 @@ its data from a queue for that, and stops at a one-shot iterator (om_partition_s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from drynpu import say_once
 from drynpu_tf.capture import RunKey
@@ -45,7 +44,7 @@ def _flat(fetches: Fetches) -> list[str]:
     return [_name(fetches)]
 
 
-def _name(element: Any) -> str:
+def _name(element: object) -> str:
     """Return the name of a tensor, an operation or a variable; type and identity of anything else."""
     if isinstance(element, (str, bytes)):
         return element if isinstance(element, str) else element.decode(errors="backslashreplace")

@@ -40,7 +40,7 @@ def _wrap(original: Callable[..., Any], replacement: Callable[..., Any]) -> Call
     """Return the method that calls *replacement* with the original method first."""
 
     @functools.wraps(original)
-    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+    def method(self: Any, *arguments: object, **keywords: object) -> Any:
         return replacement(original, self, *arguments, **keywords)
 
     return method

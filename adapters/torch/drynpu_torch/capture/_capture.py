@@ -239,7 +239,7 @@ class _Given:
 
     counts: tuple[int, ...] = (0, 0, 0, 0, 0)
 
-    def since(self, *lists: Sequence[Any]) -> tuple[list[Sequence[Any]], _Given]:
+    def since(self, *lists: Sequence[object]) -> tuple[list[Sequence[Any]], _Given]:
         """Return the later entries of each list, and the new state."""
         ends = tuple(map(len, lists))
         return [each[begin:end] for each, begin, end in zip(lists, self.counts, ends, strict=True)], _Given(ends)

@@ -124,7 +124,7 @@ def _in_range(
     name: str, count: Callable[..., Any], function: Callable[..., Any], inside: _Inside
 ) -> Callable[..., Any]:
     @functools.wraps(function)
-    def counted(*args: Any, **kwargs: Any) -> Any:
+    def counted(*args: object, **kwargs: object) -> Any:
         if inside.now:
             return function(*args, **kwargs)
         inside.now, range_id = True, 0

@@ -105,7 +105,7 @@ class KinetoTracer(Tracer):
         return chunk
 
     # N23, docs/tricks.md
-    def _columns(self, events: list[Any], result: Any, frames: PythonFrames | None, end_ns: int) -> Chunk:
+    def _columns(self, events: list[Any], result: object, frames: PythonFrames | None, end_ns: int) -> Chunk:
         kind: Any = type(events[0]) if events else torch._C._autograd._KinetoEvent
         names = _names(kind.name, events)
         start_ns = _column(kind.start_ns, events)

@@ -20,7 +20,7 @@ CREATION = ".__init__"
 
 
 @contextlib.contextmanager
-def patched(owner: Any, name: str, wrapper: Callable[..., Any]) -> Iterator[None]:
+def patched(owner: object, name: str, wrapper: Callable[..., Any]) -> Iterator[None]:
     """Put *wrapper* in the place of an attribute of a class or module, and put the original back at the end."""
     original = getattr(owner, name)
     setattr(owner, name, wrapper)
@@ -66,7 +66,7 @@ def automatic_marks() -> Iterator[None]:
 
 def _in_range(message: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         range_id = mstx.range_start(message)
         # A call that raises, as a loader's last one does, leaves no range.
         result = function(*args, **kwargs)

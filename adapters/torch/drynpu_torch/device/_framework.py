@@ -88,7 +88,7 @@ def _patch_autocast() -> None:
 
 def _with_compute_type(decorator: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(decorator)
-    def wrapper(function: Any = None, *, device_type: str, **kwargs: Any) -> Any:
+    def wrapper(function: object = None, *, device_type: str, **kwargs: object) -> Any:
         return decorator(function, device_type=_compute_type(device_type), **kwargs)
 
     return wrapper
@@ -182,7 +182,7 @@ def _set_stream(stream: torch.Stream) -> None:
 
 def _operator_by_operator(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def compile(*args: Any, backend: Any = _FUSING[0], **kwargs: Any) -> Any:  # noqa: A001 - PyTorch's name
+    def compile(*args: object, backend: object = _FUSING[0], **kwargs: object) -> Any:  # noqa: A001 - PyTorch's name
         if backend in _FUSING and not kwargs.get("disable"):
             warnings.warn(_NOTICE.format(backend=backend), stacklevel=2)
             # mode and options belong to the backend that does not run.

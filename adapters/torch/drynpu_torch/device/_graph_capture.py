@@ -143,7 +143,7 @@ class GraphCapture:
             self._streams[number] = Stream(current.device_index, stream_id=number)
         return self._streams[number]
 
-    def _refuse_reading(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _refuse_reading(self, function: object, args: tuple[object, ...], kwargs: dict[str, Any]) -> None:
         """Refuse what the host waits for: numbers, sizes that follow from values, copies."""
         if not isinstance(function, torch._ops.OpOverload):
             return
@@ -176,7 +176,7 @@ class GraphCapture:
         self._known[storage._cdata] = known
         return known
 
-    def _save_written(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _save_written(self, function: object, args: tuple[object, ...], kwargs: dict[str, Any]) -> None:
         for value in tree_flatten(written_arguments(function, args, kwargs))[0]:
             if not on_npu(value):
                 continue
@@ -218,7 +218,7 @@ class _CaptureMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return True
 
     def __torch_dispatch__(
-        self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        self, func: object, types: object, args: tuple[object, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Capture one operator."""
         del types
@@ -240,7 +240,7 @@ def _waits(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     return False
 
 
-def written_arguments(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def written_arguments(function: object, args: tuple[object, ...], kwargs: dict[str, Any]) -> list[Any]:
     """Return the arguments that an operator writes."""
     schema = getattr(function, "_schema", None)
     if schema is None:

@@ -129,7 +129,7 @@ def tensor_in(storage: torch.UntypedStorage, layout: Layout) -> torch.Tensor:
     return torch.empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)
 
 
-def flatten(args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], TreeSpec]:
+def flatten(args: Sequence[object], kwargs: dict[str, Any]) -> tuple[list[Any], TreeSpec]:
     """Return the values in the arguments of a call, and how to put them together again."""
     return tree_flatten((tuple(args), kwargs))
 

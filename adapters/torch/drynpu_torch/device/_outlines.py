@@ -28,7 +28,7 @@ def outline_parameters(most_bytes: int) -> None:
     """
     make = torch.nn.Parameter.__new__
 
-    def outlined(cls: type[torch.nn.Parameter], data: Any = None, requires_grad: bool = True) -> Any:
+    def outlined(cls: type[torch.nn.Parameter], data: object = None, requires_grad: bool = True) -> Any:
         if isinstance(data, torch.Tensor) and data.device.type == "cpu" and data.nbytes > most_bytes:
             data = data.detach().to("meta")
         return make(cls, data, requires_grad)

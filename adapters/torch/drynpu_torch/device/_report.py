@@ -9,7 +9,6 @@ optimizers, and a property in Python is slower than PyTorch's own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -63,7 +62,7 @@ def _is_host_copy(tensor: torch.Tensor) -> bool:
 def _host_copies(copy: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
     """Wrap a copy to the host: its result says cpu, as do views of it."""
 
-    def to_host(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    def to_host(self: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
         if _is_host_copy(self) and not args and not kwargs:
             return self
         result = copy(self, *args, **kwargs)
@@ -83,7 +82,7 @@ def _reported_to(to: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]
     """
     host_copy = _host_copies(to)
 
-    def reported(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    def reported(self: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
         if args and isinstance(args[0], torch.Tensor):
             args = (args[0].device, args[0].dtype, *args[1:])
         destination = args[0] if args else kwargs.get("device")

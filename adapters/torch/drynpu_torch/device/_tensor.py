@@ -37,7 +37,7 @@ def _is_npu(self: torch.Tensor) -> bool:
 
 
 def _make_to(state: DeviceState, original: _TensorMethod) -> _TensorMethod:
-    def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    def to(self: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
         destination: Any = args[0] if args else kwargs.get("device")
         kind = type(destination)
         if kind is str:
@@ -58,7 +58,7 @@ def _make_to(state: DeviceState, original: _TensorMethod) -> _TensorMethod:
 
 
 def _to_device(
-    index: int, original: _TensorMethod, tensor: torch.Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]
+    index: int, original: _TensorMethod, tensor: torch.Tensor, args: tuple[object, ...], kwargs: dict[str, Any]
 ) -> torch.Tensor:
     kwargs.pop("device", None)
     if known_device(tensor) == index:  # it is there already: only a change of dtype or format makes a new tensor
@@ -67,7 +67,7 @@ def _to_device(
 
 
 def _to_host(
-    state: DeviceState, original: _TensorMethod, tensor: torch.Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]
+    state: DeviceState, original: _TensorMethod, tensor: torch.Tensor, args: tuple[object, ...], kwargs: dict[str, Any]
 ) -> torch.Tensor:
     kwargs.pop("device", None)
     if state.recorder is not None and raw_device(tensor) == CPU and not args and kwargs.keys() <= _MAKE_NO_OTHER:

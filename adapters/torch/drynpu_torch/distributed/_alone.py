@@ -114,7 +114,7 @@ class LoneRank:
         arguments = [argument.name for argument in schema.arguments]
         rule = RULES[name]
 
-        def run(*args: Any, **kwargs: Any) -> Any:
+        def run(*args: object, **kwargs: object) -> Any:
             call = dict(zip(arguments, args, strict=False)) | kwargs
             group = dist.ProcessGroup.unbox(call["process_group"])
             place = Place(group.rank(), group.size(), self.stand_in)
@@ -185,7 +185,7 @@ class LoneGloo(dist.ProcessGroupGloo):
         super().__init__(dist.HashStore(), 0, 1, timeout=timeout)
 
 
-def _rendezvous(url: str, rank: int = -1, world_size: int = -1, **_: Any) -> Iterator[tuple[dist.Store, int, int]]:
+def _rendezvous(url: str, rank: int = -1, world_size: int = -1, **_: object) -> Iterator[tuple[dist.Store, int, int]]:
     """Give a store without peers, as the handlers of PyTorch give theirs."""
     query = parse_qs(urlparse(url).query)
 

@@ -45,7 +45,7 @@ def install_hccl() -> None:
     interception()
 
 
-def _create(group: Any, options: Any) -> dist.ProcessGroup:
+def _create(group: object, options: object) -> dist.ProcessGroup:
     _patch_sharding()
     patch_batch_norm()
     return make_backend(group, options)  # type: ignore[return-value]

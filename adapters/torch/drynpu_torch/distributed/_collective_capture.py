@@ -122,7 +122,7 @@ class CollectiveCapture:
     def _note(
         self,
         name: str,
-        values: Mapping[str, Any],
+        values: Mapping[str, object],
         group: Group,
         process_group: dist.ProcessGroup,
         work: dist.Work,
@@ -156,7 +156,7 @@ class CollectiveCapture:
     def _waiting(self) -> Callable[..., bool]:
         wait, recorder = self._wait, self
 
-        def waiting(work: dist.Work, *args: Any, **kwargs: Any) -> bool:
+        def waiting(work: dist.Work, *args: object, **kwargs: object) -> bool:
             issued = recorder._events.get(work)
             if issued is None:
                 return wait(work, *args, **kwargs)

@@ -23,7 +23,7 @@ from drynpu_torch.distributed._uneven import UNEVEN, argument_names, issue
 class CallObserver(Protocol):
     """Receives the collectives of this process, whatever their group."""
 
-    def on_call(self, name: str, values: Mapping[str, Any], result: Any, begin_ns: int) -> None:
+    def on_call(self, name: str, values: Mapping[str, object], result: object, begin_ns: int) -> None:
         """Note a call of the operator *name* that began at *begin_ns* (Unix ns); *values* are its arguments by name."""
 
 
@@ -60,7 +60,7 @@ class Interception:
     def _kernel(self, name: str) -> Callable[..., Any]:
         names = argument_names(name)
 
-        def kernel(keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        def kernel(keys: torch._C.DispatchKeySet, *args: object, **kwargs: object) -> Any:
             begin_ns = time.time_ns()
             values = dict(zip(names, args, strict=False)) | kwargs
             result = issue(name, keys, values)

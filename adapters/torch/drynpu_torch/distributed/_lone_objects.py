@@ -44,7 +44,7 @@ def _broadcast_object_list(
     group: dist.ProcessGroup | None = None,
     device: torch.device | None = None,
     group_src: int | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> None:
     sender = _sender(src, group, group_src)
     if sender == dist.get_rank():
@@ -78,7 +78,7 @@ def _recv_object_list(
     group: dist.ProcessGroup | None = None,
     device: torch.device | None = None,
     group_src: int | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> int:
     del kwargs
     sender = _sender(src, group, group_src) or 0

@@ -56,7 +56,7 @@ def reduce_scatter_tensor_uneven(
     output: Tensor,
     input: Tensor,  # noqa: A002 - its name there
     input_split_sizes: Sequence[int] | None = None,
-    op: Any = dist.ReduceOp.SUM,
+    op: object = dist.ReduceOp.SUM,
     group: dist.ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Any:

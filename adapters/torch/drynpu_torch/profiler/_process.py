@@ -12,7 +12,6 @@ import time
 import warnings
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from attrs import define, field
 
@@ -106,7 +105,7 @@ class ProfPathCreator:
         """Whether the process has a result directory."""
         return PROCESS.current is not None
 
-    def init(self, worker_name: Any = None, dir_name: Any = None, export_only_mode: bool = False) -> None:
+    def init(self, worker_name: object = None, dir_name: object = None, export_only_mode: bool = False) -> None:
         """
         Set worker and directory of later recordings; bad values are reported and replaced.
 

@@ -164,7 +164,7 @@ def after_every_step(callback: Callable[[torch.optim.Optimizer], None]) -> None:
         inner = original(function)
 
         @functools.wraps(inner)
-        def step(self: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> Any:
+        def step(self: torch.optim.Optimizer, *args: object, **kwargs: object) -> Any:
             result = inner(self, *args, **kwargs)
             callback(self)
             return result

@@ -58,7 +58,7 @@ class Accesses:
     def __bool__(self) -> bool:
         return bool(self.dataptrs_read or self.dataptrs_written or self.storage_dataptrs_accessed)
 
-    def _note(self, value: Any, name: str | None, *, is_write: bool, is_output: bool) -> None:
+    def _note(self, value: object, name: str | None, *, is_write: bool, is_output: bool) -> None:
         for tensor in _pytree.tree_leaves(value):
             if not on_npu(tensor):
                 continue

@@ -66,13 +66,13 @@ class SanitizerMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return outputs
 
     def parse_inputs(
-        self, schema: Any, args: Sequence[Any], kwargs: Mapping[str, Any], is_factory: bool = False
+        self, schema: object, args: Sequence[object], kwargs: Mapping[str, object], is_factory: bool = False
     ) -> None:
         """Note the arguments of a call."""
         assert self.args_handler is not None
         self.args_handler.parse_inputs(schema, args, kwargs, is_factory=is_factory)
 
-    def parse_outputs(self, schema: Any, outputs: Any, is_factory: bool = False) -> None:
+    def parse_outputs(self, schema: object, outputs: object, is_factory: bool = False) -> None:
         """Note what a call returned."""
         assert self.args_handler is not None
         self.args_handler.parse_outputs(schema, outputs, is_factory=is_factory)
@@ -95,7 +95,7 @@ class SanitizerMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 print(error, file=sys.stderr)  # noqa: T201 - as PyTorch's search does
             raise CUDASanitizerErrors(errors)
 
-    def _report_new(self, outputs: Any) -> None:
+    def _report_new(self, outputs: object) -> None:
         for tensor in _pytree.tree_leaves(outputs):
             begin = address_of(tensor) if on_npu(tensor) else 0
             if begin and begin not in self._alive:

@@ -16,7 +16,7 @@ def event_class(original: type[torch.Event]) -> Any:
         def __instancecheck__(cls, instance: object) -> bool:
             return isinstance(instance, original)
 
-    def new(cls: type, *args: Any, **kwargs: Any) -> Any:
+    def new(cls: type, *args: object, **kwargs: object) -> Any:
         del cls
         return make(*args, **kwargs)
 

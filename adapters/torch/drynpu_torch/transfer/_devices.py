@@ -17,7 +17,7 @@ _SEVERAL = "device_ids"
 """The keyword of functions that take several devices."""
 
 
-def to_npu(value: Any, *, indices: bool = False) -> Any:
+def to_npu(value: object, *, indices: bool = False) -> Any:
     """
     Return *value* with ``npu`` in place of ``cuda``: in text, a device, or the keys and values of a mapping.
 
@@ -34,7 +34,7 @@ def to_npu(value: Any, *, indices: bool = False) -> Any:
     return value
 
 
-def to_hccl(value: Any) -> Any:
+def to_hccl(value: object) -> Any:
     """Return the name of a communication backend, or of several by device type, with ``hccl`` in place of ``nccl``."""
     return value.replace(_NCCL, HCCL).replace(_CUDA, DEVICE_TYPE) if isinstance(value, str) else value
 
@@ -43,7 +43,7 @@ def with_npu_devices(function: Callable[..., Any], *, indices: bool = False) -> 
     """Wrap *function*: devices among its arguments are translated first. ``indices`` as for `to_npu`, positional."""
 
     @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         for name in _DEVICE_KEYWORDS:
             if kwargs.get(name) is not None:
                 kwargs[name] = to_npu(kwargs[name], indices=True)
@@ -59,7 +59,7 @@ def with_hccl_backend(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap *function*: a backend among its arguments is translated first."""
 
     @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         if "backend" in kwargs:
             kwargs["backend"] = to_hccl(kwargs["backend"])
         return function(*[to_hccl(value) for value in args], **kwargs)
@@ -67,7 +67,7 @@ def with_hccl_backend(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def _positional(value: Any, indices: bool) -> Any:
+def _positional(value: object, indices: bool) -> Any:
     # No mappings and lists: a mapping may be any argument, and a list may be long.
     return to_npu(value, indices=indices) if isinstance(value, str | torch.device | int) else value
 

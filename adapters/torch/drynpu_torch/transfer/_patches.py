@@ -100,7 +100,7 @@ def _patch_cuda() -> None:
     torch.cuda._is_in_bad_fork = lambda: False
 
 
-def _device_context(device: Any) -> Any:
+def _device_context(device: object) -> Any:
     return npu.device(to_npu(device))
 
 
@@ -167,7 +167,7 @@ def without_cuda_config(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap *function*: a configuration meant for CUDA among its arguments is left out, with a warning."""
 
     @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         config = kwargs.get("experimental_config")
         if config is not None and not isinstance(config, profiler._ExperimentalConfig):
             logging.warning(_CONFIG_WARNING)  # noqa: LOG015 - the vendor's tool warns there
@@ -185,7 +185,7 @@ def _patch_compilers() -> None:
     cpp_extension.include_paths = with_npu_devices(cpp_extension.include_paths)
 
 
-def _not_scripted(obj: Any, *_: object, **__: object) -> Any:
+def _not_scripted(obj: object, *_: object, **__: object) -> Any:
     return obj
 
 

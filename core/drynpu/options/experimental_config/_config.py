@@ -61,11 +61,11 @@ class ConfigValues:
 _Step = tuple[ConfigValues, list[Notice]]
 
 
-def _reset(values: ConfigValues, option: str, value: Any, message: str) -> _Step:
+def _reset(values: ConfigValues, option: str, value: object, message: str) -> _Step:
     return evolve(values, **{option: value}), [warning(option, message)]
 
 
-def normalise_config(*, toolkit_exports_db: bool = False, **given: Any) -> tuple[ConfigValues, tuple[Notice, ...]]:
+def normalise_config(*, toolkit_exports_db: bool = False, **given: object) -> tuple[ConfigValues, tuple[Notice, ...]]:
     """
     Apply the constructor's rules to the keywords of ``_ExperimentalConfig``.
 

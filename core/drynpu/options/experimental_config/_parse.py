@@ -88,7 +88,7 @@ def parse(
 def build_parsed(
     values: ConfigValues,
     *,
-    given: Mapping[str, Any] | None = None,
+    given: Mapping[str, object] | None = None,
     notices: Iterable[Notice] = (),
     chip: str = DEFAULT_CHIP,
     activities: Iterable[Activity] = (Activity.HOST, Activity.DEVICE),
@@ -172,7 +172,7 @@ def _number(value: float) -> float:
 
 def _origins(
     values: ConfigValues,
-    given: Mapping[str, Any],
+    given: Mapping[str, object],
     request: ProfilingRequest,
     flags: Flags,
     schedule: Schedule | None,
@@ -201,7 +201,7 @@ def _origins(
     return origins
 
 
-def _changed(name: str, given: Any, used: Any) -> bool:
+def _changed(name: str, given: object, used: object) -> bool:
     """Whether a rule replaced the value; wrapping it in a list or dropping doubles is no replacement."""
     if name == "export_type" and isinstance(given, str):
         given = [given]

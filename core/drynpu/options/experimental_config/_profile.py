@@ -27,7 +27,12 @@ _MAX_WORKER_LENGTH = 226
 
 
 def normalise_schedule(
-    wait: Any, active: Any, warmup: Any = 0, repeat: Any = 0, skip_first: Any = 0, skip_first_wait: Any = 0
+    wait: object,
+    active: object,
+    warmup: object = 0,
+    repeat: object = 0,
+    skip_first: object = 0,
+    skip_first_wait: object = 0,
 ) -> tuple[Schedule, tuple[Notice, ...]]:
     """Return the schedule that results from any arguments, with the messages in the vendor's order."""
     given = {
@@ -74,14 +79,14 @@ class InterfaceValues:
 
 def normalise_interface(
     *,
-    activities: Any,
-    host_activity: Any,
-    device_activity: Any,
+    activities: object,
+    host_activity: object,
+    device_activity: object,
     supported: Collection[Any],
     config_given: bool,
     config_valid: bool,
     with_gc: bool = False,
-    **flags: Any,
+    **flags: object,
 ) -> tuple[InterfaceValues, tuple[Notice, ...]]:
     """
     Check the arguments that ``profile`` and ``_KinetoProfile`` hand to the internal interface.
@@ -128,7 +133,7 @@ def _activities(given: Any, supported: Collection[Any], notices: list[Notice]) -
     return frozenset(supported)
 
 
-def _flag(name: str, value: Any, notices: list[Notice]) -> bool:
+def _flag(name: str, value: object, notices: list[Notice]) -> bool:
     if isinstance(value, bool):
         return value
     notices.append(warning(f"switches.{name}", f"Parameter {name} is of boolean type, reset it to False."))
@@ -144,7 +149,7 @@ class ProfileValues:
 
 
 def normalise_profile(
-    *, schedule: Any = None, on_trace_ready: Any = None, use_cuda: Any = None
+    *, schedule: object = None, on_trace_ready: object = None, use_cuda: object = None
 ) -> tuple[ProfileValues, tuple[Notice, ...]]:
     """Check the arguments that only ``profile`` has; these messages appear once."""
     notices = []
@@ -169,7 +174,7 @@ class HandlerValues:
 
 
 def normalise_handler(
-    dir_name: Any = None, worker_name: Any = None, analyse_flag: Any = True, async_mode: Any = False
+    dir_name: object = None, worker_name: object = None, analyse_flag: object = True, async_mode: object = False
 ) -> tuple[HandlerValues, tuple[Notice, ...]]:
     """
     Check the arguments of ``tensorboard_trace_handler`` (torch_npu_profiler.md 1.7).
@@ -190,5 +195,5 @@ def normalise_handler(
     return HandlerValues(**values), tuple(notices)
 
 
-def _good_text(value: Any, limit: int | None) -> bool:
+def _good_text(value: object, limit: int | None) -> bool:
     return isinstance(value, str) and bool(value) and (limit is None or len(value) < limit)

@@ -91,7 +91,7 @@ def _word(flag: Flag, text: str, context: FlagContext) -> Any:
     return _choice(flag, text, words)
 
 
-def _choice(flag: Flag, text: str, words: Mapping[str, Any]) -> Any:
+def _choice(flag: Flag, text: str, words: Mapping[str, object]) -> Any:
     if text in words:
         return words[text]
     advice = f"Please input {listed_words(words)}.{did_you_mean(text, words)}"

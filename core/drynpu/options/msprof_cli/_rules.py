@@ -64,7 +64,7 @@ class FlagValues:
         return {name: value for name, value in self.values.items() if name not in useless}
 
 
-def find_mode(values: Mapping[str, Any], application: Sequence[str]) -> LaunchMode | None:
+def find_mode(values: Mapping[str, object], application: Sequence[str]) -> LaunchMode | None:
     """Return what the flags profile, in the order in which the command looks; ``None`` for nothing."""
     if application or "application" in values:
         return LaunchMode.APPLICATION

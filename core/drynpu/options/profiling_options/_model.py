@@ -62,7 +62,7 @@ def spell(value: Any) -> object:
     return value.value if isinstance(value, (GraphApi, BlockTrace, LlcMode)) else value
 
 
-def _spell_item(item: Any) -> str:
+def _spell_item(item: object) -> str:
     if isinstance(item, HostSystem):
         return HOST_SYSTEM_NAMES[item]
     return HOST_USAGE_NAMES[item] if isinstance(item, HostUsage) else str(item)

@@ -42,11 +42,11 @@ class Effective:
     origins: Mapping[str, Origin]
     notices: tuple[Notice, ...] = ()
 
-    def get(self, key: str, default: Any) -> Any:
+    def get(self, key: str, default: object) -> Any:
         """Return the value of *key*, or *default*."""
         return self.values.get(key, default)
 
-    def put(self, key: str, value: Any, notice: Notice | None, origin: Origin = Origin.RULE) -> Effective:
+    def put(self, key: str, value: object, notice: Notice | None, origin: Origin = Origin.RULE) -> Effective:
         """Return a copy in which *key* has *value*, with one more notice."""
         return evolve(
             self,
@@ -60,7 +60,7 @@ class Effective:
         return evolve(self, notices=(*self.notices, Notice(severity, path, message, code)))
 
 
-def _instruction_keys(values: Mapping[str, Any], platform: Platform) -> list[str]:
+def _instruction_keys(values: Mapping[str, object], platform: Platform) -> list[str]:
     """Return the keys that ask for instruction profiling on this chip."""
     keys = ["instr_profiling"] if values.get("instr_profiling") else []
     if platform.options.instruction_interval and "instr_profiling_freq" in values:
@@ -68,7 +68,7 @@ def _instruction_keys(values: Mapping[str, Any], platform: Platform) -> list[str
     return keys
 
 
-def exclusion_problems(values: Mapping[str, Any], platform: Platform, value_id: str) -> list[str]:
+def exclusion_problems(values: Mapping[str, object], platform: Platform, value_id: str) -> list[str]:
     """Return one problem per option that cannot stand beside instruction profiling; a plain off may stand."""
     keys = _instruction_keys(values, platform)
     if not keys:

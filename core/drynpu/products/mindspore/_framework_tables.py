@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -46,7 +45,7 @@ def has_mindspore(directory: Path) -> bool:
     return any(directory.glob("mindspore.*"))
 
 
-def mindspore_clock(info: Mapping[str, Any], clock: ClockAnchors | None, notes: list[str]) -> ToUnix:
+def mindspore_clock(info: Mapping[str, object], clock: ClockAnchors | None, notes: list[str]) -> ToUnix:
     """Return the conversion of FRAMEWORK times, which are counter ticks, to Unix ns (mindspore_profiler.md 10)."""
     del info, notes
     if clock is None:

@@ -34,7 +34,7 @@ def _document(directory: Path, pattern: str, notes: list[str]) -> Mapping[str, A
     return {} if path is None else read_json_file(path, notes)
 
 
-def _operators(pipeline: Mapping[str, Any], cpu: Mapping[int, list[float]]) -> pl.DataFrame:
+def _operators(pipeline: Mapping[str, object], cpu: Mapping[int, list[float]]) -> pl.DataFrame:
     rows = []
     for op in _entries(pipeline):
         metrics = op.get("metrics")
@@ -55,12 +55,12 @@ def _operators(pipeline: Mapping[str, Any], cpu: Mapping[int, list[float]]) -> p
     return pl.DataFrame(rows, schema=SCHEMAS["pipeline_ops"]).sort("op_id")
 
 
-def _entries(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _entries(document: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
     listed = document.get("op_info")
     return [op for op in listed if isinstance(op, Mapping) and "op_id" in op] if isinstance(listed, list) else []
 
 
-def _cpu(document: Mapping[str, Any]) -> dict[int, list[float]]:
+def _cpu(document: Mapping[str, object]) -> dict[int, list[float]]:
     """Return the percentage of each sample by operator; -1 stands for what is of no operator."""
     found: dict[int, list[float]] = {}
     for op in _entries(document):

@@ -73,7 +73,7 @@ def load_results(files: ResultFiles, product: str, schemas: Mapping[str, pl.Sche
     )
 
 
-def _requested(info: Mapping[str, Any]) -> dict[str, object]:
+def _requested(info: Mapping[str, object]) -> dict[str, object]:
     """Return level and counters that profiler_info.json of torch or MindSpore says were asked for."""
     config = info.get("config")
     config = config.get("experimental_config") if isinstance(config, Mapping) else info.get("profiler_parameters")

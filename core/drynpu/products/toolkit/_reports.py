@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import orjson
 import polars as pl
@@ -140,7 +139,7 @@ def read_reports(path: Path) -> Reports:
     return _chosen(path, switches)
 
 
-def _chosen(path: Path, switches: Mapping[str, Any]) -> Reports:
+def _chosen(path: Path, switches: Mapping[str, object]) -> Reports:
     warnings = [
         f"{path}: {name!r} is no layer and has no effect.{did_you_mean(name, REPORT_KEYS)}"
         for name in switches

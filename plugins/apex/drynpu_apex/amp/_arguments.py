@@ -40,7 +40,7 @@ def spoken(convert: Convert, function: str) -> Convert:
     return convert_and_print
 
 
-def is_floating(value: Any) -> bool:
+def is_floating(value: object) -> bool:
     """Return whether *value* is a floating tensor, or a tuple or list of nothing else."""
     if isinstance(value, (tuple, list)):
         return all(map(is_floating, value))
@@ -56,7 +56,7 @@ def converted(convert: Convert, value: Any) -> Any:
     return type(value)([converted(convert, part) for part in value])
 
 
-def converted_all(convert: Convert, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[list[Any], Any]:
+def converted_all(convert: Convert, arguments: Sequence[object], keywords: dict[str, Any]) -> tuple[list[Any], Any]:
     """Return positional and keyword arguments with *convert* applied to those that are floating."""
     return (
         [converted(convert, value) for value in arguments],
@@ -97,5 +97,5 @@ class Weights:
         return self.kept[value]
 
 
-def _is_weight(value: Any) -> bool:
+def _is_weight(value: object) -> bool:
     return isinstance(value, torch.nn.Parameter) and value.dtype == torch.float32

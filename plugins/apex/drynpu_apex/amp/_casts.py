@@ -39,17 +39,17 @@ def promote_function(fn: Callable[..., Any]) -> Callable[..., Any]:
     return _decorated(fn, lambda handle: promoting(fn, handle, name=fn.__name__))
 
 
-def register_half_function(module: Any, name: str) -> None:
+def register_half_function(module: object, name: str) -> None:
     """Let ``initialize`` at level O1 compute the function *name* of *module* in float16."""
     _CASTS[_registered(module, name)] = (module, to_half)
 
 
-def register_float_function(module: Any, name: str) -> None:
+def register_float_function(module: object, name: str) -> None:
     """Let ``initialize`` at level O1 compute the function *name* of *module* in float32."""
     _CASTS[_registered(module, name)] = (module, to_full)
 
 
-def register_promote_function(module: Any, name: str) -> None:
+def register_promote_function(module: object, name: str) -> None:
     """Let ``initialize`` at level O1 compute the function *name* of *module* in the widest type of its arguments."""
     _PROMOTIONS[_registered(module, name)] = module
 
@@ -108,7 +108,7 @@ def init(
 
 def _decorated(function: Callable[..., Any], wrap: Callable[[Handle], Callable[..., Any]]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def call(*arguments: Any, **keywords: Any) -> Any:
+    def call(*arguments: object, **keywords: object) -> Any:
         handle = getattr(AMP, "handle", None)
         if handle is None or not handle.is_active():
             return function(*arguments, **keywords)
@@ -117,7 +117,7 @@ def _decorated(function: Callable[..., Any], wrap: Callable[[Handle], Callable[.
     return call
 
 
-def _registered(module: Any, name: str) -> tuple[int, str]:
+def _registered(module: object, name: str) -> tuple[int, str]:
     if not hasattr(module, name):
         raise ValueError(f"No function named {name} in module {module}.")
     return id(module), name
@@ -135,7 +135,7 @@ def _cast_registered(handle: Handle) -> set[tuple[int, str]]:
     return casts
 
 
-def _cast(handle: Handle, module: Any, name: str, convert: Convert) -> None:
+def _cast(handle: Handle, module: object, name: str, convert: Convert) -> None:
     handle.replace(module, name, functools.partial(casting, convert=convert, handle=handle, name=name))
 
 

@@ -26,8 +26,8 @@ from drynpu_apex.parallel import DistributedDataParallel as ApexParallel
 
 
 def initialize(
-    models: Any,
-    optimizers: Any = None,
+    models: object,
+    optimizers: object = None,
     enabled: bool = True,
     opt_level: str = "O1",
     cast_model_type: torch.dtype | None = None,
@@ -129,7 +129,7 @@ def initialize(
     return result, every_optimizer if isinstance(optimizers, list) else every_optimizer[0]
 
 
-def _read_options(level: str, changes: Mapping[str, Any]) -> None:
+def _read_options(level: str, changes: Mapping[str, object]) -> None:
     """Set the options of *level* and the changes to them, and print them as the vendor does."""
     if level not in LEVELS:
         raise RuntimeError(
@@ -154,7 +154,7 @@ def _print_options(properties: Properties) -> None:
         print_at(f"{name:22} : {value}", rank0=True)
 
 
-def _models(models: Any) -> list[nn.Module]:
+def _models(models: object) -> list[nn.Module]:
     if not isinstance(models, (nn.Module, list)):
         raise TypeError("models must be either a single model or a list of models.")
     found = models if isinstance(models, list) else [models]
@@ -165,7 +165,7 @@ def _models(models: Any) -> list[nn.Module]:
     return found
 
 
-def _optimizers(optimizers: Any) -> list[Any]:
+def _optimizers(optimizers: object) -> list[Any]:
     if optimizers is None:
         return []
     if isinstance(optimizers, (Optimizer, LARC)):
@@ -235,7 +235,7 @@ def _prepare(
 
 
 def _casting(forward: Callable[..., Any], inputs: torch.dtype | None, outputs: torch.dtype) -> Callable[..., Any]:
-    def call(*arguments: Any, **keywords: Any) -> Any:
+    def call(*arguments: object, **keywords: object) -> Any:
         if inputs is not None:
             arguments, keywords = _cast(arguments, inputs), _cast(keywords, inputs)
         return _cast(forward(*arguments, **keywords), outputs)
@@ -243,7 +243,7 @@ def _casting(forward: Callable[..., Any], inputs: torch.dtype | None, outputs: t
     return call
 
 
-def _cast(value: Any, kind: torch.dtype) -> Any:
+def _cast(value: object, kind: torch.dtype) -> Any:
     """Return *value* with the floating tensors inside in *kind*, and with what has a ``to`` of its own by that."""
     if isinstance(value, torch.Tensor):
         if not is_on_device(value):
@@ -261,7 +261,7 @@ def _cast(value: Any, kind: torch.dtype) -> Any:
     return value
 
 
-def _in_full(module: nn.Module, state: dict[str, Any], prefix: str, metadata: Any) -> None:
+def _in_full(module: nn.Module, state: dict[str, Any], prefix: str, metadata: object) -> None:
     """Write the float16 tensors of a module's state as float32, so that checkpoints do not depend on the level."""
     del module, prefix, metadata
     for name, value in state.items():
@@ -288,7 +288,7 @@ def _patch(models: Sequence[nn.Module], optimizers: Sequence[Any], properties: P
 
 
 def _without_casts(step: Callable[..., Any]) -> Callable[..., Any]:
-    def step_without_casts(self: Any, *arguments: Any, **keywords: Any) -> Any:
+    def step_without_casts(self: Any, *arguments: object, **keywords: object) -> Any:
         del self
         with disable_casts():
             return step(*arguments, **keywords)

@@ -117,7 +117,7 @@ class Properties:
         self.options[name] = value
 
 
-def _truth(value: Any) -> bool | None:
+def _truth(value: object) -> bool | None:
     value = {"True": True, "False": False}.get(value, value) if isinstance(value, str) else value
     if value is not None and not isinstance(value, bool):
         raise AssertionError(
@@ -127,7 +127,7 @@ def _truth(value: Any) -> bool | None:
     return value
 
 
-def _refusal(name: str, value: Any, options: Mapping[str, Any]) -> str:
+def _refusal(name: str, value: object, options: Mapping[str, object]) -> str:
     """Return why *name* may not be *value* beside *options*, ``""`` where it may."""
     level = options["opt_level"]
     if level == "O1" and value is not None:

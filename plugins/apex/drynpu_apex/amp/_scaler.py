@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 
@@ -72,7 +72,7 @@ class LossScaler:
         self,
         model_grads: Gradients,
         master_grads: Sequence[torch.Tensor],
-        unused_scale: Any = None,
+        unused_scale: object = None,
         models_are_masters: bool = False,
         scale_override: float | None = None,
     ) -> None:

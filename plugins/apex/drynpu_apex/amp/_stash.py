@@ -350,7 +350,7 @@ def _replace_methods(optimizer: Any, stash: AmpStash) -> None:
     """Replace ``step``, ``zero_grad`` and ``add_param_group``, as methods, which schedulers wrap."""
     step, zero_grad, add_param_group = optimizer.step, optimizer.zero_grad, optimizer.add_param_group
 
-    def step_of_masters(self: Any, closure: Any = None) -> Any:
+    def step_of_masters(self: Any, closure: object = None) -> Any:
         del self
         if closure is not None:
             raise RuntimeError("Currently, Amp does not support closure use with optimizers.")

@@ -57,20 +57,20 @@ class Handle:
             _put(place, name, function)
         self._replaced.clear()
 
-    def replace(self, place: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    def replace(self, place: object, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         """Put ``wrap(function)`` in the place of the function *name* of *place*, if it is there."""
         function = place.get(name) if isinstance(place, dict) else getattr(place, name, None)
         if function is None:
             return
         self.put(place, name, functools.wraps(function)(wrap(function)))
 
-    def put(self, place: Any, name: str, value: Any) -> None:
+    def put(self, place: object, name: str, value: object) -> None:
         """Put *value* under *name* into a module, class or dictionary that has the name."""
         self._replaced.append((place, name, place[name] if isinstance(place, dict) else getattr(place, name)))
         _put(place, name, value)
 
 
-def _put(place: Any, name: str, function: Any) -> None:
+def _put(place: object, name: str, function: object) -> None:
     if isinstance(place, dict):
         place[name] = function
     else:
@@ -83,7 +83,7 @@ def casting(function: Callable[..., Any], convert: Convert, handle: Handle, *, n
     convert = spoken(convert, name) if handle.verbose else convert
     weights = handle.weights
 
-    def call(*arguments: Any, **keywords: Any) -> Any:
+    def call(*arguments: object, **keywords: object) -> Any:
         if not handle.is_active():
             return function(*arguments, **keywords)
         if keeps:
@@ -99,7 +99,7 @@ def promoting(function: Callable[..., Any], handle: Handle, *, name: str = "") -
     """Return *function* with float16 beside float32 converted to float32."""
     convert = spoken(to_full, name) if handle.verbose else to_full
 
-    def call(*arguments: Any, **keywords: Any) -> Any:
+    def call(*arguments: object, **keywords: object) -> Any:
         if not handle.is_active():
             return function(*arguments, **keywords)
         types = floating_types((*arguments, *keywords.values()))
@@ -129,7 +129,7 @@ def matching(function: Callable[..., Any], handle: Handle, *, name: str = "") ->
     """Return an in-place method with its arguments converted to the type of the tensor that it changes."""
     kinds = {torch.float16: to_half, torch.float32: to_full}
 
-    def call(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
+    def call(tensor: torch.Tensor, *arguments: object, **keywords: object) -> Any:
         kind = kinds.get(tensor.dtype)
         if kind is None or not handle.is_active():
             return function(tensor, *arguments, **keywords)
@@ -143,7 +143,7 @@ def matching(function: Callable[..., Any], handle: Handle, *, name: str = "") ->
 def refusing_half(function: Callable[..., Any], message: str) -> Callable[..., Any]:
     """Return *function*, which raises a ``NotImplementedError`` with *message* if an argument is float16."""
 
-    def call(*arguments: Any, **keywords: Any) -> Any:
+    def call(*arguments: object, **keywords: object) -> Any:
         if torch.float16 in floating_types((*arguments, *keywords.values())):
             raise NotImplementedError(message)
         return function(*arguments, **keywords)
@@ -154,7 +154,7 @@ def refusing_half(function: Callable[..., Any], message: str) -> Callable[..., A
 def refusing_half_self(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return an in-place method that float16 tensors do not have; other arguments become float32."""
 
-    def call(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
+    def call(tensor: torch.Tensor, *arguments: object, **keywords: object) -> Any:
         if tensor.dtype == torch.float16:
             raise NotImplementedError(f"Cannot call in-place method {name} on fp16 Tensors.")
         places, named = converted_all(to_full, arguments, keywords)
@@ -181,7 +181,7 @@ def _casting_layer(function: Callable[..., Any], handle: Handle, name: str) -> C
     """Return the kernel of a layer in float16; its weights are not kept, as there are many to a layer."""
     convert = spoken(to_half, name) if handle.verbose else to_half
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: object) -> Any:
         if not handle.is_active():
             return function(*arguments)
         return function(*(converted(convert, value) for value in arguments))

@@ -128,7 +128,7 @@ class DistributedDataParallel(nn.Module):
         """Leave each rank its gradients until :meth:`enable_allreduce`."""
         self._disabled = True
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+    def forward(self, *inputs: object, **kwargs: object) -> Any:
         """Return what the module returns."""
         result = self.module(*inputs, **kwargs)
         self._is_queued = False
@@ -192,7 +192,7 @@ class DistributedDataParallel(nn.Module):
             self.allreduce_buffers = [*self.allreduce_buffers[:index], buffer]
 
     @torch.no_grad()
-    def _exchange(self, parameters: Sequence[torch.Tensor], group: Any = None) -> torch.Tensor:
+    def _exchange(self, parameters: Sequence[torch.Tensor], group: object = None) -> torch.Tensor:
         """Average the gradients of *parameters* in place, and return them one after another."""
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         flat = reduced_flat(

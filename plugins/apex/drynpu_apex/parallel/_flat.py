@@ -20,7 +20,7 @@ def by_type(tensors: Iterable[torch.Tensor]) -> list[list[torch.Tensor]]:
 
 @torch.no_grad()
 def flat_call(
-    tensors: Iterable[torch.Tensor], call: Callable[..., Any], extra_args: Sequence[Any] | None = None
+    tensors: Iterable[torch.Tensor], call: Callable[..., Any], extra_args: Sequence[object] | None = None
 ) -> None:
     """
     Apply a collective to *tensors* in place, one call for each type.
@@ -46,7 +46,12 @@ def flat_call(
 
 @torch.no_grad()
 def reduced_flat(
-    gradients: Sequence[torch.Tensor], *, divisor_before: float, factor_after: float, in_full: bool, group: Any = None
+    gradients: Sequence[torch.Tensor],
+    *,
+    divisor_before: float,
+    factor_after: float,
+    in_full: bool,
+    group: object = None,
 ) -> torch.Tensor:
     """
     Sum gradients of one type over the ranks.

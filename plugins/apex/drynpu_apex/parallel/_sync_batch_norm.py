@@ -50,7 +50,7 @@ class _Normalise(Function):
         return to_input, to_weight, to_bias, None, None, None, None, None
 
 
-def _mean_of_ranks(value: torch.Tensor, group: Any, ranks: int) -> torch.Tensor:
+def _mean_of_ranks(value: torch.Tensor, group: object, ranks: int) -> torch.Tensor:
     if not distributed.is_initialized():
         return value
     distributed.all_reduce(value, distributed.ReduceOp.SUM, group)
@@ -136,7 +136,7 @@ class SyncBatchNorm(_BatchNorm):
             self.running_var = samples / (samples - 1) * momentum * variance + (1 - momentum) * self.running_var
 
 
-def convert_syncbn_model(module: nn.Module, process_group: Any = None, channel_last: bool = False) -> nn.Module:
+def convert_syncbn_model(module: nn.Module, process_group: object = None, channel_last: bool = False) -> nn.Module:
     """Return *module* with every batch norm below it replaced by :class:`SyncBatchNorm`, with its values."""
     if isinstance(module, _InstanceNorm):
         return module

@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from drynpu_offline_inference.bench._log import LOGGER, refuse
 
@@ -204,7 +204,7 @@ def _config(text: str) -> str:
     return text
 
 
-def command_line(options: argparse.Namespace, **changed: Any) -> list[str]:
+def command_line(options: argparse.Namespace, **changed: object) -> list[str]:
     """Return the options as a command line, some of them changed; ``None`` leaves one out."""
     flags = {
         "dym_batch": "dymBatch",

@@ -123,7 +123,7 @@ class Benchmark:
         LOGGER.info(f"output path:{folder}")
         return str(folder)
 
-    def _rows(self, wanted: Sequence[Any]) -> list[Any]:
+    def _rows(self, wanted: Sequence[object]) -> list[Any]:
         """Return the files of each run; in a pipeline one of each input."""
         options = self.options
         inputs = options.input.split(",") if options.input else []
@@ -173,7 +173,7 @@ class Benchmark:
             self.summary.add_batchsize(inputs[0].shape[0])
         return session.run(inputs, as_arrays)
 
-    def _run_rows(self, session: InferSessionBase, wanted: Sequence[Any], rows: Sequence[Row]) -> None:
+    def _run_rows(self, session: InferSessionBase, wanted: Sequence[object], rows: Sequence[Row]) -> None:
         """Run one row after the other; in the mode ``full`` all results are fetched at the end."""
         mode = self.options.run_mode
         kept = []
@@ -200,7 +200,7 @@ class Benchmark:
             raise refuse(f"--run_mode files does not support {wrong[0]}; name .bin files, or use --run_mode array")
         return [column[0] if file == files.PADDING else file for file in column]
 
-    def _save(self, session: InferSessionBase, outputs: Sequence[Any], row: Row, index: int) -> None:
+    def _save(self, session: InferSessionBase, outputs: Sequence[object], row: Row, index: int) -> None:
         session.convert_tensors_to_host(outputs)
         if self.folder is not None:
             axis, form = self.options.output_batchsize_axis, self.options.outfmt

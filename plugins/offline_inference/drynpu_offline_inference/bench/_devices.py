@@ -47,13 +47,13 @@ class MultiDeviceBase:
         self.summary: dict[int, list[float]] = {}
 
     def infer(
-        self, device_feeds: Mapping[int, Sequence[Feeds]], mode: str = "static", custom_sizes: Any = DEFAULT_SIZE
+        self, device_feeds: Mapping[int, Sequence[Feeds]], mode: str = "static", custom_sizes: object = DEFAULT_SIZE
     ) -> dict[int, list[Any]]:
         """Run each row of inputs of each device in a process, and return the results by device."""
         return self._run("infer", device_feeds, (mode, custom_sizes))
 
     def infer_pipeline(
-        self, device_feeds_list: Mapping[int, Sequence[Any]], mode: str = "static", custom_sizes: Any = DEFAULT_SIZE
+        self, device_feeds_list: Mapping[int, Sequence[Any]], mode: str = "static", custom_sizes: object = DEFAULT_SIZE
     ) -> dict[int, list[Any]]:
         """Run each list of rows of each device in a process as a pipeline."""
         return self._run("infer_pipeline", device_feeds_list, (mode, custom_sizes))
@@ -64,14 +64,16 @@ class MultiDeviceBase:
         in_out_list: Sequence[int] | None = None,
         iteration_times: int = 1,
         mode: str = "static",
-        custom_sizes: Any = DEFAULT_SIZE,
+        custom_sizes: object = DEFAULT_SIZE,
         mem_copy: bool = True,
     ) -> dict[int, list[Any]]:
         """Run each row of inputs of each device several times, results becoming inputs."""
         sizes = DEFAULT_SIZE if custom_sizes is None else custom_sizes
         return self._run("infer_iteration", device_feeds, (in_out_list, iteration_times, mode, sizes, mem_copy))
 
-    def _run(self, method: str, feeds: Mapping[int, Sequence[Any]], options: tuple[Any, ...]) -> dict[int, list[Any]]:
+    def _run(
+        self, method: str, feeds: Mapping[int, Sequence[Any]], options: tuple[object, ...]
+    ) -> dict[int, list[Any]]:
         session = (self.model_path, self.acl_json_path, self.debug, self.loop)
         works = [
             _Work(self.session_class, device_id, session, method, (row, *options))

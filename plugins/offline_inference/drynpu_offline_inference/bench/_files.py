@@ -141,7 +141,7 @@ def create_pipeline_fileslist_from_inputs_list(
     return list(zip(*columns, strict=False))
 
 
-def _columns(inputs: Sequence[str], wanted: Sequence[Any]) -> list[list[str]]:
+def _columns(inputs: Sequence[str], wanted: Sequence[object]) -> list[list[str]]:
     """Return the files of each input, in the order of the runs."""
     if not inputs:
         raise refuse("Invalid args. Input args are empty")

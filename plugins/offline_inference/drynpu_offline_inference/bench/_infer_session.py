@@ -151,7 +151,7 @@ class InferSessionBase:
 
     # Tensors ----------------------------------------------------------------------------------------------------
 
-    def create_tensor_from_fileslist(self, desc: Any, files: Sequence[str]) -> Any:
+    def create_tensor_from_fileslist(self, desc: object, files: Sequence[str]) -> Any:
         """Return a tensor on the device with the bytes of files."""
         return self.session.create_tensor_from_fileslist(desc, files)
 
@@ -168,7 +168,7 @@ class InferSessionBase:
             tensor.to_host()
 
     @staticmethod
-    def convert_tensors_to_arrays(tensors: Sequence[Any]) -> list[Array]:
+    def convert_tensors_to_arrays(tensors: Sequence[object]) -> list[Array]:
         """Return the content of tensors on the host."""
         return list(map(np.array, tensors))
 
@@ -244,7 +244,7 @@ class InferSessionBase:
         auto_dims: bool = False,
         outfmt: str = "BIN",
         pure_infer_mode: bool = False,
-        extra_session: Sequence[Any] | None = None,
+        extra_session: Sequence[object] | None = None,
     ) -> None:
         """Run with rows of files, and write the results."""
         options = self.runtime.infer_options()
@@ -268,7 +268,7 @@ class InferSessionBase:
         return self.runtime.BaseTensor(array.__array_interface__["data"][0], array.nbytes)
 
     @staticmethod
-    def _as_array(feed: Any) -> Array:
+    def _as_array(feed: object) -> Array:
         """Return a feed as an array whose elements lie in order."""
         if isinstance(feed, np.generic):
             return np.array([feed])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ def save_data_to_files(file_path: str, ndata: Array) -> None:
 
 
 def save_results(
-    outputs: Sequence[Any],
+    outputs: Sequence[object],
     folder: str,
     row: Sequence[Sequence[str]],
     form: str,

@@ -113,7 +113,7 @@ class Session:
             self._repeat(self.options.loop)
             return self._collect(names)
 
-    def run_first(self, feeds: Sequence[Any]) -> None:
+    def run_first(self, feeds: Sequence[object]) -> None:
         """Run once and keep inputs and outputs for `run_next`."""
         with self._held:
             self.enter()
@@ -160,7 +160,7 @@ class Session:
             raise failure(GENERAL, f"the model has {len(wanted)} inputs, {len(feeds)} came")
         return [self._send(number, *pair) for number, pair in enumerate(zip(wanted, feeds, strict=True))]
 
-    def _send(self, number: int, tensor: TensorDescription, feed: Any) -> Block:
+    def _send(self, number: int, tensor: TensorDescription, feed: object) -> Block:
         if not isinstance(feed, Tensor | HostMemory):
             raise TypeError(f"input {tensor.name} is a {type(feed).__name__}; allowed: aclruntime.Tensor, BaseTensor")
         self._check_size(number, feed.size_bytes if isinstance(feed, Tensor) else feed.size)

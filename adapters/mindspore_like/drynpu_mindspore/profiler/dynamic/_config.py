@@ -115,7 +115,7 @@ class DynamicOptions:
     config: Mapping[str, Any]
 
 
-def read_options(document: Mapping[str, Any], user_log: UserLog) -> DynamicOptions:
+def read_options(document: Mapping[str, object], user_log: UserLog) -> DynamicOptions:
     """Return what a file asks for; a bad value is replaced, which the log says."""
     values = {**DEFAULT_DOCUMENT, **{name: document[name] for name in DEFAULT_DOCUMENT if name in document}}
     for name in _PLAIN:
@@ -157,7 +157,7 @@ def _take_members(values: dict[str, Any], user_log: UserLog) -> None:
     values["host_sys"] = _members(values["host_sys"], HostSystem, None, user_log) if values["host_sys"] else None
 
 
-def _plain(name: str, value: Any, user_log: UserLog) -> Any:
+def _plain(name: str, value: object, user_log: UserLog) -> Any:
     default = DEFAULT_DOCUMENT[name]
     kind = type(default)
     if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
@@ -169,7 +169,7 @@ def _plain(name: str, value: Any, user_log: UserLog) -> Any:
     return default
 
 
-def _warn_of_number(name: str, value: Any, instead: str, user_log: UserLog) -> None:
+def _warn_of_number(name: str, value: object, instead: str, user_log: UserLog) -> None:
     user_log.warning(
         f"The parameter '{name}={value}' does not support passing in the int type in future versions. "
         f"Please use the {instead} type instead."
@@ -242,7 +242,7 @@ def _listed(
 
 
 def _members(
-    values: Sequence[Any], kind: type[enum.Enum], default: Sequence[enum.Enum] | None, user_log: UserLog
+    values: Sequence[object], kind: type[enum.Enum], default: Sequence[enum.Enum] | None, user_log: UserLog
 ) -> list[enum.Enum] | None:
     allowed = [member.value for member in kind]
     for value in values:

@@ -49,7 +49,7 @@ class DynamicMonitor:
     _make_schedule: ClassVar[Callable[..., Schedule]]
 
     def __init__(
-        self, cfg_path: Any = None, output_path: Any = _OUTPUT, poll_interval: Any = _POLL_S, **kwargs: Any
+        self, cfg_path: object = None, output_path: object = _OUTPUT, poll_interval: object = _POLL_S, **kwargs: object
     ) -> None:
         super().__init__()
         del kwargs
@@ -221,7 +221,7 @@ def _asks_for_daemon(user_log: UserLog) -> bool:
         return False
 
 
-def _checked_interval(value: Any, user_log: UserLog) -> int:
+def _checked_interval(value: object, user_log: UserLog) -> int:
     if not isinstance(value, int):
         user_log.error("Poll interval must be an integer, reset to 2.")
         return _POLL_S

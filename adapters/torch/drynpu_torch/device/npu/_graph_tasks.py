@@ -166,7 +166,7 @@ class GraphDispatch:
                 _update(record, update_input)
 
 
-def _update(record: GraphDispatchRecord, update_input: Mapping[str, Any]) -> None:
+def _update(record: GraphDispatchRecord, update_input: Mapping[str, object]) -> None:
     """Put the values of *update_input* into a captured call."""
     handler = npugraph_handler._NPU_GRAPH_OP_HANDLERS.get(record.op_cache_entry.__name__)
     if handler is None:

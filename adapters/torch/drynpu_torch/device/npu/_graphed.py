@@ -129,7 +129,7 @@ class _Part:
             return replayed
         training, original = module.training, module.forward
 
-        def forward(*args: Any) -> Any:
+        def forward(*args: object) -> Any:
             return replayed(*args) if module.training == training else original(*args)
 
         module.forward = forward
@@ -141,7 +141,7 @@ def _replayed(part: _Part) -> Callable[..., Any]:
         """One node of autograd: both of its passes are replays."""
 
         @staticmethod
-        def forward(ctx: Any, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        def forward(ctx: object, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
             """Copy the inputs to where the graph reads them, and replay."""
             del ctx
             for static, given in zip(part.samples, inputs, strict=False):
@@ -152,7 +152,7 @@ def _replayed(part: _Part) -> Callable[..., Any]:
 
         @staticmethod
         @torch.autograd.function.once_differentiable
-        def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        def backward(ctx: object, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
             """Copy the gradients to where the graph reads them, and replay."""
             del ctx
             for static, given in zip(part.grad_outputs, gradients, strict=True):
@@ -161,7 +161,7 @@ def _replayed(part: _Part) -> Callable[..., Any]:
             part.backward.replay()
             return tuple(None if each is None else each.detach() for each in part.grad_inputs)
 
-    def functionalized(*args: Any) -> Any:
+    def functionalized(*args: object) -> Any:
         results = Graphed.apply(*tree_flatten(args)[0], *part.parameters)  # type: ignore[no-untyped-call]
         assert part.spec is not None
         return tree_unflatten(results, part.spec)

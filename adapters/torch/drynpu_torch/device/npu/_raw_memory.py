@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import torch
 
@@ -20,7 +19,7 @@ def _held() -> dict[int, torch.Tensor]:
     return {}
 
 
-def caching_allocator_alloc(size: int, device: DeviceLike = None, stream: Any = None) -> int:
+def caching_allocator_alloc(size: int, device: DeviceLike = None, stream: object = None) -> int:
     """
     Allocate *size* bytes on *device* and return their address.
 

@@ -99,12 +99,12 @@ class mstx:  # noqa: N801 - the vendor's name
         return _marking._range_pop(domain) if _valid("range_pop", domain=domain) else -1
 
     @staticmethod
-    def mstx_range(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> Callable[[F], F]:
+    def mstx_range(message: str, stream: object = None, domain: str = DEFAULT_DOMAIN) -> Callable[[F], F]:
         """Return a decorator that puts a range around every call of a function."""
 
         def decorate(function: F) -> F:
             @functools.wraps(function)
-            def inner(*args: Any, **kwargs: Any) -> Any:
+            def inner(*args: object, **kwargs: object) -> Any:
                 range_id = mstx.range_start(message, stream, domain)
                 try:
                     return function(*args, **kwargs)

@@ -56,11 +56,11 @@ class Waits:
         """Return the lines in the order of their first wait."""
         return tuple(ObservedWait(index=index, call=call, place=place) for (call, place), index in self._known.items())
 
-    def _replace(self, owner: Any, name: str, call: str, wanted: Callable[[Any, Any], bool]) -> None:
+    def _replace(self, owner: object, name: str, call: str, wanted: Callable[[Any, Any], bool]) -> None:
         original = getattr(owner, name)
 
         @functools.wraps(original)
-        def waiting(*args: Any, **kwargs: Any) -> Any:
+        def waiting(*args: object, **kwargs: object) -> Any:
             place = PLACES.find() if not self._inside and wanted(args, kwargs) else None
             if place is None:
                 return original(*args, **kwargs)
@@ -83,7 +83,7 @@ def _finds_indices(args: Any, kwargs: Any) -> bool:
     return len(args) == 1 and not kwargs and _first_on_npu(args, kwargs)
 
 
-def _always(_: Any, __: Any) -> bool:
+def _always(_: object, __: object) -> bool:
     return True
 
 

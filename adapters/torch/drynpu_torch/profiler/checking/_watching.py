@@ -91,11 +91,11 @@ class Watch:
         """Return the profilers in the order in which they were made."""
         return tuple(watched.observed() for watched in self._watched)
 
-    def _after(self, owner: Any, name: str, note: Callable[..., None]) -> None:
+    def _after(self, owner: object, name: str, note: Callable[..., None]) -> None:
         original = getattr(owner, name)
 
         @functools.wraps(original)
-        def watched(*args: Any, **kwargs: Any) -> Any:
+        def watched(*args: object, **kwargs: object) -> Any:
             try:
                 return original(*args, **kwargs)
             finally:
@@ -136,7 +136,7 @@ class Watch:
         original = _ExperimentalConfig.__init__
 
         @functools.wraps(original)
-        def init(config: _ExperimentalConfig, *args: Any, **kwargs: Any) -> None:
+        def init(config: _ExperimentalConfig, *args: object, **kwargs: object) -> None:
             self._metrics_given = len(args) > 1 or "aic_metrics" in kwargs
             original(config, *args, **kwargs)
             self._metrics_given = False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from drynpu_torch.profiler._messages import never_raises
 from drynpu_torch.profiler.dynamic._dynamic import DYNAMIC, NonIntrusiveProfile
 
@@ -25,6 +23,6 @@ def start(config_path: str | None = None) -> None:
 
 
 @never_raises
-def set_state(state: Any) -> None:
+def set_state(state: object) -> None:
     """Set the number of steps so far: ``{"cur_step": n}``."""
     DYNAMIC.set_state(state)

@@ -103,7 +103,7 @@ def parse_document(data: bytes) -> dict[str, Any]:
     return document
 
 
-def parse_config(document: Mapping[str, Any], log: logging.Logger) -> DynamicConfig:
+def parse_config(document: Mapping[str, object], log: logging.Logger) -> DynamicConfig:
     """Return the recording that *document* describes; bad values are replaced and named in the log. Nothing raises."""
     _name_unknown_keys(document, log)
     arguments: dict[str, Any] = {name: document.get(name, False) for name in PROFILE_FLAGS}
@@ -124,7 +124,7 @@ def parse_config(document: Mapping[str, Any], log: logging.Logger) -> DynamicCon
     )
 
 
-def _name_unknown_keys(document: Mapping[str, Any], log: logging.Logger) -> None:
+def _name_unknown_keys(document: Mapping[str, object], log: logging.Logger) -> None:
     known = json.loads(template())
     experimental = document.get("experimental_config")
     _name_unknown(document, [*known, "metadata", "is_valid"], log)
@@ -132,14 +132,14 @@ def _name_unknown_keys(document: Mapping[str, Any], log: logging.Logger) -> None
         _name_unknown(experimental, list(known["experimental_config"]), log)
 
 
-def _name_unknown(given: Mapping[str, Any], known: list[str], log: logging.Logger) -> None:
+def _name_unknown(given: Mapping[str, object], known: list[str], log: logging.Logger) -> None:
     for key in given:
         if key not in known:
             near = difflib.get_close_matches(key, known, 1)
             log.warning("Unknown key %s is ignored%s", key, f"; did you mean {near[0]}?" if near else ".")
 
 
-def _activities(given: Any, log: logging.Logger) -> list[ProfilerActivity]:
+def _activities(given: object, log: logging.Logger) -> list[ProfilerActivity]:
     """Return the activities that are named; an empty list stands for all."""
     found: dict[ProfilerActivity, None] = {}
     for name in given if isinstance(given, list) else []:
@@ -151,7 +151,7 @@ def _activities(given: Any, log: logging.Logger) -> list[ProfilerActivity]:
     return list(found)
 
 
-def _number(document: Mapping[str, Any], name: str, least: int, default: int, log: logging.Logger) -> int:
+def _number(document: Mapping[str, object], name: str, least: int, default: int, log: logging.Logger) -> int:
     value = document.get(name, default)
     if isinstance(value, int) and value >= least:
         return value
@@ -159,7 +159,7 @@ def _number(document: Mapping[str, Any], name: str, least: int, default: int, lo
     return default
 
 
-def _start_step(document: Mapping[str, Any], log: logging.Logger) -> int:
+def _start_step(document: Mapping[str, object], log: logging.Logger) -> int:
     """Return the number of the first step; a file of the older form, without the key, means the next step."""
     value = document.get("start_step", NEXT_STEP)
     if isinstance(value, int) and not isinstance(value, bool) and value >= NEXT_STEP:
@@ -168,7 +168,7 @@ def _start_step(document: Mapping[str, Any], log: logging.Logger) -> int:
     return 0
 
 
-def _ranks(document: Mapping[str, Any], log: logging.Logger) -> frozenset[int] | None:
+def _ranks(document: Mapping[str, object], log: logging.Logger) -> frozenset[int] | None:
     is_rank, ranks = document.get("is_rank", False), document.get("rank_list", False)
     if not isinstance(is_rank, bool):
         log.warning("Set is_rank failed, is_rank must be bool!")
@@ -182,7 +182,7 @@ def _ranks(document: Mapping[str, Any], log: logging.Logger) -> frozenset[int] |
     return frozenset(rank for rank in ranks if isinstance(rank, int) and rank >= 0)
 
 
-def _experimental_config(given: Any, log: logging.Logger) -> _ExperimentalConfig | None:
+def _experimental_config(given: object, log: logging.Logger) -> _ExperimentalConfig | None:
     """Return the configuration, which checks its values; the file has levels and metrics by name."""
     if not given:
         return None
@@ -196,5 +196,5 @@ def _experimental_config(given: Any, log: logging.Logger) -> _ExperimentalConfig
     return _ExperimentalConfig(**values)
 
 
-def _by_name(values: type, name: Any) -> Any:
+def _by_name(values: type, name: object) -> Any:
     return getattr(values, name, name) if isinstance(name, str) else name

@@ -125,7 +125,7 @@ class DynamicProfile:
         else:
             self._begin(parse_config(document, self._log))
 
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: object) -> None:
         """Set the number of steps so far, for training that continues from a checkpoint."""
         if not isinstance(state, Mapping):
             self._error("Dynamic profiler state_step must be dict.")
@@ -247,7 +247,7 @@ class _OptimizerSteps:
     most: int = 0
     counts: WeakKeyDictionary[Optimizer, int] = field(factory=WeakKeyDictionary)
 
-    def __call__(self, optimizer: Optimizer, *_: Any) -> None:
+    def __call__(self, optimizer: Optimizer, *_: object) -> None:
         count = self.counts.get(optimizer, 0) + 1
         self.counts[optimizer] = count
         if count > self.most:

@@ -26,12 +26,12 @@ class NpuGraphOpHandler:
     UPDATE_SPECS: ClassVar[Mapping[str, Sequence[tuple[str, Any, str]]]] = {}
 
     @classmethod
-    def prepare_capture(cls, func: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+    def prepare_capture(cls, func: object, args: object, kwargs: object) -> tuple[Any, Any, Any]:
         """Return the operator and the arguments that are captured for a call."""
         return func, args, kwargs
 
     @classmethod
-    def postprocess_result(cls, result: Any, kwargs: Any) -> Any:
+    def postprocess_result(cls, result: object, kwargs: object) -> Any:
         """Return what the script gets for *result*."""
         del kwargs
         return result
@@ -53,7 +53,7 @@ class NpuGraphOpHandler:
                 dispatch_record.args[place] = update_input[key]
 
     @classmethod
-    def record_wrap_kwarg(cls, key: str, value: Any, tensor_param_names: Sequence[str]) -> Any:
+    def record_wrap_kwarg(cls, key: str, value: object, tensor_param_names: Sequence[str]) -> Any:
         """Return how a captured call keeps an argument: tensors as they are, other values as copies."""
         del key, tensor_param_names
         if isinstance(value, (list, tuple)):
