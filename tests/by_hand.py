@@ -36,8 +36,8 @@ def setup(
 ) -> Setup:
     """Return how a recording is simulated: by default on an Ascend910B2, with the options of a plain run."""
     known = load_chip(chip) if isinstance(chip, str) else chip
-    asked = ProfilingRequest() if request is None else request
-    return Setup(request=asked, chip=known, clock=clock, seed=0, anchors=anchors, plan=plan)
+    requested = ProfilingRequest() if request is None else request
+    return Setup(request=requested, chip=known, clock=clock, seed=0, anchors=anchors, plan=plan)
 
 
 def call_table(
