@@ -186,7 +186,7 @@ def test_tests_mirror_the_tree(tool: ModuleType, path: str, mirror: str) -> None
 
 ELSEWHERE = {
     "adapters/torch/drynpu_torch/extension": "torch",  # tests/torch/native
-    "adapters/torch/drynpu_torch/graph_backend": "torch",  # tests/torch/device/test_torchair.py
+    "adapters/mindspore_like/drynpu_mindspore/inside": "mindspore",  # patching/test_releases.py
 }
 """Parts of the tree -> the folder that tests them, if it has another name."""
 

@@ -18,7 +18,6 @@ SECTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "Run scripts": {
             "run": "Run a script as if this machine had NPUs.",
             "check": "Find the mistakes of a script, or of profiling options.",
-            "sweep": "Run a script with several values of its options, and compare.",
             "msprof": "The vendor's msprof: record, export, query and analyze.",
         },
         "Look at runs": {

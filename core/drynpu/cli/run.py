@@ -16,8 +16,8 @@ from attrs import evolve, frozen
 
 from _drynpu_finder import served_folders
 from drynpu import TOOLKIT_VARIABLES, CommandError, toolkit_folder
-from drynpu.cli._world import WorldFlags, WorldOptions, read_world, run_world, world_options
 from drynpu.cli.shared import QUIET_FRAMEWORKS, as_json, gathered
+from drynpu.cli.world import WorldFlags, WorldOptions, read_world, run_world, world_options
 from drynpu.options import Clock, Settings
 from drynpu.platforms import load_chip, load_topology
 from drynpu.plugins import Activation, Plugins

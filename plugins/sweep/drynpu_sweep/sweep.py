@@ -18,10 +18,10 @@ from attrs import frozen
 from rich.table import Table
 
 from drynpu import CommandError
-from drynpu.cli._sweep_cells import DATA_PARALLEL, Cell, parallel_sizes, run_cell, stage_ranks, world_of
-from drynpu.cli._world import read_ranks, read_straggler
 from drynpu.cli.shared import as_json, console, echo_json, gathered, topology_option
+from drynpu.cli.world import read_ranks, read_straggler
 from drynpu.writers.files import new_file
+from drynpu_sweep._cells import DATA_PARALLEL, Cell, parallel_sizes, run_cell, stage_ranks, world_of
 
 _HEADINGS = {"step_ms": "step", "interval": "80 %", "computing_ms": "computing"}
 _HEADINGS |= {

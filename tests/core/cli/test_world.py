@@ -9,7 +9,7 @@ import click
 import pytest
 
 from drynpu import CommandError
-from drynpu.cli._world import WorldFlags, WorldOptions, read_ranks, read_straggler, read_world
+from drynpu.cli.world import WorldFlags, WorldOptions, read_ranks, read_straggler, read_world
 
 CONTEXT, OPTION = click.Context(click.Command("run")), click.Option(["--ranks"])
 NODES = "devices: 4\nnodes: 3\nhccs: {devices: 4, gbs: 28}\nroce: {gbs: 10}\n"

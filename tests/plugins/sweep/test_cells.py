@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from drynpu import CommandError
-from drynpu.cli._sweep_cells import Cell, Measures, _data_group, _last_line, _measure, world_of
+from drynpu_sweep._cells import Cell, Measures, _data_group, _last_line, _measure, world_of
 
 
 def summary(*steps: tuple[float, float, float, float], **more: Any) -> Any:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from drynpu.cli._sweep_cells import Cell, Measures, parallel_sizes, stage_ranks
-from drynpu.cli.sweep import _show
+from drynpu_sweep._cells import Cell, Measures, parallel_sizes, stage_ranks
+from drynpu_sweep.sweep import _show
 
 SCRIPT = """
 import os, sys

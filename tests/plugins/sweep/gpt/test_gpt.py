@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-GPT = Path(__file__).parents[3] / "examples" / "torch" / "train_gpt_parallel.py"
+GPT = Path(__file__).parents[4] / "examples" / "torch" / "train_gpt_parallel.py"
 
 
 def test_a_table_of_tensor_parallel_sizes(scripts: Any) -> None:
