@@ -26,7 +26,7 @@ LINE = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \[(INFO|WARNING|ERROR)\]
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "KINETO_", "TORCH_NPU_", "RANK", "LOCAL_RANK", "WORLD_SIZE")
 
 _SETTINGS = {
-    **{name: text for name, text in os.environ.items() if name == "DRYNPU_DEVICE"},
+    **{name: text for name, text in os.environ.items() if name in ("DRYNPU_DEVICE", "DRYNPU_PLUGINS")},
     "TF_ENABLE_ONEDNN_OPTS": "0",
     "COLUMNS": "120",
 }
@@ -143,7 +143,8 @@ class Scripts(running.Scripts[Run]):
     """
     Runs scripts in an environment without settings of drynpu or the vendor.
 
-    Only the device stays: ``DRYNPU_DEVICE=native pytest tests/torch`` tries everything on the native one.
+    The device and the plugins stay: ``DRYNPU_DEVICE=native pytest tests/torch`` tries everything on the native one,
+    ``DRYNPU_PLUGINS= pytest tests/torch`` without plugins.
     """
 
     run_class = Run

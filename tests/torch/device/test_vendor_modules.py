@@ -10,8 +10,6 @@ import torch
 from setuptools import Extension
 
 MODULES = {
-    "contrib.function": "",
-    "contrib.module": "",
     "distributed": "is_hccl_available reinit_process_group reduce_scatter_tensor_uneven all_gather_into_tensor_uneven",
     "distributed.distributed_c10d": "is_hccl_available reinit_process_group",
     "distributed.fsdp": "fully_shard",
