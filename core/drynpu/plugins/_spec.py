@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from drynpu.plugins._markers import hookspec
 from drynpu.plugins._values import (
@@ -257,7 +257,7 @@ def drynpu_activate(context: Activation) -> None:
 
 
 @hookspec
-def drynpu_framework_loaded(framework: str, loaded: Any) -> None:
+def drynpu_framework_loaded(framework: str, loaded: object) -> None:
     """
     Add to a framework that a script has imported under ``drynpu run``, when the framework's adapter has patched it.
 
