@@ -36,14 +36,14 @@ class CallSums:
 
 def sum_calls(api: Stored) -> dict[tuple[str, str], CallSums]:
     """Return the sums of calls by level and the name that files show."""
-    found: dict[tuple[str, str], CallSums] = {}
+    by_name: dict[tuple[str, str], CallSums] = {}
     for level, name, count, total_ns, least_ns, most_ns, squares in _part_sums(api):
-        sums = found.setdefault((level, name), CallSums())
+        sums = by_name.setdefault((level, name), CallSums())
         sums.count += count
         sums.total_ns += total_ns
         sums.least_ns, sums.most_ns = min(sums.least_ns, least_ns), max(sums.most_ns, most_ns)
         sums.squares += squares
-    return found
+    return by_name
 
 
 def _part_sums(api: Stored) -> Iterator[tuple[str, str, int, int, int, int, int]]:

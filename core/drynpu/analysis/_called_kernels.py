@@ -112,20 +112,20 @@ def _operators(rows: pl.DataFrame, read: ReadCall) -> Operators:
 
 def _outermost(names: Sequence[str], depth: I64, parent: I64) -> I64:
     """Return the outermost operator of the framework around each row, ``[n]``; -1 for none."""
-    found = np.where([_NAMESPACE in name for name in names], np.arange(len(names)), -1)
+    operator = np.where([_NAMESPACE in name for name in names], np.arange(len(names)), -1)
     for level in range(1, int(depth.max(initial=0)) + 1):
         rows = np.flatnonzero(depth == level)
-        around = found[parent[rows]]
-        found[rows] = np.where(around >= 0, around, found[rows])
-    return np.asarray(found, np.int64)
+        around = operator[parent[rows]]
+        operator[rows] = np.where(around >= 0, around, operator[rows])
+    return np.asarray(operator, np.int64)
 
 
 def _by_operator(owner: I64, types: Sequence[str]) -> dict[int, Counter[str]]:
-    found: dict[int, Counter[str]] = {}
+    kernels: dict[int, Counter[str]] = {}
     for row, kind in zip(owner.tolist(), types, strict=True):
-        found.setdefault(row, Counter())[kind] += 1
-    found.pop(-1, None)
-    return found
+        kernels.setdefault(row, Counter())[kind] += 1
+    kernels.pop(-1, None)
+    return kernels
 
 
 def _compared(

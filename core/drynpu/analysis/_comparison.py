@@ -119,9 +119,9 @@ def _host(profile: Profile) -> pl.DataFrame:
 
 
 def _collectives(profile: Profile) -> pl.DataFrame:
-    found = profile.communication_ops
+    operations = profile.communication_ops
     kind = pl.when(pl.col("op_type") == "").then("name").otherwise("op_type").alias("name")
-    return _totals(found.select(kind, (pl.col("duration_ns") / 1000).alias("us")))
+    return _totals(operations.select(kind, (pl.col("duration_ns") / 1000).alias("us")))
 
 
 def _totals(rows: pl.DataFrame) -> pl.DataFrame:

@@ -68,7 +68,7 @@ def loader_waits(profile: Profile) -> pl.DataFrame:
     if steps.is_empty():
         ops = profile.host_ops
         span = int(ops["end_ns"].max()) - int(ops["start_ns"].min())  # type: ignore[arg-type]
-        found = waits.select(pl.lit("").alias("step"), pl.len().alias("calls"), wait, pl.lit(span).alias("step_ns"))
+        rows = waits.select(pl.lit("").alias("step"), pl.len().alias("calls"), wait, pl.lit(span).alias("step_ns"))
     else:
         placed = waits.sort("start_ns").join_asof(
             steps.select("step_id", "host_start_ns", "host_end_ns"),
@@ -77,12 +77,12 @@ def loader_waits(profile: Profile) -> pl.DataFrame:
             check_sortedness=False,
         )
         inside = placed.filter(pl.col("start_ns") <= pl.col("host_end_ns")).group_by("step_id")
-        found = steps.join(inside.agg(pl.len().alias("calls"), wait), on="step_id", how="left").select(
+        rows = steps.join(inside.agg(pl.len().alias("calls"), wait), on="step_id", how="left").select(
             pl.col("step_id").cast(pl.String).alias("step"),
             pl.col("calls", "wait_ns").fill_null(0),
             (pl.col("host_end_ns") - pl.col("host_start_ns")).alias("step_ns"),
         )
-    return found.head(found.height if steps.height else 1).select(
+    return rows.head(rows.height if steps.height else 1).select(
         pl.col(name).cast(dtype) for name, dtype in LOADER_WAITS.items()
     )
 

@@ -109,7 +109,7 @@ def infer_ids(profile: Profile, starts: pl.DataFrame) -> pl.Series:
     iterations = profile.frame("iterations").select(
         "device_id", "model_id", pl.col("start_ns").alias("from_ns"), "end_ns", "iteration"
     )
-    found = (
+    placed = (
         starts.with_row_index("row")
         .sort("start_ns")
         .join_asof(
@@ -121,7 +121,7 @@ def infer_ids(profile: Profile, starts: pl.DataFrame) -> pl.Series:
         )
         .sort("row")
     )
-    return found.select(
+    return placed.select(
         pl.when(pl.col("start_ns") <= pl.col("end_ns")).then("iteration").alias("iteration")
     ).to_series()
 

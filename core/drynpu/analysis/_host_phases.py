@@ -46,7 +46,7 @@ def host_phases(profile: Profile) -> pl.DataFrame:
         return pl.DataFrame(schema=HOST_PHASES)
     ops = profile.host_ops.select("op_id", "name", "start_ns", "end_ns", "scope")
     launching = ops.join(_launching(profile), on="op_id", how="semi")
-    found = steps.select(
+    phases = steps.select(
         pl.col("step_id").cast(pl.String).alias("step"),
         pl.col("host_start_ns").alias("start_ns"),
         pl.col("host_end_ns").alias("end_ns"),
@@ -57,8 +57,8 @@ def host_phases(profile: Profile) -> pl.DataFrame:
         "optimizer": ops.filter(pl.col("name").str.contains(_OPTIMIZER_NAME)),
     }
     for name, rows in parts.items():
-        found = found.join(_within(rows, found, name), on="step", how="left", maintain_order="left")
-    return found.rename({"forward_start_ns": "forward_ns"}).select(
+        phases = phases.join(_within(rows, phases, name), on="step", how="left", maintain_order="left")
+    return phases.rename({"forward_start_ns": "forward_ns"}).select(
         pl.col(name).cast(dtype) for name, dtype in HOST_PHASES.items()
     )
 

@@ -63,13 +63,13 @@ def _work(profile: Profile) -> dict[int, _Work]:
         for part in profile.table("kernels").slices("name", "device_id", "start_ns", "duration_ns")
     ).sort("start_ns")
     communication = profile.communication_ops.sort("start_ns", maintain_order=True)
-    found = {}
+    by_device = {}
     for device in sorted({*computing["device_id"].unique(), *communication["device_id"].unique()}):
         on_device = pl.col("device_id") == device
         operators = communication.filter(on_device)
         receives = operators["name"].cast(pl.String).str.starts_with(_RECEIVE).to_numpy()
-        found[device] = _Work(pairs_of(computing.filter(on_device)), pairs_of(operators), receives)
-    return found
+        by_device[device] = _Work(pairs_of(computing.filter(on_device)), pairs_of(operators), receives)
+    return by_device
 
 
 def _times(work: _Work, step: Mapping[str, Any], first_operator: Any) -> Iterator[tuple[str, int]]:

@@ -90,7 +90,7 @@ def measured_kernels(profile: Profile, chip: Chip, source: str) -> Kernels:
         .group_by(*_TEXTS, "hf32", maintain_order=True)
         .agg(pl.col("duration_ns").median().alias("median"), pl.len().alias("count"))
     )
-    found: list[tuple[Measured, int]] = []
+    kernels: list[tuple[Measured, int]] = []
     left_out: Counter[str] = Counter()
     for row in grouped.iter_rows(named=True):
         task = task_type_of(row["task_type"])
@@ -103,8 +103,8 @@ def measured_kernels(profile: Profile, chip: Chip, source: str) -> Kernels:
             left_out["kernels without shapes"] += row["count"]
             continue
         spec = described_kernel(row["op_type"], task, inputs, outputs, hf32=bool(row["hf32"]))
-        found.append((Measured(spec=spec, chip=chip, source=source, duration_us=row["median"] / 1000), row["count"]))
-    return Kernels(kernels=tuple(found), left_out=dict(left_out))
+        kernels.append((Measured(spec=spec, chip=chip, source=source, duration_us=row["median"] / 1000), row["count"]))
+    return Kernels(kernels=tuple(kernels), left_out=dict(left_out))
 
 
 def validate_kernels(kernels: Kernels, calibration: Calibration, *, by: str = "family") -> pl.DataFrame:
@@ -124,10 +124,10 @@ def validate_kernels(kernels: Kernels, calibration: Calibration, *, by: str = "f
     tuning = Tuning(calibration=calibration)
     rows = []
     for kernel, count in kernels.kernels:
-        found = estimate(kernel.spec, kernel.chip, tuning)
-        inside = found.low_us <= kernel.duration_us <= found.high_us
-        what = (found.family, kernel.spec.op_type, found.support)
-        rows.append((*what, count, kernel.duration_us, found.us, inside))
+        prediction = estimate(kernel.spec, kernel.chip, tuning)
+        inside = prediction.low_us <= kernel.duration_us <= prediction.high_us
+        what = (prediction.family, kernel.spec.op_type, prediction.support)
+        rows.append((*what, count, kernel.duration_us, prediction.us, inside))
     names = ["family", "type", "support", "count", "measured", "predicted", "inside"]
     error = (pl.col("predicted") / pl.col("measured") - 1).abs()
     measured, predicted = ((pl.col(name) * pl.col("count")).sum() / 1000 for name in ("measured", "predicted"))
@@ -191,14 +191,14 @@ def _held_out(kernels: Sequence[Measured], usual: Calibration) -> F64:
     """Return predictions of each half of the kernels with the other half fitted."""
     generation = kernels[0].chip.generation
     known = usual.generations.get(generation, Generation())
-    half, found = _halves(kernels), np.zeros(len(kernels))
+    half, predictions = _halves(kernels), np.zeros(len(kernels))
     for part in (0, 1):
         fitted = fit([kernel for kernel, side in zip(kernels, half, strict=True) if side != part], start=known.levels)
         replaced = evolve(known, levels={**known.levels, **fitted})
         calibration = evolve(usual, generations={**usual.generations, generation: replaced})
         rows = np.flatnonzero(half == part)
-        found[rows] = predicted_us([kernels[row] for row in rows], calibration)
-    return found
+        predictions[rows] = predicted_us([kernels[row] for row in rows], calibration)
+    return predictions
 
 
 def _halves(kernels: Sequence[Measured]) -> NDArray[np.int64]:

@@ -96,10 +96,10 @@ def _groups(events: pl.DataFrame) -> pl.DataFrame:
     def first(kind: int) -> I64:
         """Return for each malloc the first row of another action in its group, -1 if there is none."""
         rows = np.flatnonzero(same & (action[by_pointer] == kind))
-        found = np.full(len(malloc), -1)
+        row = np.full(len(malloc), -1)
         groups, place = np.unique(group[rows], return_index=True)
-        found[groups] = by_pointer[rows[place]]
-        return found
+        row[groups] = by_pointer[rows[place]]
+        return row
 
     by_time = np.argsort(malloc)
     malloc, free, block_free = malloc[by_time], first(FREE)[by_time], first(BLOCK_FREE)[by_time]
@@ -151,12 +151,12 @@ def _names(profile: Profile, rows: pl.DataFrame) -> pl.Series:
 
 def _climb(rows: I64, links: Links, wanted: Bools) -> I64:
     """Return for each operator the nearest one at or above it that is *wanted*, -1 if there is none."""
-    found = rows.copy()
+    nearest = rows.copy()
     while True:
-        above = np.flatnonzero((found >= 0) & ~wanted[found]) if len(wanted) else np.empty(0, np.int64)
+        above = np.flatnonzero((nearest >= 0) & ~wanted[nearest]) if len(wanted) else np.empty(0, np.int64)
         if not len(above):
-            return found
-        found[above] = links.op_parent[found[above]]
+            return nearest
+        nearest[above] = links.op_parent[nearest[above]]
 
 
 def _pick(names: pl.Series, rows: I64) -> pl.Series:

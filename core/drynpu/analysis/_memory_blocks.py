@@ -153,8 +153,8 @@ def _categories(profile: Profile, start: I64, end: I64) -> pl.Series:
         inside = (step >= 0) & (start <= step_end[step])
 
         def limit(column: str, unknown: int) -> I64:
-            found: I64 = phases[column].fill_null(unknown).to_numpy()[step]
-            return found
+            limits: I64 = phases[column].fill_null(unknown).to_numpy()[step]
+            return limits
 
         first, last = limit("backward_start_ns", _NEVER), limit("backward_end_ns", _NEVER)
         update, updated = limit("optimizer_start_ns", _NEVER), limit("optimizer_end_ns", -1)

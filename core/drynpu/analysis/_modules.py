@@ -45,12 +45,12 @@ def modules_at(profile: Profile, time_ns: I64) -> pl.Series:
         Shape ``[n]``, times of the host.
     """
     calls = module_calls(profile)
-    found = _open_names(calls, "name", time_ns)
+    names = _open_names(calls, "name", time_ns)
     if calls.is_empty():
-        return found
+        return names
     backward = _backward_modules(profile, calls)
     behind = _open_names(backward, "name", time_ns)
-    return pl.select(pl.when(found == "").then(behind).otherwise(found)).to_series().alias("module")
+    return pl.select(pl.when(names == "").then(behind).otherwise(names)).to_series().alias("module")
 
 
 def _open_names(rows: pl.DataFrame, column: str, time_ns: I64) -> pl.Series:

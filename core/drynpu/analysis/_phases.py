@@ -84,7 +84,7 @@ def _below_autograd(profile: Profile) -> np.ndarray[tuple[int], np.dtype[np.bool
     """Return for every operator whether it is, or was called by, an operator of backward propagation."""
     links = link_operators(profile)
     marked = profile.host_ops.select(is_backward().alias("is_backward"))["is_backward"]
-    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = marked.to_numpy().copy()
+    below: np.ndarray[tuple[int], np.dtype[np.bool_]] = marked.to_numpy().copy()
     for level in links.ancestry[1:]:
-        found[level] |= found[links.op_parent[level]]
-    return found
+        below[level] |= below[links.op_parent[level]]
+    return below

@@ -81,8 +81,8 @@ def predict_kernels(
                 unknown.add(op_type)
                 warn(known.nearest(op_type))
             return _NO_ANSWER
-        found = estimate(spec, where, model)
-        return found.us, found.low_us, found.high_us, found.bound, found.family, found.support
+        cost = estimate(spec, where, model)
+        return cost.us, cost.low_us, cost.high_us, cost.bound, cost.family, cost.support
 
     return _predicted(path, KERNEL_COLUMNS, ("op_type", "input_shapes"), answer, chip, list(chip_files))
 
@@ -91,7 +91,7 @@ def predict_transfers(path: Path, *, chip: str = "", chip_files: Iterable[str | 
     """Return the same for transfers and collectives (columns of the measured tables, the measured ones not read)."""
 
     def answer(row: Row, where: Chip) -> Answer:
-        found = transfer_estimate(
+        cost = transfer_estimate(
             where,
             level=row["level"],
             kind=row["op"],
@@ -100,7 +100,7 @@ def predict_transfers(path: Path, *, chip: str = "", chip_files: Iterable[str | 
             packets=packet_sizes(row["packets"]),
             group_size=int(_number(row, "group_size") or 2),
         )
-        return found.us, found.low_us, found.high_us, found.bound, found.link, found.support
+        return cost.us, cost.low_us, cost.high_us, cost.bound, cost.link, cost.support
 
     return _predicted(path, TRANSFER_COLUMNS, ("transport",), answer, chip, list(chip_files))
 
@@ -140,9 +140,9 @@ def packet_sizes(text: str) -> list[tuple[float, int]]:
     >>> packet_sizes("1.5MBx12:1045.5us;2.0MBx2")
     [(1500000.0, 12), (2000000.0, 2)]
     """
-    found = re.findall(r"([\d.]+)\s*([KMG]?)Bx(\d+)", text)
+    packets = re.findall(r"([\d.]+)\s*([KMG]?)Bx(\d+)", text)
     unit = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
-    return [(float(size) * unit[prefix], int(count)) for size, prefix, count in found]
+    return [(float(size) * unit[prefix], int(count)) for size, prefix, count in packets]
 
 
 def _predicted(
@@ -185,16 +185,18 @@ def _table(path: Path, columns: tuple[str, ...], required: tuple[str, ...]) -> p
     """Return the text of the columns; those that the file lacks are empty, an id is the row's number."""
     try:
         head = pl.read_csv(path, n_rows=0, infer_schema_length=0).columns
-        given = [name for name in columns if name in head]
+        present = [name for name in columns if name in head]
         missing = [name for name in required if name not in head]
         if missing:
             raise CommandError(f"{path.name}: no column {', '.join(map(repr, missing))}; there are: {', '.join(head)}")
         # All cells are text; a reader of types would stop at the first odd one.
-        table = pl.read_csv(path, columns=given, schema_overrides=dict.fromkeys(given, pl.String), infer_schema=False)
+        table = pl.read_csv(
+            path, columns=present, schema_overrides=dict.fromkeys(present, pl.String), infer_schema=False
+        )
     except (OSError, pl.exceptions.PolarsError) as error:
         raise CommandError(f"{path} cannot be read as CSV: {error}") from error
-    table = table.with_columns(pl.lit("").alias(name) for name in columns if name not in given)
-    if "id" not in given:
+    table = table.with_columns(pl.lit("").alias(name) for name in columns if name not in present)
+    if "id" not in present:
         table = table.with_columns(pl.int_range(1, pl.len() + 1).cast(pl.String).alias("id"))
     return table.with_columns(pl.col(columns).fill_null(""))
 

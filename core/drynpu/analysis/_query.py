@@ -84,8 +84,8 @@ def _models(profile: Profile, device: int) -> list[tuple[str, str, str]]:
         .with_columns(pl.col("iteration_ns").rank("min", descending=True).over("model_id").alias("place"))
         .sort("model_id", "place", maintain_order=True)
     )
-    found = ranked.group_by("model_id", maintain_order=True).agg(
+    counts = ranked.group_by("model_id", maintain_order=True).agg(
         pl.col("iteration").max().alias("count"),
         pl.col("iteration").filter(pl.col("place") <= _LONGEST).cast(pl.String).str.join(",").alias("longest"),
     )
-    return [(str(model), str(count), longest) for model, count, longest in found.iter_rows()]
+    return [(str(model), str(count), longest) for model, count, longest in counts.iter_rows()]

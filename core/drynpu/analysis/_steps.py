@@ -73,7 +73,7 @@ def _step_launches(links: Links, steps: pl.Series) -> pl.DataFrame:
 
     First is what has the lowest correlation id, last what has the highest.
     """
-    root, found = links.op_root, []
+    root, bounds = links.op_root, []
     for part in links.table.slices("op_id", "correlation_id", "start_ns", "duration_ns"):
         work = part.select(
             pl.Series("root", root[part["op_id"].to_numpy()]),
@@ -82,8 +82,8 @@ def _step_launches(links: Links, steps: pl.Series) -> pl.DataFrame:
             pl.col("start_ns").alias("device_start_ns"),
             (pl.col("start_ns") + pl.col("duration_ns")).alias("last"),
         )
-        found.append(_bounds(work.filter(pl.col("root").is_in(steps.implode()))))
-    return _bounds(pl.concat(found))
+        bounds.append(_bounds(work.filter(pl.col("root").is_in(steps.implode()))))
+    return _bounds(pl.concat(bounds))
 
 
 def _bounds(work: pl.DataFrame) -> pl.DataFrame:
@@ -167,11 +167,11 @@ def steps_at(start_ns: pl.Series, ranges: pl.DataFrame, *, with_end: bool = Fals
     times = start_ns.to_numpy()
     order = np.argsort(times, kind="stable")
     ordered = times[order]
-    found = np.full(len(times), -1, np.int64)
+    step_ids = np.full(len(times), -1, np.int64)
     # Ranges may overlap on several streams; the earlier step is written last and so wins.
     for step in reversed(ranges.rows(named=True)):
         low = np.searchsorted(ordered, step["device_start_ns"], side="left")
         high = np.searchsorted(ordered, step["device_end_ns"], side="right" if with_end else "left")
-        found[order[low:high]] = step["step_id"]
-    step_id: pl.Series = pl.Series("step_id", found, dtype=pl.Int64).replace({-1: None})
+        step_ids[order[low:high]] = step["step_id"]
+    step_id: pl.Series = pl.Series("step_id", step_ids, dtype=pl.Int64).replace({-1: None})
     return step_id

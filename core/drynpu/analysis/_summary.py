@@ -258,5 +258,5 @@ def _files(profile: Profile) -> dict[str, int]:
     folders = [profile.path / FRAMEWORK_OUTPUT]
     if profile.prof_path is not None:
         folders.append(profile.prof_path / TOOLKIT_OUTPUT)
-    found = (file for folder in folders if folder.is_dir() for file in sorted(folder.iterdir()) if file.is_file())
-    return {str(file.relative_to(profile.path)): file.stat().st_size for file in found}
+    results = (file for folder in folders if folder.is_dir() for file in sorted(folder.iterdir()) if file.is_file())
+    return {str(file.relative_to(profile.path)): file.stat().st_size for file in results}

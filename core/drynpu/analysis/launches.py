@@ -92,9 +92,9 @@ def mindspore_launches(profile: Profile) -> pl.DataFrame:
     )
     events = profile.frame("framework_events")
     launches = events.filter(pl.col("name").str.contains(LAUNCH_NAMES) & (pl.col("start_ns") < pl.col("end_ns")))
-    found = _launch_at(launches, work["tid"].to_numpy(), work["call_ns"].to_numpy())
-    known = found >= 0
-    chosen = launches[found[known]]
+    launch = _launch_at(launches, work["tid"].to_numpy(), work["call_ns"].to_numpy())
+    known = launch >= 0
+    chosen = launches[launch[known]]
     return (
         work.filter(pl.Series(known))
         .with_columns(
@@ -110,14 +110,14 @@ def mindspore_launches(profile: Profile) -> pl.DataFrame:
 def _launch_at(launches: pl.DataFrame, tid: I64, time_ns: I64) -> I64:
     """Return the row of the launch that holds each time, -1 if none does; launches are in order of start."""
     start, end, thread = (launches[name].to_numpy() for name in ("start_ns", "end_ns", "tid"))
-    found = np.full(len(tid), -1, np.int64)
+    launch = np.full(len(tid), -1, np.int64)
     for each in np.intersect1d(thread, tid).tolist():
         rows, places = np.flatnonzero(thread == each), np.flatnonzero(tid == each)
         first = np.searchsorted(np.maximum.accumulate(end[rows]), time_ns[places], side="left")
         row = rows[np.minimum(first, len(rows) - 1)]
         holds = (first < len(rows)) & (start[row] <= time_ns[places])
-        found[places] = np.where(holds, row, -1)
-    return found
+        launch[places] = np.where(holds, row, -1)
+    return launch
 
 
 @once_per_profile
@@ -167,12 +167,12 @@ def mindspore_step_at(time_ns: pl.Series, steps: pl.DataFrame, *, otherwise_last
     A time outside all of them has the last step, or none (null).
     """
     times = time_ns.to_numpy()
-    found = np.full(len(times), steps.height - 1 if otherwise_last else -1, np.int64)
+    places = np.full(len(times), steps.height - 1 if otherwise_last else -1, np.int64)
     # Ranges of one thread follow each other; the earlier one wins where they touch.
     for place, (start, end) in reversed(list(enumerate(steps.select("start_ns", "end_ns").iter_rows()))):
-        found[(times >= start) & (times <= end)] = place
+        places[(times >= start) & (times <= end)] = place
     names = pl.concat([pl.Series([None], dtype=pl.String), steps["step"]])
-    return names.gather(pl.Series(found + 1, dtype=pl.UInt32)).alias("step")
+    return names.gather(pl.Series(places + 1, dtype=pl.UInt32)).alias("step")
 
 
 def mindspore_step_trace(

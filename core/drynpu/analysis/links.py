@@ -136,12 +136,12 @@ def link_operators(profile: Profile) -> Links:
     link = _through_queue(queue, operators) if queue.height else _through_time(operators)
     linked = Gathered(KERNEL_OP)
     for work in _device_work(profile):
-        found = link(work)
-        if found.is_empty():
+        links = link(work)
+        if links.is_empty():
             continue
-        launching = operators.gather(found["op_id"], "tid", "start_ns")
-        found = found.with_columns(launching["tid"].alias("op_tid"), launching["start_ns"].alias("op_start_ns"))
-        linked.append(found.select(pl.col(name).cast(dtype) for name, dtype in KERNEL_OP.items()))
+        launching = operators.gather(links["op_id"], "tid", "start_ns")
+        links = links.with_columns(launching["tid"].alias("op_tid"), launching["start_ns"].alias("op_start_ns"))
+        linked.append(links.select(pl.col(name).cast(dtype) for name, dtype in KERNEL_OP.items()))
     del link
     return Links(linked.table().ordered("device_id", "start_ns"), operators)
 
@@ -199,9 +199,9 @@ class CallsByConnection:
             calls = self.every.select("connection_id", *columns).rename(dict(columns))
             return work.join(calls, on="connection_id", how="inner", maintain_order="left")
         last = self.first + self.api.height - 1
-        found = work.filter(pl.col("connection_id").is_between(self.first, last))
-        calls = self.api.gather(found["connection_id"] - self.first, *columns)
-        return found.hstack(calls.rename(dict(columns)))
+        connected = work.filter(pl.col("connection_id").is_between(self.first, last))
+        calls = self.api.gather(connected["connection_id"] - self.first, *columns)
+        return connected.hstack(calls.rename(dict(columns)))
 
 
 _Link = Callable[[pl.DataFrame], pl.DataFrame]
@@ -221,11 +221,11 @@ def _through_queue(queue: Stored, operators: Stored) -> _Link:
     del dequeued
 
     def link(work: pl.DataFrame) -> pl.DataFrame:
-        found = open_entries.around(work["api_ns"].to_numpy(), work["api_tid"].to_numpy())
-        row = first_rows(put_ids, ids[found])
-        linked = (found >= 0) & (row >= 0)
+        entry = open_entries.around(work["api_ns"].to_numpy(), work["api_tid"].to_numpy())
+        row = first_rows(put_ids, ids[entry])
+        linked = (entry >= 0) & (row >= 0)
         return work.filter(pl.Series(linked, dtype=pl.Boolean)).with_columns(
-            pl.Series("correlation_id", ids[found[linked]], dtype=pl.Int64),
+            pl.Series("correlation_id", ids[entry[linked]], dtype=pl.Int64),
             pl.Series("op_id", put_by[row[linked]], dtype=pl.Int64),
         )
 

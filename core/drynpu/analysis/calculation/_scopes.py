@@ -55,16 +55,16 @@ def _by_module(profile: Profile, placed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _levels(placed: pl.DataFrame) -> pl.DataFrame:
-    found = [pl.DataFrame(schema=SCOPE_FLOPS)]
+    levels = [pl.DataFrame(schema=SCOPE_FLOPS)]
     for level in range(_LEVELS):
         deep = placed.filter(pl.col("path").list.len() > level)
         path = pl.col("path").list.head(level + 1).list.join("/")
         rows = deep.group_by(path.alias("scope")).agg(pl.col("flops").sum())
         above = pl.col("scope").str.replace(r"/[^/]*$", "")
         parent = pl.when(pl.col("scope").str.contains("/")).then(above).otherwise(pl.lit(""))
-        found.append(
+        levels.append(
             rows.with_columns(parent.alias("parent"), pl.lit(level, pl.Int64).alias("level"))
             .sort("scope")
             .select(SCOPE_FLOPS.names())
         )
-    return pl.concat(found)
+    return pl.concat(levels)

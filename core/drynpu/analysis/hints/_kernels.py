@@ -80,13 +80,13 @@ def _types(kernels: pl.DataFrame) -> str:
 
 
 def _avoidable(kind: _Avoidable, kernels: pl.DataFrame, whole_ns: int, count: int, per: str) -> Iterator[Finding]:
-    found = kernels.filter(kind.kernels)
-    spent = int(found["duration_ns"].sum())
+    avoidable = kernels.filter(kind.kernels)
+    spent = int(avoidable["duration_ns"].sum())
     if spent > kind.share * whole_ns:
         yield Finding(
             name=kind.name,
             title=kind.title,
-            evidence=f"{spent / whole_ns:.1%} of the kernel time: {_types(found)}.",
+            evidence=f"{spent / whole_ns:.1%} of the kernel time: {_types(avoidable)}.",
             remedy=kind.remedy,
             cost_us=spent / 1000 / count,
             per=per,
@@ -96,14 +96,14 @@ def _avoidable(kind: _Avoidable, kernels: pl.DataFrame, whole_ns: int, count: in
 
 def _tiny(kernels: pl.DataFrame, whole_ns: int, count: int, per: str) -> Iterator[Finding]:
     # What has no length has no known time.
-    found = kernels.filter(pl.col("duration_ns").is_between(1, _TINY_NS, closed="left"))
-    spent = int(found["duration_ns"].sum())
-    if found.height / count >= _TINY_COUNT and spent > _TINY_SHARE * whole_ns:
+    tiny = kernels.filter(pl.col("duration_ns").is_between(1, _TINY_NS, closed="left"))
+    spent = int(tiny["duration_ns"].sum())
+    if tiny.height / count >= _TINY_COUNT and spent > _TINY_SHARE * whole_ns:
         yield Finding(
             name="tiny-kernels",
             title="Many tiny kernels",
-            evidence=f"{found.height / count:.0f} kernels {per} last less than {_TINY_NS / 1000:.0f} us:"
-            f" {_types(found)}.",
+            evidence=f"{tiny.height / count:.0f} kernels {per} last less than {_TINY_NS / 1000:.0f} us:"
+            f" {_types(tiny)}.",
             remedy="Fuse them: fused optimizers (torch_npu.optim.NpuFusedAdamW), foreach optimizers, npu_* fused"
             " operators, graph mode.",
             cost_us=spent / 1000 / count,
@@ -116,17 +116,17 @@ def _cube(profile: Profile, whole_ns: int, count: int, per: str) -> Iterator[Fin
     column = "cube_utilization(%)"
     if column not in profile.pmu_columns:
         return
-    found = profile.compact("kernels", "op_type", "task_type", "duration_ns", column).filter(
+    idle = profile.compact("kernels", "op_type", "task_type", "duration_ns", column).filter(
         pl.col("task_type").cast(pl.String).is_in(["AI_CORE", "MIX_AIC"]) & (pl.col(column) < _CUBE_PCT)
     )
-    spent = int(found["duration_ns"].sum())
+    spent = int(idle["duration_ns"].sum())
     if spent > _CUBE_SHARE * whole_ns:
-        mean = float((found[column] * found["duration_ns"]).sum()) / max(spent, 1)
+        mean = float((idle[column] * idle["duration_ns"]).sum()) / max(spent, 1)
         yield Finding(
             name="cube-use",
             title="Matrix kernels that use little of the cube units",
             evidence=f"{spent / whole_ns:.1%} of the kernel time at {mean:.0f} % cube use:"
-            f" {_types(found.with_columns(pl.col('op_type').cast(pl.String)))}.",
+            f" {_types(idle.with_columns(pl.col('op_type').cast(pl.String)))}.",
             remedy="Larger batches, sizes that are multiples of 16 (of 32 for INT8), FLOAT16 or BFLOAT16.",
             cost_us=spent * (1 - mean / 100) / 1000 / count,
             per=per,
@@ -135,11 +135,11 @@ def _cube(profile: Profile, whole_ns: int, count: int, per: str) -> Iterator[Fin
 
 
 def _unmapped(kernels: pl.DataFrame) -> Iterator[Finding]:
-    found = kernels.filter(pl.col("name").cast(pl.String).str.ends_with(UNMAPPED_SUFFIX))
-    if found.height:
+    unmapped = kernels.filter(pl.col("name").cast(pl.String).str.ends_with(UNMAPPED_SUFFIX))
+    if unmapped.height:
         yield Finding(
             name="unmapped",
             title="Operators that drynpu has no rule for",
-            evidence=f"{found.height} kernels stand for them: {_types(found)}.",
+            evidence=f"{unmapped.height} kernels stand for them: {_types(unmapped)}.",
             remedy="Take their times as placeholders. A rule of your own gives them work: docs/extending.md.",
         )

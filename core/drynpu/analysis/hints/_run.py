@@ -13,10 +13,10 @@ from drynpu.tables import Profile
 
 def find_all(profile: Profile, summary: Summary) -> list[Finding]:
     """Return what the rules find in a profile, what costs most first; what costs nobody knows at the end."""
-    found = [
+    findings = [
         *host_findings(profile, summary.steps),
         *kernel_findings(profile, summary.steps),
         *communication_findings(profile, summary.steps),
         *memory_findings(summary.peak_allocated_bytes, summary.peak_reserved_bytes),
     ]
-    return sorted(found, key=lambda finding: -1.0 if finding.cost_us is None else finding.cost_us, reverse=True)
+    return sorted(findings, key=lambda finding: -1.0 if finding.cost_us is None else finding.cost_us, reverse=True)
