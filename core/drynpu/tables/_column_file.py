@@ -103,9 +103,9 @@ class ColumnFile:
         return shown
 
     def _rows(self, at: int, kind: np.dtype[np.generic], offset: int, rows: int) -> Array:
-        found = np.empty(rows, kind)
-        self.file.read(found, at + offset * kind.itemsize)
-        return found
+        values = np.empty(rows, kind)
+        self.file.read(values, at + offset * kind.itemsize)
+        return values
 
 
 class KeptColumns:
@@ -218,24 +218,24 @@ class RowFile:
         if not len(rows):
             return np.zeros(0, self.kind)
         low, high = int(rows.min()), int(rows.max()) + 1
-        found: Array = self._between(low, high)[rows - low]
-        return found
+        records: Array = self._between(low, high)[rows - low]
+        return records
 
     def _between(self, low: int, high: int) -> Array:
-        found, at = np.empty(high - low, self.kind), low
+        records, at = np.empty(high - low, self.kind), low
         if self._file is not None and low < self._filed:
             stop = min(high, self._filed)
-            self._file.read(found[: stop - low], low * self.kind.itemsize)
+            self._file.read(records[: stop - low], low * self.kind.itemsize)
             at = stop
         begin = self._filed
         for part in self._parts:
             stop = begin + len(part)
             if at < stop and high > begin:
                 last = min(high, stop)
-                found[at - low : last - low] = part[at - begin : last - begin]
+                records[at - low : last - low] = part[at - begin : last - begin]
                 at = last
             begin = stop
-        return found
+        return records
 
     def _spill(self) -> None:
         try:

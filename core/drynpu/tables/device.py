@@ -109,12 +109,12 @@ def _mixed_ticks(events: TaskEvents | None, key: I64, ordinal: I64) -> tuple[I64
     """Return when the sub-task of each task ran: the n-th one of a stream and task id is of the n-th task there."""
     if events is None or not len(events.tick):
         return None, None
-    found = pair_tasks(events)
+    pairs = pair_tasks(events)
     sub_tasks = {
-        "key": task_key(found.stream_id, found.task_id),
-        "turn": found.ordinal,
-        "start": found.start_tick,
-        "end": found.end_tick,
+        "key": task_key(pairs.stream_id, pairs.task_id),
+        "turn": pairs.ordinal,
+        "start": pairs.start_tick,
+        "end": pairs.end_tick,
     }
     wanted = pl.DataFrame({"key": key, "turn": ordinal})
     joined = wanted.join(pl.DataFrame(sub_tasks), on=["key", "turn"], how="left", maintain_order="left")
@@ -198,10 +198,10 @@ class CountedRecords:
         for turn in range(int(count.max(initial=0))):
             wanted = np.flatnonzero(count > turn)
             place = first[wanted] + turn if order is None else order[first[wanted] + turn]
-            found = self._records.gather(place)
+            records = self._records.gather(place)
             half = halves[place]
-            cycles[wanted, half] += found["cycles"].astype(np.int64)
-            pmu[wanted, half] += found["pmu"].astype(np.int64)
+            cycles[wanted, half] += records["cycles"].astype(np.int64)
+            pmu[wanted, half] += records["pmu"].astype(np.int64)
         return cycles, pmu
 
     def _by_task(self) -> tuple[I64, I64 | None, Array]:
@@ -220,9 +220,9 @@ def task_counters(parts: Iterable[Records], tasks: DeviceTasks) -> Counters:
     cube half; everything else is the vector half. Block records (0x29) are summed over the blocks of a core type.
     A record belongs to the last task with its stream and task id that had started when the record ended.
     """
-    owners, found = (
+    owners, measured = (
         _Owners.from_tasks(task_key(tasks.stream_id, tasks.task_id), tasks.start_tick),
-        _Found(len(tasks.task_id)),
+        _MeasuredTasks(len(tasks.task_id)),
     )
     for records in parts:
         function, _, _ = unpack_stars_header(records["header"])
@@ -235,11 +235,11 @@ def task_counters(parts: Iterable[Records], tasks: DeviceTasks) -> Counters:
         keys = task_key(streams.astype(np.int64), ids.astype(np.int64))
         row = owners.rows(keys, records["end_tick"].astype(np.int64))
         usable = (row >= 0) & (context | block)
-        found.add(row[usable], np.where(cube, AIC, AIV)[usable], records[usable])
+        measured.add(row[usable], np.where(cube, AIC, AIV)[usable], records[usable])
         timed = usable & context & (records["end_tick"] > records["start_tick"])
-        found.start[row[timed]] = records["start_tick"][timed].astype(np.int64)
-        found.end[row[timed]] = records["end_tick"][timed].astype(np.int64)
-    return found.counters()
+        measured.start[row[timed]] = records["start_tick"][timed].astype(np.int64)
+        measured.end[row[timed]] = records["end_tick"][timed].astype(np.int64)
+    return measured.counters()
 
 
 def task_counters_v6(parts: Iterable[Records], tasks: DeviceTasks) -> Counters:
@@ -250,17 +250,17 @@ def task_counters_v6(parts: Iterable[Records], tasks: DeviceTasks) -> Counters:
     operator ran. Block records are shares of the context's and are left out; the mark of an overflow changes nothing
     (Ascend/msprof chip6_pmu_calculator, whose pmu_bean_v6 compares it with a number of another type).
     """
-    owners, found = _Owners.from_tasks(tasks.task_id, tasks.start_tick), _Found(len(tasks.task_id))
+    owners, measured = _Owners.from_tasks(tasks.task_id, tasks.start_tick), _MeasuredTasks(len(tasks.task_id))
     core_ticks = np.zeros((len(tasks.task_id), 2), np.int64)
     for records in parts:
         function, _, _ = unpack_stars_header(records["header"])
         row = owners.rows(records["task_id"].astype(np.int64), records["end_tick"].astype(np.int64))
         usable = (row >= 0) & (function == PmuFunction.CONTEXT_PMU_V6.value)
         row, half, chosen = row[usable], np.where(records["core_type"] & 1, AIV, AIC)[usable], records[usable]
-        found.add(row, half, chosen)
+        measured.add(row, half, chosen)
         spent = chosen["end_tick"].astype(np.int64) - chosen["start_tick"].astype(np.int64)
         np.add.at(core_ticks, (row, half), spent)
-    return found.counters(core_ticks)
+    return measured.counters(core_ticks)
 
 
 def task_counters_hwts(parts: Iterable[Records], tasks: DeviceTasks) -> Counters:
@@ -277,16 +277,16 @@ def task_counters_hwts(parts: Iterable[Records], tasks: DeviceTasks) -> Counters
     known = pl.DataFrame({"key": task_keys, "turn": ordinals(task_keys), "row": on_core})
     wanted = pl.DataFrame({"key": key, "turn": ordinals(key)})
     row = wanted.join(known, on=["key", "turn"], how="left", maintain_order="left")["row"].fill_null(-1).to_numpy()
-    found, begin = _Found(len(tasks.task_id)), 0
+    measured, begin = _MeasuredTasks(len(tasks.task_id)), 0
     for records in kept:
         rows = row[begin : begin + len(records)]
         begin += len(records)
         usable = rows >= 0
-        found.add(rows[usable], np.full(int(usable.sum()), AIC), records[usable])
-    return found.counters()
+        measured.add(rows[usable], np.full(int(usable.sum()), AIC), records[usable])
+    return measured.counters()
 
 
-class _Found:
+class _MeasuredTasks:
     """Counters of *count* tasks while they are found."""
 
     def __init__(self, count: int) -> None:
@@ -343,5 +343,5 @@ class _Owners:
         place = np.searchsorted(self.starts, wide, side="right") - 1
         # The last start at or before it may be of an earlier key.
         known &= (place >= 0) & (self.starts[np.maximum(place, 0)] >= code * self.span)
-        found = place if self.order is None else self.order[np.maximum(place, 0)]
-        return np.asarray(np.where(known, found, -1), np.int64)
+        row = place if self.order is None else self.order[np.maximum(place, 0)]
+        return np.asarray(np.where(known, row, -1), np.int64)

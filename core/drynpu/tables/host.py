@@ -60,8 +60,8 @@ class Calls:
         if level not in self._open:
             self._open[level] = self._prepared(level)
         rows, calls = self._open[level]
-        found = calls.around(time_ns, tid)
-        return np.where(found >= 0, rows[np.maximum(found, 0)].astype(np.int64), -1) if len(rows) else found
+        position = calls.around(time_ns, tid)
+        return np.where(position >= 0, rows[np.maximum(position, 0)].astype(np.int64), -1) if len(rows) else position
 
     def forget(self) -> None:
         """Let go what `around` keeps to answer quickly: as much as the calls themselves."""
@@ -70,18 +70,18 @@ class Calls:
     def _prepared(self, level: HostLevel) -> tuple[Array, intervals.OpenIntervals]:
         _, words = self.table.words["level"]
         wanted = [number for number, word in enumerate(words) if self.levels.get(word) == level.value]
-        found = {
+        columns = {
             name: Filled(kind) for name, kind in (("row", "u4"), ("start_ns", "i8"), ("end_ns", "i8"), ("tid", "u4"))
         }
         begin = 0
         for part in self.table.kept_slices("level", "start_ns", "end_ns", "tid"):
             chosen = np.flatnonzero(np.isin(part["level"].to_numpy(), wanted))
-            found["row"].append(chosen + begin)
+            columns["row"].append(chosen + begin)
             for name in ("start_ns", "end_ns", "tid"):
-                found[name].append(part[name].to_numpy()[chosen])
+                columns[name].append(part[name].to_numpy()[chosen])
             begin += part.height
-        calls = intervals.OpenIntervals.from_bounds(*(found[name].values() for name in ("start_ns", "end_ns", "tid")))
-        return found["row"].values(), calls
+        calls = intervals.OpenIntervals.from_bounds(*(columns[name].values() for name in ("start_ns", "end_ns", "tid")))
+        return columns["row"].values(), calls
 
     def connection_id(self, rows: I64) -> I64:
         """Return the connection id of calls, -1 where the row is."""
@@ -91,11 +91,11 @@ class Calls:
         """Return the model executing around each time (item of the Model API), 4294967295 outside any."""
         rows = self.around(HostLevel.MODEL, time_ns, tid)
         result = np.full(len(rows), NO_MODEL)
-        found = np.flatnonzero(rows >= 0)
-        if len(found):
+        inside = np.flatnonzero(rows >= 0)
+        if len(inside):
             items = self.table.texts("item")
             numbers = items.words.str.to_integer(strict=False).fill_null(NO_MODEL).to_numpy()
-            result[found] = numbers[items.codes.gather(rows[found]).to_numpy()]
+            result[inside] = numbers[items.codes.gather(rows[inside]).to_numpy()]
         return result
 
 
@@ -173,10 +173,10 @@ class Codes:
             of_kind = values if chosen is None else values[chosen]
             distinct = distinct_numbers(of_kind)
             codes = [self._known.setdefault((int(value), kind), len(self._known)) for value in distinct.tolist()]
-            found = np.array(codes, np.uint32)[np.searchsorted(distinct, of_kind)] if len(distinct) else numbers[:0]
+            code = np.array(codes, np.uint32)[np.searchsorted(distinct, of_kind)] if len(distinct) else numbers[:0]
             if chosen is None:
-                return found
-            numbers[chosen] = found
+                return code
+            numbers[chosen] = code
         return numbers
 
     def numbers(self) -> I64:

@@ -127,16 +127,16 @@ class Maxima:
 
     def last_reaching(self, before: I64, threshold: I64) -> I64:
         """Return what the function of this name does."""
-        found = np.full(len(before), -1, np.int64)
+        last = np.full(len(before), -1, np.int64)
         if not len(self.values) or not len(before):
-            return found
+            return last
         near = self.values[np.maximum(before, 1) - 1]
         at_once = (before > 0) & (near >= threshold)
-        found[at_once] = before[at_once] - 1
+        last[at_once] = before[at_once] - 1
         rest = np.flatnonzero(~at_once & (before > 0))
         if len(rest):
-            found[rest] = self._walked(before[rest], threshold[rest])
-        return found
+            last[rest] = self._walked(before[rest], threshold[rest])
+        return last
 
     def _tree(self) -> list[I64]:
         if not self._levels:
@@ -150,21 +150,21 @@ class Maxima:
     def _walked(self, before: I64, threshold: I64) -> I64:
         """Return what `last_reaching` does, by the tree."""
         levels = self._tree()
-        found, height = np.full(len(before), -1, np.int64), np.full(len(before), -1, np.int64)
+        last, height = np.full(len(before), -1, np.int64), np.full(len(before), -1, np.int64)
         bound = np.array(before, np.int64)
         for depth, level in enumerate(levels):
             # An odd bound leaves one whole node of this level on its left; even bounds are covered further up.
             rows = np.flatnonzero((bound % 2 == 1) & (height < 0))
             rows = rows[level[bound[rows] - 1] >= threshold[rows]]
-            found[rows], height[rows] = bound[rows] - 1, depth
+            last[rows], height[rows] = bound[rows] - 1, depth
             bound //= 2
         for depth in range(len(levels) - 2, -1, -1):
             rows = np.flatnonzero(height > depth)
-            right = found[rows] * 2 + 1
+            right = last[rows] * 2 + 1
             inside = right < len(levels[depth])
             reaches = np.where(inside, levels[depth][np.where(inside, right, 0)], _LOWEST) >= threshold[rows]
-            found[rows] = np.where(inside & reaches, right, right - 1)
-        return found
+            last[rows] = np.where(inside & reaches, right, right - 1)
+        return last
 
 
 def _places(times: I64, at: I64) -> I64:
@@ -269,5 +269,5 @@ class OpenIntervals:
         before = np.searchsorted(self.start_keys, keys, side="right").astype(np.int64)
         # Ends of another group lie below every time of this one, so that a group never finds its neighbour.
         position = self.ends.last_reaching(before, keys)
-        found = position if self.order is None else np.where(position >= 0, self.order[np.maximum(position, 0)], -1)
-        return np.where(within, found, -1).astype(np.int64)
+        interval = position if self.order is None else np.where(position >= 0, self.order[np.maximum(position, 0)], -1)
+        return np.where(within, interval, -1).astype(np.int64)

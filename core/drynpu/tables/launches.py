@@ -80,8 +80,8 @@ class Launches:
             known = (distinct[code] == key[rows]) & (ordinal[rows] < turns)
             task_keys = code * turns + ordinal[rows]
             place = np.minimum(np.searchsorted(launch_keys, task_keys), len(launch_keys) - 1)
-            found = place if order is None else order[place]
-            return np.where(known & (launch_keys[place] == task_keys), found, -1)
+            row = place if order is None else order[place]
+            return np.where(known & (launch_keys[place] == task_keys), row, -1)
 
         return in_parts(find, len(key))
 
@@ -128,11 +128,11 @@ def _captured_model(records: Records, device: I64, stream: I64, time: I64) -> I6
     # Each launch has behind it the last capture of its stream before it, if there is one.
     order = np.lexsort((np.arange(len(when)) >= count, when, at, on))
     last = np.maximum.accumulate(np.where(order < count, np.arange(len(order)), -1))
-    found = np.empty(len(order), np.int64)
-    found[order] = np.where(last >= 0, order[np.maximum(last, 0)], -1)
-    found = found[count:]
-    same = (found >= 0) & (on[found] == device) & (at[found] == stream)
-    return np.where(same, rows["model_id"][found].astype(np.int64), NO_MODEL)
+    capture = np.empty(len(order), np.int64)
+    capture[order] = np.where(last >= 0, order[np.maximum(last, 0)], -1)
+    capture = capture[count:]
+    same = (capture >= 0) & (on[capture] == device) & (at[capture] == stream)
+    return np.where(same, rows["model_id"][capture].astype(np.int64), NO_MODEL)
 
 
 def launches(
@@ -159,7 +159,7 @@ def launches(
         task, batch = track["task_id"].astype(np.int64), track["batch_id"].astype(np.int64)
         if wide_ids:
             task, batch = join_task_id(task, batch), np.zeros_like(batch)
-        found = {
+        fields = {
             "time": track["timestamp"].astype(np.int64),
             "key": launch_key(device, track["stream_id"].astype(np.int64), task),
             "host_batch": batch,
@@ -171,10 +171,10 @@ def launches(
             "model_id": calls.model_id(time, tid),
         }
         if captured is not None and len(captured):
-            of_graph = _captured_model(captured, device, found["key"] >> _STREAM_SHIFT & 0xFFFF, found["time"])
-            found["model_id"] = np.where(found["model_id"] == NO_MODEL, of_graph, found["model_id"])
+            of_graph = _captured_model(captured, device, fields["key"] >> _STREAM_SHIFT & 0xFFFF, fields["time"])
+            fields["model_id"] = np.where(fields["model_id"] == NO_MODEL, of_graph, fields["model_id"])
         for name, column in columns.items():
-            column.append(found[name])
+            column.append(fields[name])
     time = columns.pop("time").values()
     order = None if (time[1:] >= time[:-1]).all() else np.argsort(time, kind="stable")
     del time

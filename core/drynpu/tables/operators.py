@@ -105,7 +105,7 @@ def node_info(
     node, first = node[node >= 0], first[node >= 0]
     reported = {name: columns.pop(name).values()[first] for name in tuple(columns)}
     block = reported.pop("block")
-    found = {
+    described = {
         "node": node,
         **{
             name: Texts(pl.Series(reported[name]), known.texts(_words_of(name, words))) for name, known in codes.items()
@@ -115,7 +115,7 @@ def node_info(
         "hf32": reported["hf32"],
         "dynamic": reported["dynamic"],
     }
-    return Stored.from_columns(_INFO, found | _tensor_texts(tensors, node_of, node))
+    return Stored.from_columns(_INFO, described | _tensor_texts(tensors, node_of, node))
 
 
 def _words_of(name: str, words: Dictionaries) -> Callable[[int, bool], str]:

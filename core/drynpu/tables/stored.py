@@ -51,8 +51,8 @@ def gathered(values: pl.Series, rows: pl.Series) -> pl.Series:
     """Return *values* at *rows*, null for a null; ten times as fast as ``gather``, which polars makes a query of."""
     if rows.len() and rows.null_count() == rows.len():  # polars takes no index without a number
         return values.clear(rows.len())
-    found: pl.Series = values[rows]
-    return found
+    chosen: pl.Series = values[rows]
+    return chosen
 
 
 def coded(values: npt.ArrayLike, resolve: Callable[[int], str]) -> Texts:
@@ -68,8 +68,8 @@ def distinct_numbers(values: Array) -> Array:
     if len(values) <= _FEW_ROWS:
         return np.unique(values)
     # Finding the few distinct values first is far faster than sorting all of them, as numpy.unique does.
-    found: Array = np.sort(pl.Series(np.ascontiguousarray(values)).unique().to_numpy())
-    return found
+    numbers: Array = np.sort(pl.Series(np.ascontiguousarray(values)).unique().to_numpy())
+    return numbers
 
 
 def narrow(values: pl.Series) -> pl.Series:
@@ -144,9 +144,9 @@ class Stored:
             elif _height(value) < 0:
                 numbers.add(narrow(pl.Series([value], dtype=dtype)).new_from_index(0, height).alias(name))
             else:
-                given = value if isinstance(value, pl.Series) else pl.Series(np.ascontiguousarray(np.asarray(value)))
+                column = value if isinstance(value, pl.Series) else pl.Series(np.ascontiguousarray(np.asarray(value)))
                 # Numbers of a narrower type are as they are kept: wider ones would take twice the room and more.
-                kept = given if dtype == pl.Int64 and given.dtype in _NARROW else given.cast(dtype)
+                kept = column if dtype == pl.Int64 and column.dtype in _NARROW else column.cast(dtype)
                 numbers.add(narrow(kept).alias(name))
         return cls(schema=schema, numbers=numbers.kept(), words=words)
 

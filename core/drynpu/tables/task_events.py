@@ -125,8 +125,8 @@ def _scheduled(records: Records) -> TaskEvents:
 
 
 def _events(records: Records, stream: Records, task: Records, is_end: Bools, sqe: I64) -> TaskEvents:
-    found: dict[str, Any] = {"stream": stream, "task": task, "tick": records["tick"], "is_end": is_end, "sqe": sqe}
-    return TaskEvents(**{name: values.astype(_EVENT_KINDS[name]) for name, values in found.items()})
+    columns: dict[str, Any] = {"stream": stream, "task": task, "tick": records["tick"], "is_end": is_end, "sqe": sqe}
+    return TaskEvents(**{name: values.astype(_EVENT_KINDS[name]) for name, values in columns.items()})
 
 
 def _types(numbers: I64, types: Mapping[SqeType, int]) -> I64:

@@ -268,7 +268,7 @@ def _kernels(known: pl.DataFrame) -> pl.DataFrame:
 
 def _counter_columns(kernels: Stored, devices: Sequence[DeviceWork]) -> dict[str, Callable[[], pl.Series]]:
     """Return what gives counter columns, null where a kernel was not measured; none at all where nothing was."""
-    found, dtypes = Spool(), dict[str, pl.DataType]()
+    spool, dtypes = Spool(), dict[str, pl.DataType]()
     # In parts: the arithmetic of a part takes several times the room of its columns.
     for offset in range(0, kernels.height, _COUNTER_ROWS):
         part = kernels.slice(offset, _COUNTER_ROWS, *_COUNTED).with_row_index("row")
@@ -278,8 +278,8 @@ def _counter_columns(kernels: Stored, devices: Sequence[DeviceWork]) -> dict[str
             if work.side.metrics and counted.height:
                 columns = _with_counters(columns, counted, work)
         dtypes |= {name: dtype for name, dtype in columns.drop("row").schema.items() if name not in dtypes}
-        found.append(columns.drop("row") if columns.width > 1 else columns)
-    return {name: functools.partial(found.column, name, dtype) for name, dtype in dtypes.items()}
+        spool.append(columns.drop("row") if columns.width > 1 else columns)
+    return {name: functools.partial(spool.column, name, dtype) for name, dtype in dtypes.items()}
 
 
 def _with_counters(columns: pl.DataFrame, counted: pl.DataFrame, work: DeviceWork) -> pl.DataFrame:
