@@ -199,8 +199,10 @@ def load_calibration(path: str | os.PathLike[str]) -> Calibration:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise OptionError([f"calibration {place!r} cannot be read: {error}"]) from error
-    found, usual = Calibration.from_documents(Path(path).name, {place: text}), bundled_calibration()
-    return Calibration(name=found.name, digest=found.digest, generations={**usual.generations, **found.generations})
+    calibration, usual = Calibration.from_documents(Path(path).name, {place: text}), bundled_calibration()
+    return Calibration(
+        name=calibration.name, digest=calibration.digest, generations={**usual.generations, **calibration.generations}
+    )
 
 
 def usual_calibration() -> Calibration:

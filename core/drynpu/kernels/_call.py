@@ -64,22 +64,22 @@ class OperatorCall:
     @property
     def outputs(self) -> tuple[TensorDesc, ...]:
         """What the call returns, in order; empty when that is not known."""
-        found = self._part(self.outputs_at)
-        return found if isinstance(found, tuple) else ()
+        outputs = self._part(self.outputs_at)
+        return outputs if isinstance(outputs, tuple) else ()
 
     @property
     def attrs(self) -> dict[str, Any]:
         """Attributes by the framework's name, lists as tuples."""
-        found = self._part(self.attrs_at)
-        return dict(found) if isinstance(found, tuple) else {}
+        attrs = self._part(self.attrs_at)
+        return dict(attrs) if isinstance(attrs, tuple) else {}
 
     @property
     def arguments(self) -> tuple[object, ...]:
         """Values of the arguments that are no tensors, by position."""
         if self.outputs_at is None:
             return self.signature.attributes
-        found = self._part(self.arguments_at)
-        return found if isinstance(found, tuple) else ()
+        arguments = self._part(self.arguments_at)
+        return arguments if isinstance(arguments, tuple) else ()
 
     weight_format: ClassVar[str] = "NCHW"
     """Order of the dims of a convolution's weight: NCHW for [out, in, rows, columns], or HWCN."""
@@ -127,16 +127,16 @@ class OperatorCall:
     def attribute(self, key: Key) -> object:
         """Return the value of an argument that is no tensor, ``None`` when it is absent or not known."""
         if isinstance(key, str):
-            found: object = self.attrs.get(self.binding.names.get(key, key))
-            if found is not None:
-                return found
+            value: object = self.attrs.get(self.binding.names.get(key, key))
+            if value is not None:
+                return value
         position = self.place(key)
         return self.arguments[position] if 0 <= position < len(self.arguments) else None
 
     def known_flag(self, key: Key) -> bool | None:
         """Return a boolean (or 0 and 1 in its place), ``None`` when it is absent."""
-        found = self.attribute(key)
-        return bool(found) if isinstance(found, int) and found in (0, 1) else None
+        value = self.attribute(key)
+        return bool(value) if isinstance(value, int) and value in (0, 1) else None
 
     def flag(self, key: Key) -> bool:
         """Return a boolean; absent counts as false."""
@@ -144,25 +144,25 @@ class OperatorCall:
 
     def text(self, key: Key, default: str = "") -> str:
         """Return a text."""
-        found = self.attribute(key)
-        return found if isinstance(found, str) and found else default
+        value = self.attribute(key)
+        return value if isinstance(value, str) and value else default
 
     def whole(self, key: Key, default: int) -> int:
         """Return an integer."""
-        found = self.attribute(key)
-        return found if isinstance(found, int) and not isinstance(found, bool) else default
+        value = self.attribute(key)
+        return value if isinstance(value, int) and not isinstance(value, bool) else default
 
     def number(self, key: Key, default: float) -> float:
         """Return a number."""
-        found = self.attribute(key)
-        return found if isinstance(found, (int, float)) and not isinstance(found, bool) else default
+        value = self.attribute(key)
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else default
 
     def integers(self, key: Key) -> tuple[int, ...]:
         """Return a list of integers, of one for a single integer; empty when there is none."""
-        found = self.attribute(key)
-        if isinstance(found, int) and not isinstance(found, bool):
-            return (found,)
-        return tuple(value for value in found if isinstance(value, int)) if isinstance(found, tuple) else ()
+        argument = self.attribute(key)
+        if isinstance(argument, int) and not isinstance(argument, bool):
+            return (argument,)
+        return tuple(value for value in argument if isinstance(value, int)) if isinstance(argument, tuple) else ()
 
     def dtype(self, key: Key) -> str | None:
         """Return GE's name of a type that is an argument, ``None`` for none."""
@@ -171,8 +171,8 @@ class OperatorCall:
 
     def texts(self, key: Key) -> tuple[str, ...]:
         """Return a list of texts; empty when there is none."""
-        found = self.attribute(key)
-        return tuple(value for value in found if isinstance(value, str)) if isinstance(found, tuple) else ()
+        argument = self.attribute(key)
+        return tuple(value for value in argument if isinstance(value, str)) if isinstance(argument, tuple) else ()
 
     def tensor_of(self, shape: Sequence[int], dtype: str) -> TensorDesc:
         """Return a tensor in the format that this framework gives to one of that shape."""

@@ -29,32 +29,32 @@ def changed_in_place(op_type: str, family: str, inputs: Tensors, outputs: Tensor
     """
     if "cache" not in op_type.lower() and family != "scatter" and not is_prolog(op_type):
         return ()
-    left, found = list(inputs), []
+    left, changed = list(inputs), []
     for output in outputs:
         if output in left and len(inputs) > 1 and output.elements:
             left.remove(output)
-            found.append(output)
+            changed.append(output)
     if family == "scatter" and "cache" not in op_type.lower():
         largest = max((t.size_bytes for t in inputs), default=0)
-        return tuple(t for t in found if t.size_bytes == largest)
+        return tuple(t for t in changed if t.size_bytes == largest)
     # A cache is larger than what comes into it; a result may look like any small input.
-    found = [t for t in found if t.size_bytes > inputs[0].size_bytes]
+    changed = [t for t in changed if t.size_bytes > inputs[0].size_bytes]
     largest = max((t.size_bytes for t in inputs if len(t.shape) >= _CACHE_RANK), default=0)
-    return tuple(found) or tuple(t for t in inputs if t.size_bytes == largest and not outputs)
+    return tuple(changed) or tuple(t for t in inputs if t.size_bytes == largest and not outputs)
 
 
 def moved_bytes(op_type: str, family: str, inputs: Tensors, outputs: Tensors) -> tuple[int, int]:
     """Return the bytes that enter and leave the cores."""
-    given, written = _total(inputs), _total(outputs)
+    read, written = _total(inputs), _total(outputs)
     caches = changed_in_place(op_type, family, inputs, outputs)
     if caches or family == "scatter":
         # Only the rows that an index names are read, changed and written; clearing the rest is a kernel of its own.
-        values, results = given - _total(caches), written - _total(caches if outputs else ())
+        values, results = read - _total(caches), written - _total(caches if outputs else ())
         if is_prolog(op_type):
             return values, results + _total(inputs[:1])
         return values, results + min(_total(caches), values) if caches else min(written or values, values)
     if family == "matmul":
-        return given - _unread_groups(inputs, outputs), written
+        return read - _unread_groups(inputs, outputs), written
     if family in {"gather", "copy"}:
         return _picked(op_type, family, inputs, outputs)
     if family == "fill":
@@ -62,17 +62,17 @@ def moved_bytes(op_type: str, family: str, inputs: Tensors, outputs: Tensors) ->
         # over its channels or columns (images, stacks of matrices) only these sums are cleared.
         if op_type == "AtomicAddrClean" and inputs and _is_summed(inputs[0]):
             return 0, _sums_bytes(inputs[0])
-        return 0, written or given
+        return 0, written or read
     if family == "optimizer":
         kept = sorted((t.size_bytes for t in inputs), reverse=True)
-        return given, written if written >= max(kept, default=0) else sum(kept[:_STATES_OF_ADAM])
+        return read, written if written >= max(kept, default=0) else sum(kept[:_STATES_OF_ADAM])
     if (
         not written
         and family in {"elementwise", "norm", "softmax", "layout", "rotary"}
         and math.prod(inputs[0].shape if inputs else (0,)) > 1
     ):
-        return given, inputs[0].size_bytes
-    return given, written
+        return read, inputs[0].size_bytes
+    return read, written
 
 
 def _total(tensors: Tensors) -> int:
@@ -91,18 +91,18 @@ def _unread_groups(inputs: Tensors, outputs: Tensors) -> int:
 
 def _picked(op_type: str, family: str, inputs: Tensors, outputs: Tensors) -> tuple[int, int]:
     """Return the bytes of kernels that return a part of what they are given, or put it elsewhere."""
-    given, written = _total(inputs), _total(outputs)
+    read, written = _total(inputs), _total(outputs)
     largest = max((t.size_bytes for t in inputs), default=0)
     if op_type == "ViewCopy" and written:
         # The target comes first, then its view, then the source: nothing of the target is read.
-        moved = min(largest, given - written)
-        return (moved, moved) if moved > 0 else (given, written)
+        moved = min(largest, read - written)
+        return (moved, moved) if moved > 0 else (read, written)
     if op_type == "Assign":  # the variable and its new value, of which the value alone is read
-        return written or given // 2, written or given // 2
+        return written or read // 2, written or read // 2
     if family == "gather" or op_type.lower().startswith(("slice", "strided", "split", "as")):
         # Of the table only what is returned, and the index.
-        return (written + given - largest if written and given > written else given), written
-    return given, written or given
+        return (written + read - largest if written and read > written else read), written
+    return read, written or read
 
 
 def _is_summed(tensor: TensorDesc) -> bool:

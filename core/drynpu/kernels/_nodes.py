@@ -73,8 +73,8 @@ class NodeCall(OperatorCall):
     @property
     def node(self) -> str:
         """Name in the graph, or the empty string."""
-        found = self._part(1)
-        return found if isinstance(found, str) else ""
+        name = self._part(1)
+        return name if isinstance(name, str) else ""
 
     @property
     def fused(self) -> tuple[str, ...]:
@@ -83,8 +83,8 @@ class NodeCall(OperatorCall):
 
     def tensor(self, key: Key) -> TensorDesc | None:
         """Return an input; ``None`` for one that is left out or holds no numbers."""
-        found = super().tensor(key)
-        return None if found is None or found.dtype == NO_DATA else found
+        tensor = super().tensor(key)
+        return None if tensor is None or tensor.dtype == NO_DATA else tensor
 
     def tensors(self, *keys: Key) -> list[TensorDesc]:
         """Return the inputs *keys*, or all inputs, that hold numbers."""
@@ -96,8 +96,8 @@ class NodeCall(OperatorCall):
 
     def output(self, position: int = 0) -> TensorDesc | None:
         """Return the output at *position*; ``None`` when it is not known or holds no numbers."""
-        found = super().output(position)
-        return None if found is None or found.dtype == NO_DATA else found
+        output = super().output(position)
+        return None if output is None or output.dtype == NO_DATA else output
 
     def kernel_name(self, op_type: str, *, suffix: str = "", tail: bool = True, on_cpu: bool = False) -> str:
         """Return the name of the node, or the type for one without a name."""
@@ -121,13 +121,13 @@ def framed(rule: Rule) -> Rule:
     """Return *rule* with the kernels that the graph engine puts around a node's to change formats and types."""
 
     def around(signature: Signature) -> KernelPlan | None:
-        found = rule(signature)
-        attrs = NodeCall(signature).attrs if found is not None else {}
-        if found is None or attrs.keys().isdisjoint(_AROUND):
-            return found
+        plan = rule(signature)
+        attrs = NodeCall(signature).attrs if plan is not None else {}
+        if plan is None or attrs.keys().isdisjoint(_AROUND):
+            return plan
         before, after = _format_changes(attrs.get("_before")), _format_changes(attrs.get("_after"))
         first, last = (_casts(signature, attrs.get(name)) for name in ("_casts_before", "_casts_after"))
-        return evolve(found, kernels=(*first, *before, *found.kernels, *after, *last))
+        return evolve(plan, kernels=(*first, *before, *plan.kernels, *after, *last))
 
     return around
 

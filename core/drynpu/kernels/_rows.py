@@ -63,7 +63,7 @@ def tensors_of(shapes: str, dtypes: str, formats: str) -> tuple[TensorDesc, ...]
     if not shapes.strip() and not dtypes.strip():
         return ()
     each, types, layouts = shapes.strip().strip('"').split(";"), dtypes.split(";"), formats.split(";")
-    found = []
+    tensors = []
     for position in range(max(len(each), len(types) if dtypes.strip() else 0)):
         text = each[position].strip() if position < len(each) else ""
         dtype = dtype_of(types[position]) if position < len(types) else "UNDEFINED"
@@ -73,8 +73,8 @@ def tensors_of(shapes: str, dtypes: str, formats: str) -> tuple[TensorDesc, ...]
         if min(dims, default=0) < 0:
             raise ValueError(f"negative dim in {text!r}")
         layout = format_of(layouts[position]) if position < len(layouts) else "ND"
-        found.append(TensorDesc(dims, "FLOAT16" if dtype == "UNDEFINED" else dtype, layout))
-    return tuple(found)
+        tensors.append(TensorDesc(dims, "FLOAT16" if dtype == "UNDEFINED" else dtype, layout))
+    return tuple(tensors)
 
 
 _TASK_TYPES: Final = {"DSA_SQE": TaskType.DSA, "AI_VECTOR": TaskType.AI_VECTOR_CORE, "MIX_AI_CORE": TaskType.MIX_AIC}

@@ -56,17 +56,17 @@ def product_edges(inputs: Tensors, outputs: Tensors) -> Edges | None:
     if operands[1].format == "FRACTAL_Z" and results:
         # A full connection takes whatever the first operand holds as rows of the weight's inner edge.
         return Edges(1, max(results // n, 1), k_b, n)
-    found: list[tuple[float, int, int, int]] = []
+    ways: list[tuple[float, int, int, int]] = []
     for rows, inner in ((m, k), (k, m)):
         for other, columns in ((k_b, n), (n, k_b)):
             if _alike(inner, other):
                 total = max(batch_a, 1) * rows * columns
                 misfit = abs(math.log(total / results)) if results else 0.0
                 misfit += 0.0 if _alike(columns, columns_out) or not results else 0.5
-                found.append((misfit, rows, inner, columns))
-    if not found:
+                ways.append((misfit, rows, inner, columns))
+    if not ways:
         return _edges_by_size(operands, results, columns_out or n)
-    _, rows, inner, columns = min(found, key=lambda way: way[0])
+    _, rows, inner, columns = min(ways, key=lambda way: way[0])
     batch = max(batch_a, 1)
     if batch_b <= 1:
         # One matrix for all: the stack is as good as one tall matrix.

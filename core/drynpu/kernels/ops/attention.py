@@ -99,8 +99,8 @@ def masked_softmax(call: OperatorCall) -> KernelPlan | None:
 
 
 def _operands(call: OperatorCall, *names: str) -> list[TensorDesc] | None:
-    found = call.tensors(*names)
-    return found if len(found) == len(names) and all(len(t.shape) == _RANK for t in found) else None
+    operands = call.tensors(*names)
+    return operands if len(operands) == len(names) and all(len(t.shape) == _RANK for t in operands) else None
 
 
 def _statistics(call: OperatorCall, query: TensorDesc) -> TensorDesc:

@@ -53,10 +53,10 @@ def for_unified_cores(plan: Plans) -> Plans:
 
 def _renamed(plan: Plans, types: Mapping[str, str]) -> Plans:
     def planned(signature: Signature) -> KernelPlan:
-        found = plan(signature)
-        if types.keys().isdisjoint(kernel.op_type for kernel in found.kernels):
-            return found
-        return evolve(found, kernels=tuple(_named(kernel, types) for kernel in found.kernels))
+        original = plan(signature)
+        if types.keys().isdisjoint(kernel.op_type for kernel in original.kernels):
+            return original
+        return evolve(original, kernels=tuple(_named(kernel, types) for kernel in original.kernels))
 
     return planned
 

@@ -44,10 +44,10 @@ def _sizes(tensor: TensorDesc, layout: str, heads: int) -> dict[str, int] | None
     """Return the sizes of a tensor by letter; packed sequences count as one."""
     if len(layout) != len(tensor.shape):
         return None
-    found = {"B": 1, **dict(zip(layout.replace("T", "S"), tensor.shape, strict=True))}
-    if "H" in found:
-        found |= {"N": heads, "D": found["H"] // max(heads, 1)}
-    return found
+    sizes = {"B": 1, **dict(zip(layout.replace("T", "S"), tensor.shape, strict=True))}
+    if "H" in sizes:
+        sizes |= {"N": heads, "D": sizes["H"] // max(heads, 1)}
+    return sizes
 
 
 def _heads(call: OperatorCall) -> _Heads | None:
@@ -74,22 +74,22 @@ def _heads(call: OperatorCall) -> _Heads | None:
 
 def laid_out_attention(call: OperatorCall) -> KernelPlan | None:
     """``query key value heads key_heads layout mode table``."""
-    found = _heads(call)
-    if found is None:
+    heads = _heads(call)
+    if heads is None:
         return None
-    pairs = found.pairs(causal=call.whole("mode", 0) in _CAUSAL)
-    flops, vector_ops = attention_work(pairs, found.width, found.value_width)
-    return _attention(call, flops, vector_ops, attention_tiles(found.batch * found.heads, found.queries))
+    pairs = heads.pairs(causal=call.whole("mode", 0) in _CAUSAL)
+    flops, vector_ops = attention_work(pairs, heads.width, heads.value_width)
+    return _attention(call, flops, vector_ops, attention_tiles(heads.batch * heads.heads, heads.queries))
 
 
 def laid_out_attention_gradient(call: OperatorCall) -> KernelPlan | None:
     """``query key value heads layout mode``."""
-    found = _heads(call)
-    if found is None:
+    heads = _heads(call)
+    if heads is None:
         return None
-    pairs = found.pairs(causal=call.whole("mode", 0) in _CAUSAL)
-    flops, vector_ops = attention_gradient_work(pairs, found.width, found.value_width)
-    return _attention(call, flops, vector_ops, attention_tiles(found.batch * found.heads, found.keys))
+    pairs = heads.pairs(causal=call.whole("mode", 0) in _CAUSAL)
+    flops, vector_ops = attention_gradient_work(pairs, heads.width, heads.value_width)
+    return _attention(call, flops, vector_ops, attention_tiles(heads.batch * heads.heads, heads.keys))
 
 
 def cached_attention(call: OperatorCall) -> KernelPlan | None:

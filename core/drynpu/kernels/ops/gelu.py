@@ -41,10 +41,10 @@ def fuse_gelus(
         The framework's type of an operator that is a whole GELU.
     """
     graph = _Graph({place: op for op in operators for place in op.outputs}, takers_of(operators), known)
-    found = {id(op): parts for op in operators if (parts := graph.find(op)) is not None}
-    gone = {id(part) for parts in found.values() for part in parts}
-    kept = (op for op in operators if id(op) in found or id(op) not in gone)
-    return [_joined(found[id(op)], kind) if id(op) in found else op for op in kept]
+    gelus = {id(op): parts for op in operators if (parts := graph.find(op)) is not None}
+    gone = {id(part) for parts in gelus.values() for part in parts}
+    kept = (op for op in operators if id(op) in gelus or id(op) not in gone)
+    return [_joined(gelus[id(op)], kind) if id(op) in gelus else op for op in kept]
 
 
 def _joined(parts: Sequence[GraphOperator], kind: str) -> GraphOperator:

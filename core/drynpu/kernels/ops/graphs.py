@@ -66,17 +66,17 @@ class GraphOperator:
             tuple(sorted({**self.call.attrs, **notes}.items())),
             *self.signature.attributes[3:],
         )
-        given = self.signature.inputs if inputs is None else tuple(inputs)
-        return Signature(self.op_type, given, values, self.signature.placement)
+        tensors = self.signature.inputs if inputs is None else tuple(inputs)
+        return Signature(self.op_type, tensors, values, self.signature.placement)
 
 
 def takers_of(operators: Iterable[GraphOperator]) -> dict[Place, list[GraphOperator]]:
     """Return the operators that take each tensor, one entry per input."""
-    found: dict[Place, list[GraphOperator]] = {}
+    takers: dict[Place, list[GraphOperator]] = {}
     for operator in operators:
         for place in operator.inputs:
-            found.setdefault(place, []).append(operator)
-    return found
+            takers.setdefault(place, []).append(operator)
+    return takers
 
 
 @frozen
@@ -114,14 +114,14 @@ def fuse(
 
     The first of a pair has no other taker, nor is its output among the *results* of the graph.
     """
-    found = list(operators)
+    fused = list(operators)
     for fusion in fusions:
         for _ in range(fusion.times):
-            joined = _join_pairs(found, fusion, results)
-            if len(joined) == len(found):
+            joined = _join_pairs(fused, fusion, results)
+            if len(joined) == len(fused):
                 break
-            found = joined
-    return found
+            fused = joined
+    return fused
 
 
 def _join_pairs(operators: Sequence[GraphOperator], fusion: Fusion, results: Collection[Place]) -> list[GraphOperator]:

@@ -73,10 +73,10 @@ def place_in_zeros(call: OperatorCall) -> KernelPlan | None:
 
 def join(call: OperatorCall) -> KernelPlan | None:
     """``parts``, with ``axis`` before or behind them where that is a tensor, too: into one tensor."""
-    given, arguments = list(call.signature.inputs), call.binding.arguments
-    if given and "axis" in arguments:
-        del given[0 if arguments[0] == "axis" else -1]
-    listed = [t for value in given for t in (value if isinstance(value, tuple) else (value,))]
+    inputs, arguments = list(call.signature.inputs), call.binding.arguments
+    if inputs and "axis" in arguments:
+        del inputs[0 if arguments[0] == "axis" else -1]
+    listed = [t for value in inputs for t in (value if isinstance(value, tuple) else (value,))]
     parts = [t for t in listed if t is not None and t.dtype != NO_DATA]
     out = call.output()
     if out is None and not call.outputs_optional:

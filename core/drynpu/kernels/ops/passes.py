@@ -72,11 +72,11 @@ class FusedTypes:
 
     def fusions(self, *, split: bool) -> list[Fusion]:
         """Return the passes of training graphs, one after the other; chips whose cores are not *split* have more."""
-        found = [Fusion(self.takes_bias, renames=False), Fusion(self.activates_convolution)]
+        fusions = [Fusion(self.takes_bias, renames=False), Fusion(self.activates_convolution)]
         if not split:
-            found += map(Fusion, (self.activates_product, self.activates_norm, self.passes_relu))
-            found.append(Fusion(self.continues_chain, times=_LONGEST_CHAIN - 1))
-        return found
+            fusions += map(Fusion, (self.activates_product, self.activates_norm, self.passes_relu))
+            fusions.append(Fusion(self.continues_chain, times=_LONGEST_CHAIN - 1))
+        return fusions
 
     def takes_bias(self, first: GraphOperator, second: GraphOperator) -> bool:
         """Return whether the second adds a bias to what the first makes."""

@@ -37,11 +37,11 @@ def pool(call: OperatorCall) -> KernelPlan | None:
 
 def max_pool_gradient(call: OperatorCall) -> KernelPlan | None:
     """``x y dy window``."""
-    given, window = call.tensors("x", "y", "dy"), _window(call)
-    if len(given) < 3 or window is None:
+    tensors, window = call.tensors("x", "y", "dy"), _window(call)
+    if len(tensors) < 3 or window is None:
         return None
-    images = [call.image(t) for t in given]
-    cost, over = math.prod(window), given[2].elements
+    images = [call.image(t) for t in tensors]
+    cost, over = math.prod(window), tensors[2].elements
     return call.plan(call.kernel(call.binding.kernel, images, images[:1], cost=cost, over=over))
 
 

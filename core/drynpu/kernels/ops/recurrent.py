@@ -130,20 +130,20 @@ def joined_lstm_gradient(call: OperatorCall) -> KernelPlan | None:
 
 def lstm_directions(call: OperatorCall) -> KernelPlan | None:
     """``x weight recurrent bias lengths h c``: one layer, a kernel for each direction that the weights are for."""
-    found = _directions(call, GATES)
-    if found is None:
+    sizes = _directions(call, GATES)
+    if sizes is None:
         return None
-    x, hidden, count = found
+    x, hidden, count = sizes
     layer = LstmLayer(call=call, x=x, hidden=hidden)
     return call.plan(*[layer.forward([layer.state] * 2)] * count)
 
 
 def gru_directions(call: OperatorCall) -> KernelPlan | None:
     """``x weight recurrent bias lengths h``: one layer, a kernel for each direction that the weights are for."""
-    found = _directions(call, _GRU_GATES)
-    if found is None:
+    sizes = _directions(call, _GRU_GATES)
+    if sizes is None:
         return None
-    x, hidden, count = found
+    x, hidden, count = sizes
     layer = GruLayer(call=call, x=x, state=call.tensor_of((1, x.shape[1], hidden), x.dtype))
     return call.plan(*[layer.forward()] * count)
 
@@ -242,10 +242,10 @@ def turned_gru_gradient(call: OperatorCall) -> KernelPlan | None:
 
 
 def _turned_gru(call: OperatorCall) -> GruLayer | None:
-    given = call.tensors("x", "w_x", "w_h", "h")
-    if len(given) < 4:
+    tensors = call.tensors("x", "w_x", "w_h", "h")
+    if len(tensors) < 4:
         return None
-    x, w_x, w_h, h = given
+    x, w_x, w_h, h = tensors
     if len(x.shape) != 3 or not len(w_x.shape) == len(w_h.shape) == 2 or w_h.shape[1] != _GRU_GATES * w_h.shape[0]:
         return None
     state = call.tensor_of((1, x.shape[1], h.shape[-1]), x.dtype)
@@ -253,13 +253,13 @@ def _turned_gru(call: OperatorCall) -> GruLayer | None:
 
 
 def _one_gru(call: OperatorCall) -> GruLayer | None:
-    given = call.tensors("x", "w_x", "w_h", "b_x", "b_h", "h")
-    if len(given) < 6:
+    tensors = call.tensors("x", "w_x", "w_h", "b_x", "b_h", "h")
+    if len(tensors) < 6:
         return None
-    x, w_x, w_h = given[:3]
+    x, w_x, w_h = tensors[:3]
     if len(x.shape) != 3 or not len(w_x.shape) == len(w_h.shape) == 2 or w_x.shape[0] != _GRU_GATES * w_h.shape[1]:
         return None
-    return GruLayer(call=call, x=x, state=given[5])
+    return GruLayer(call=call, x=x, state=tensors[5])
 
 
 def _stack(call: OperatorCall) -> list[LstmLayer]:
@@ -269,18 +269,18 @@ def _stack(call: OperatorCall) -> list[LstmLayer]:
     if x is None or len(x.shape) != 3 or not hidden or both is None:
         return []
     directions = 2 if both else 1
-    found = []
+    stack = []
     for layer in range(layers):
         width = directions * hidden if layer else x.shape[2]
-        found += [LstmLayer(call=call, x=TensorDesc((*x.shape[:2], width), x.dtype), hidden=hidden)] * directions
-    return found
+        stack += [LstmLayer(call=call, x=TensorDesc((*x.shape[:2], width), x.dtype), hidden=hidden)] * directions
+    return stack
 
 
 def _one_layer(call: OperatorCall) -> LstmLayer | None:
-    given = call.tensors("x", "w_x", "w_h", "b_x", "b_h", "h", "c")
-    if len(given) < 7:
+    tensors = call.tensors("x", "w_x", "w_h", "b_x", "b_h", "h", "c")
+    if len(tensors) < 7:
         return None
-    x, w_x, w_h = given[:3]
+    x, w_x, w_h = tensors[:3]
     if len(x.shape) != 3 or not len(w_x.shape) == len(w_h.shape) == 2 or w_x.shape[0] != GATES * w_h.shape[1]:
         return None
     return LstmLayer(call=call, x=x, hidden=w_h.shape[1])

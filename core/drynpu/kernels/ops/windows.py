@@ -60,13 +60,13 @@ def windowed_space(call: OperatorCall, image: TensorDesc, window: Sequence[int])
     ]
     if call.flag("transposed"):
         extra = call.integers("output_padding") or (0,)
-        found = [
+        sizes = [
             (size - 1) * step - 2 * pad + spread * (edge - 1) + 1 + extra[axis % len(extra)]
             for axis, (size, edge, (step, pad, spread)) in enumerate(zip(space, window, axes, strict=False))
         ]
     else:
-        found = [windows(size, edge, *axis) for size, edge, axis in zip(space, window, axes, strict=False)]
-    return tuple(found) if min(found, default=0) >= 0 else None
+        sizes = [windows(size, edge, *axis) for size, edge, axis in zip(space, window, axes, strict=False)]
+    return tuple(sizes) if min(sizes, default=0) >= 0 else None
 
 
 def _padded_in_words(call: OperatorCall, image: TensorDesc, window: Sequence[int]) -> tuple[int, ...] | None:
@@ -79,13 +79,13 @@ def _padded_in_words(call: OperatorCall, image: TensorDesc, window: Sequence[int
     if padding == "EXPLICIT" and len(explicit) != 2 * len(image.shape):
         return None
     first = 2 if call.channels_first else 1
-    found = []
+    sizes = []
     for axis, size in enumerate(space_of(call, image)):
         added = sum(explicit[2 * (first + axis) : 2 * (first + axis) + 2]) if padding == "EXPLICIT" else 0
         dilation = dilations[axis] if dilations else 1
         fitting = max(windows(size + added, window[axis], strides[axis], dilation=dilation), 0)
-        found.append(ceil_div(size, strides[axis]) if padding == "SAME" else fitting)
-    return tuple(found)
+        sizes.append(ceil_div(size, strides[axis]) if padding == "SAME" else fitting)
+    return tuple(sizes)
 
 
 def _spatial(call: OperatorCall, values: tuple[int, ...]) -> tuple[int, ...]:
