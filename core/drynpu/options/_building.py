@@ -139,10 +139,10 @@ def _plain(value: object) -> Any:
 def parse_request(data: Mapping[str, object], where: str = "") -> Parsed:
     """Read a neutral document as a dialect does, with the origin of every value. Raises `OptionError`."""
     request = from_mapping(data, where)
-    given = {}
+    origins = {}
     for name, value in data.items():
         if isinstance(value, Mapping):
-            given.update({join_path(name, inner): Origin.GIVEN for inner in value})
+            origins.update({join_path(name, inner): Origin.GIVEN for inner in value})
         else:
-            given[name] = Origin.GIVEN
-    return Parsed.build(request, dialect="request", origins=given, effective=to_mapping(request))
+            origins[name] = Origin.GIVEN
+    return Parsed.build(request, dialect="request", origins=origins, effective=to_mapping(request))

@@ -126,9 +126,9 @@ def _class_hook(kind: Any, converter: Converter, sections: Mapping[type, str]) -
     section = sections.get(kind, "")
     limits = {field: range_of(f"{section}.{field.name}") for field in attrs.fields(attrs.resolve_types(kind))}
     hooks: Any = {
-        field.name: override(struct_hook=_ranged_hook(field.type, found, converter))
-        for field, found in limits.items()
-        if found is not None
+        field.name: override(struct_hook=_ranged_hook(field.type, limit, converter))
+        for field, limit in limits.items()
+        if limit is not None
     }
     build = make_dict_structure_fn(
         kind, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True, **hooks

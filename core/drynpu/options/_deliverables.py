@@ -118,7 +118,9 @@ _PARTS = {"rows": DeliverableKind.ROWS, "columns": DeliverableKind.COLUMNS}
 
 @functools.cache
 def _option_deliverables() -> tuple[Deliverable, ...]:
-    return tuple(found for row in option_rows().values() for entry in row.leaves for found in _entry(row, entry))
+    return tuple(
+        deliverable for row in option_rows().values() for entry in row.leaves for deliverable in _entry(row, entry)
+    )
 
 
 def _entry(row: Row, entry: Mapping[str, Any]) -> Iterator[Deliverable]:
@@ -192,9 +194,9 @@ def files_of_option(request: ProfilingRequest, path: str, *, torch: bool, chip: 
     """
     if torch:
         return tuple(dict.fromkeys(_torch_files(request, path)))
-    found = _of_option(request, path, chip)
-    files = [row.title for row in found if row.kind is not DeliverableKind.LAYER]
-    return tuple(dict.fromkeys(files or (row.title for row in found)))
+    rows = _of_option(request, path, chip)
+    files = [row.title for row in rows if row.kind is not DeliverableKind.LAYER]
+    return tuple(dict.fromkeys(files or (row.title for row in rows)))
 
 
 _DATABASES = {"database": "ascend_pytorch_profiler*.db", "analysis": "analysis.db"}

@@ -118,7 +118,7 @@ def lint_schedule(schedule: Schedule, total_steps: int | None = None) -> tuple[N
     An error when nothing is ever recorded, a warning when the run ends inside the first cycle or when there is no
     warm-up, an information when endless or several cycles leave several directories.
     """
-    found = []
+    notices = []
     waited = 0 if schedule.skip_first_wait else schedule.wait
     if total_steps is not None and schedule.never_records(total_steps):
         message = (
@@ -126,20 +126,20 @@ def lint_schedule(schedule: Schedule, total_steps: int | None = None) -> tuple[N
             f"= skip_first {schedule.skip_first} + wait {waited} + warmup {schedule.warmup}), "
             f"but the run has {total_steps} steps."
         )
-        found.append(Notice(Severity.ERROR, "schedule", message, NoticeCode.NEVER_RECORDS))
+        notices.append(Notice(Severity.ERROR, "schedule", message, NoticeCode.NEVER_RECORDS))
     elif total_steps is not None and not schedule.complete_cycles(total_steps):
         needed = schedule.first_recorded_step + schedule.active
         message = (
             f"No cycle is completed: the first one needs {needed} steps, but the run has {total_steps}; "
             "what was recorded until then may be incomplete."
         )
-        found.append(warning("schedule", message, NoticeCode.INCOMPLETE_CYCLE))
+        notices.append(warning("schedule", message, NoticeCode.INCOMPLETE_CYCLE))
     if not schedule.warmup:
         message = "There is no warm-up step; the first recorded step carries the start-up cost of the profiler."
-        found.append(warning("schedule.warmup", message, NoticeCode.NO_WARMUP))
+        notices.append(warning("schedule.warmup", message, NoticeCode.NO_WARMUP))
     cycles = schedule.repeat if total_steps is None else schedule.complete_cycles(total_steps)
     if schedule.repeat != 1 and cycles != 1 and (total_steps is None or cycles):
         count = f"{cycles} directories" if cycles else "one directory per cycle without end"
         message = f"repeat={schedule.repeat} leaves {count}; several tools expect one per rank (repeat=1)."
-        found.append(remark("schedule.repeat", message, NoticeCode.MANY_DIRECTORIES))
-    return tuple(found)
+        notices.append(remark("schedule.repeat", message, NoticeCode.MANY_DIRECTORIES))
+    return tuple(notices)

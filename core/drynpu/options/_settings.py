@@ -190,7 +190,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 
 def _misspelt(environ: Mapping[str, str]) -> tuple[Notice, ...]:
     known = [*_READERS, *_ELSEWHERE]
-    found = []
+    notices = []
     for name in sorted(environ):
         word = name.upper().removeprefix(_PREFIX)
         if name.upper() == word or (word in known and name == _PREFIX + word):
@@ -198,5 +198,5 @@ def _misspelt(environ: Mapping[str, str]) -> tuple[Notice, ...]:
         hint = did_you_mean(word, known).replace("'", f"'{_PREFIX}", 1)
         if hint:
             message = f"{name} is not a setting of drynpu and has no effect.{hint}"
-            found.append(Notice(Severity.WARNING, name, message, NoticeCode.MISSPELT))
-    return tuple(found)
+            notices.append(Notice(Severity.WARNING, name, message, NoticeCode.MISSPELT))
+    return tuple(notices)

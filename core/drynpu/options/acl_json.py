@@ -111,8 +111,8 @@ def _switched_off(document: Document, switch: object, chip: str, *, strict: bool
     )
     if problems:
         raise OptionError(problems)
-    given = "there is no switch" if switch is None else f"switch is {shown(switch)}"
-    message = f"Profiling switch is off ({given}; only 'on' turns it on)"
+    state = "there is no switch" if switch is None else f"switch is {shown(switch)}"
+    message = f"Profiling switch is off ({state}; only 'on' turns it on)"
     severity = Severity.INFO if switch in (None, "off") else Severity.WARNING
     notice = Notice(severity, "switch", message, NoticeCode.IGNORED)
     return _off((*effective.notices, notice))

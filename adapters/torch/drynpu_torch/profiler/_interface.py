@@ -212,7 +212,7 @@ class ProfInterface:
         values = self._values
         return build_parsed(
             self.config.values,
-            given=self.config.given,
+            keywords=self.config.given,
             chip=_platform_version(),
             activities=[_NEUTRAL_ACTIVITY[a] for a in ProfilerActivity if a in values.activities],
             flags=Flags(**{name: getattr(values, name) for name in _FLAGS}),

@@ -51,14 +51,14 @@ class ConfigType:
 
 
 def _config_types() -> Mapping[int, ConfigType]:
-    found = [
+    configs = [
         ConfigType(code=code, name=f"ACL_PROF_{name}", key=next(iter(row.json)), path=row.path)
         for row in option_rows().values()
         for name, code in row.config.items()
     ]
     # Known by name, refused by every chip here (pyacl_prof.md 3).
-    found.append(ConfigType(code=15, name="ACL_PROF_NTS_METRICS", key="", path=""))
-    return {config.code: config for config in sorted(found, key=lambda config: config.code)}
+    configs.append(ConfigType(code=15, name="ACL_PROF_NTS_METRICS", key="", path=""))
+    return {config.code: config for config in sorted(configs, key=lambda config: config.code)}
 
 
 CONFIG_TYPES: Mapping[int, ConfigType] = LazyTable(_config_types)
@@ -117,12 +117,12 @@ def _value(config: ConfigType, key: Key, text: str, platform: Platform) -> Any:
     try:
         if not text and key.kind in (Kind.STORAGE, Kind.OP_TYPES):
             raise Refused(text, "")
-        found, _ = check_value(key, value, ValueContext(platform, True, ACL_JSON.storage_limit_fails))
+        neutral, _ = check_value(key, value, ValueContext(platform, True, ACL_JSON.storage_limit_fails))
     except Refused as refused:
         # The reader of numbers complains of the type, too; here everything is text.
         reason = refused.allowed.partition("an integer. ")[2] or refused.allowed
         raise OptionError([_refused(config, text, _REASONS.get(key.kind, reason))]) from refused
-    return found
+    return neutral
 
 
 def _digits(key: Key, platform: Platform) -> int:

@@ -43,7 +43,7 @@ class DataType:
 
 
 def _data_types() -> Mapping[str, DataType]:
-    found = [
+    data_types = [
         DataType(name=name, bit=bit, path=row.path, public=public, series=series_among(**row.platforms_of(entry)))
         for row in option_rows().values()
         for public, bits in ((True, row.bits), (False, row.inner_bits))
@@ -51,7 +51,7 @@ def _data_types() -> Mapping[str, DataType]:
         for entry in [value if isinstance(value, Mapping) else {"bit": value}]
         for bit in [entry["bit"]]
     ]
-    return {data_type.name: data_type for data_type in sorted(found, key=lambda data_type: data_type.bit)}
+    return {data_type.name: data_type for data_type in sorted(data_types, key=lambda data_type: data_type.bit)}
 
 
 DATA_TYPES: Mapping[str, DataType] = LazyTable(_data_types)
@@ -87,7 +87,9 @@ def mask_names(mask: int) -> tuple[str, ...]:
     for position in range(mask.bit_length() if mask > 0 else 0):
         bit = mask & (1 << position)
         if bit:
-            names.append(next((found.name for found in DATA_TYPES.values() if found.bit == bit), f"{bit:#x}"))
+            names.append(
+                next((data_type.name for data_type in DATA_TYPES.values() if data_type.bit == bit), f"{bit:#x}")
+            )
     return tuple(names)
 
 
@@ -115,9 +117,9 @@ def unsupported_bits(mask: int, chip: str) -> int:
     platform = resolve_platform(chip)
     return mask & ~_bits(
         *(
-            found.name
-            for found in DATA_TYPES.values()
-            if found.public and (found.series is None or not found.series.isdisjoint(platform.series))
+            data_type.name
+            for data_type in DATA_TYPES.values()
+            if data_type.public and (data_type.series is None or not data_type.series.isdisjoint(platform.series))
         )
     )
 

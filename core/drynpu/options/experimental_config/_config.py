@@ -65,7 +65,7 @@ def _reset(values: ConfigValues, option: str, value: object, message: str) -> _S
     return evolve(values, **{option: value}), [warning(option, message)]
 
 
-def normalise_config(*, toolkit_exports_db: bool = False, **given: object) -> tuple[ConfigValues, tuple[Notice, ...]]:
+def normalise_config(*, toolkit_exports_db: bool = False, **keywords: object) -> tuple[ConfigValues, tuple[Notice, ...]]:
     """
     Apply the constructor's rules to the keywords of ``_ExperimentalConfig``.
 
@@ -73,7 +73,7 @@ def normalise_config(*, toolkit_exports_db: bool = False, **given: object) -> tu
     ----------
     toolkit_exports_db:
         Whether the installed toolkit writes the database along with text, which lets ``op_attr`` stand (rule 14).
-    given:
+    keywords:
         Keywords of the constructor, any values.
 
     Returns
@@ -87,7 +87,7 @@ def normalise_config(*, toolkit_exports_db: bool = False, **given: object) -> tu
     TypeError
         For a keyword that the constructor does not have.
     """
-    values = ConfigValues(**given)
+    values = ConfigValues(**keywords)
     notices: list[Notice] = []
     rules: list[Callable[[ConfigValues], _Step]] = [
         _export_form,
@@ -129,15 +129,15 @@ def _flag(values: ConfigValues, name: str) -> _Step:
 
 
 def _export_form(values: ConfigValues) -> _Step:
-    given = values.export_type
-    message = f"Invalid parameter export_type: {given}, reset it to text."
-    if given and isinstance(given, str):
-        return evolve(values, export_type=[given]), []
-    if given and isinstance(given, list):
+    export_type = values.export_type
+    message = f"Invalid parameter export_type: {export_type}, reset it to text."
+    if export_type and isinstance(export_type, str):
+        return evolve(values, export_type=[export_type]), []
+    if export_type and isinstance(export_type, list):
         try:
-            set(given)
+            set(export_type)
             # The vendor's order comes out of that set; the order of first appearance is one of those.
-            return evolve(values, export_type=list(dict.fromkeys(given))), []
+            return evolve(values, export_type=list(dict.fromkeys(export_type))), []
         except TypeError as error:
             message = f"{message} Error is {error}"
     return _reset(values, "export_type", [EXPORT_TYPES["Text"]], message)
@@ -225,14 +225,14 @@ def _domains_need_tx(values: ConfigValues) -> _Step:
 
 
 def _domain_list(values: ConfigValues, name: str, contents_name: str) -> _Step:
-    given = getattr(values, name)
-    if not isinstance(given, list):
+    domains = getattr(values, name)
+    if not isinstance(domains, list):
         message = f"Invalid parameter {name}, which must be of list type, reset it to default."
         return _reset(values, name, [], message)
-    if not all(isinstance(item, str) for item in given):
+    if not all(isinstance(item, str) for item in domains):
         message = f"Invalid parameter {contents_name}, which contents must be of str type, reset it to default."
         return _reset(values, name, [], message)
-    return evolve(values, **{name: list(dict.fromkeys(given))}), []
+    return evolve(values, **{name: list(dict.fromkeys(domains))}), []
 
 
 def _one_domain_list(values: ConfigValues) -> _Step:

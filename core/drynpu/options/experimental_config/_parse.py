@@ -40,7 +40,7 @@ class Flags:
 
 
 def parse(
-    given: Mapping[str, Any] | None = None,
+    document: Mapping[str, Any] | None = None,
     *,
     attribute_names: bool = True,
     toolkit_exports_db: bool = False,
@@ -51,7 +51,7 @@ def parse(
 
     Parameters
     ----------
-    given:
+    document:
         Keyword -> value; nothing means a default configuration, which the vendor does not accept silently either.
     attribute_names:
         Whether ``profiler_level`` and ``aic_metrics`` may be attribute names such as ``PipeUtilization``, as in
@@ -64,13 +64,13 @@ def parse(
     Raises
     ------
     OptionError
-        When *given* is no mapping or names keywords that do not exist; values never fail, they are reset.
+        When *document* is no mapping or names keywords that do not exist; values never fail, they are reset.
     """
-    given = {} if given is None else given
-    if not isinstance(given, Mapping):
-        raise OptionError([f"experimental_config: {shown(given)} is not allowed; allowed: a mapping."])
+    document = {} if document is None else document
+    if not isinstance(document, Mapping):
+        raise OptionError([f"experimental_config: {shown(document)} is not allowed; allowed: a mapping."])
     names = [attribute.name for attribute in attrs.fields(ConfigValues)]
-    unknown = [name for name in given if name not in names]
+    unknown = [name for name in document if name not in names]
     if unknown:
         raise OptionError(
             [
@@ -78,17 +78,17 @@ def parse(
                 for name in unknown
             ]
         )
-    keywords = dict(given)
+    keywords = dict(document)
     if attribute_names and isinstance(keywords.get("aic_metrics"), str):
         keywords["aic_metrics"] = AIC_METRICS.get(keywords["aic_metrics"], keywords["aic_metrics"])
     values, notices = normalise_config(toolkit_exports_db=toolkit_exports_db, **keywords)
-    return build_parsed(values, given=keywords, notices=notices, **circumstances)
+    return build_parsed(values, keywords=keywords, notices=notices, **circumstances)
 
 
 def build_parsed(
     values: ConfigValues,
     *,
-    given: Mapping[str, object] | None = None,
+    keywords: Mapping[str, object] | None = None,
     notices: Iterable[Notice] = (),
     chip: str = DEFAULT_CHIP,
     activities: Iterable[Activity] = (Activity.HOST, Activity.DEVICE),
@@ -103,8 +103,8 @@ def build_parsed(
     ----------
     values:
         What `normalise_config` returned.
-    given:
-        The keywords as given, to tell given values from defaults.
+    keywords:
+        The keywords of the constructor, to tell values of the user from defaults.
     notices:
         Put before those that arise here.
     flags, schedule, activities:
@@ -133,7 +133,7 @@ def build_parsed(
         request,
         dialect="experimental_config",
         notices=[*notices, *said],
-        origins=_origins(values, given or {}, request, flags, schedule, output),
+        origins=_origins(values, keywords or {}, request, flags, schedule, output),
         spellings=_spellings(request),
         effective=values.dump(),
     )
@@ -172,7 +172,7 @@ def _number(value: float) -> float:
 
 def _origins(
     values: ConfigValues,
-    given: Mapping[str, object],
+    keywords: Mapping[str, object],
     request: ProfilingRequest,
     flags: Flags,
     schedule: Schedule | None,
@@ -184,9 +184,9 @@ def _origins(
     paths, defaults = option_names("torch"), ConfigValues()
     for name, value in attrs.asdict(values, recurse=False).items():
         path = paths[name]
-        if _changed(name, given.get(name, getattr(defaults, name)), value):
+        if _changed(name, keywords.get(name, getattr(defaults, name)), value):
             origins[path] = Origin.RULE
-        elif name in given and origins.get(path) is not Origin.RULE:
+        elif name in keywords and origins.get(path) is not Origin.RULE:
             origins[path] = Origin.GIVEN
     if request.aic_metrics is not METRIC_GROUPS[values.aic_metrics]:
         origins["aic_metrics"] = Origin.RULE
@@ -201,16 +201,16 @@ def _origins(
     return origins
 
 
-def _changed(name: str, given: object, used: object) -> bool:
+def _changed(name: str, value: object, used: object) -> bool:
     """Whether a rule replaced the value; wrapping it in a list or dropping doubles is no replacement."""
-    if name == "export_type" and isinstance(given, str):
-        given = [given]
+    if name == "export_type" and isinstance(value, str):
+        value = [value]
     if isinstance(used, list):
-        if not given:
+        if not value:
             return bool(used)
-        return not isinstance(given, list) or any(item not in used for item in given)
+        return not isinstance(value, list) or any(item not in used for item in value)
     # NaN differs from itself.
-    return type(given) is not type(used) or (given is not used and bool(given != used))
+    return type(value) is not type(used) or (value is not used and bool(value != used))
 
 
 def _spellings(request: ProfilingRequest) -> dict[str, str]:

@@ -35,7 +35,7 @@ def normalise_schedule(
     skip_first_wait: object = 0,
 ) -> tuple[Schedule, tuple[Notice, ...]]:
     """Return the schedule that results from any arguments, with the messages in the vendor's order."""
-    given = {
+    arguments = {
         "wait": wait,
         "warmup": warmup,
         "active": active,
@@ -46,7 +46,7 @@ def normalise_schedule(
     lowest = {"active": 1, "skip_first_wait": None}
     used: dict[str, int] = {}
     notices = []
-    for name, value in given.items():
+    for name, value in arguments.items():
         low = lowest.get(name, 0)
         if isinstance(value, int) and (low is None or value >= low):
             used[name] = value
@@ -119,11 +119,11 @@ def normalise_interface(
     return InterfaceValues(activities=chosen, config_accepted=config_given and config_valid, **values), tuple(notices)
 
 
-def _activities(given: Any, supported: Collection[Any], notices: list[Notice]) -> frozenset[Any]:
-    if not given:
+def _activities(activities: Any, supported: Collection[Any], notices: list[Notice]) -> frozenset[Any]:
+    if not activities:
         return frozenset(supported)
     try:
-        chosen = frozenset(given)
+        chosen = frozenset(activities)
     except TypeError:
         chosen = None
     if chosen is not None and all(member in supported for member in chosen):

@@ -17,21 +17,21 @@ from drynpu.options.profiling_options import default_metric_group, words_on
 _BASE = ProfilingRequest(activities=(Activity.DEVICE,), output=Output(export=(ExportType.TEXT, ExportType.DB)))
 
 
-def build_request(given: FlagValues, directory: str) -> tuple[ProfilingRequest, list[str]]:
+def build_request(flags: FlagValues, directory: str) -> tuple[ProfilingRequest, list[str]]:
     """Return the request, and the paths whose value follows from a rule."""
-    values = given.counting
-    alone = given.on("instr-profiling")
-    traced = given.mode.runs and not alone
+    values = flags.counting
+    alone = flags.on("instr-profiling")
+    traced = flags.mode.runs and not alone
     level = values.get("task-time", values.get("task-trace", Level.L1)) if traced else Level.NONE
-    metrics, sampled_hz = _counters(given, values, level, alone=alone)
-    counted = alone and given.platform.options.instruction_interval
+    metrics, sampled_hz = _counters(flags, values, level, alone=alone)
+    counted = alone and flags.platform.options.instruction_interval
     cycles = "instr-profiling-freq"
     request = with_values(
         _BASE,
         {
-            "sampling.llc": next(iter(words_on(given.platform, Kind.LLC).values())),
+            "sampling.llc": next(iter(words_on(flags.platform, Kind.LLC).values())),
             **{FLAGS[name].path: value for name, value in values.items() if FLAGS[name].in_request},
-            **dict(_rates(given, values)),
+            **dict(_rates(flags, values)),
             "level": level,
             "aic_metrics": metrics,
             "switches.acl_api": traced and values.get("ascendcl", True),
@@ -50,13 +50,13 @@ def build_request(given: FlagValues, directory: str) -> tuple[ProfilingRequest, 
     return request, rules
 
 
-def _counters(given: FlagValues, values: dict[str, Any], level: Level, *, alone: bool) -> tuple[Metrics, int | None]:
+def _counters(flags: FlagValues, values: dict[str, Any], level: Level, *, alone: bool) -> tuple[Metrics, int | None]:
     """Return the group, and the rate where counters are read by time."""
-    group = values.get("aic-metrics", default_metric_group(given.platform))
+    group = values.get("aic-metrics", default_metric_group(flags.platform))
     hertz = values.get("aic-freq", _default("aic-freq"))
     if alone:
         return MetricGroup.NONE, None
-    if not given.mode.runs:
+    if not flags.mode.runs:
         return (group, hertz) if values.get("ai-core", False) else (MetricGroup.NONE, None)
     if level < Level.L1 or not values.get("ai-core", True):
         return MetricGroup.NONE, None
@@ -67,19 +67,19 @@ def _default(name: str) -> int:
     return int(FLAGS[name].default)
 
 
-def _rates(given: FlagValues, values: dict[str, Any]) -> Iterator[tuple[str, int | None]]:
+def _rates(flags: FlagValues, values: dict[str, Any]) -> Iterator[tuple[str, int | None]]:
     """Yield path and rate of every item sampled by time; ``None`` where its switch is off."""
     for switch, rate in sampled_items().items():
-        on = values.get(switch.name, switch.is_on(given.platform) and switch.default == "on")
+        on = values.get(switch.name, switch.is_on(flags.platform) and switch.default == "on")
         yield rate.path, values.get(rate.name, _default(rate.name)) if on else None
 
 
-def build_launch(given: FlagValues) -> Launch:
+def build_launch(flags: FlagValues) -> Launch:
     """Return the run around the request."""
-    get = given.counting.get
+    get = flags.counting.get
     return Launch(
-        mode=given.mode,
-        application=get("application", given.application),
+        mode=flags.mode,
+        application=get("application", flags.application),
         environment=get("environment", {}),
         pids=get("pid", ()),
         devices=get("sys-devices", ()),

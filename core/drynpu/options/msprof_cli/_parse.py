@@ -63,18 +63,18 @@ def parse(
     if mode is None and require_target and not problems:
         names = "--application --sys-devices --host-sys --host-sys-usage --parse --query --export --analyze"
         problems.append(f"No valid argument found in {names}")
-    given = FlagValues(
+    flag_values = FlagValues(
         values=values, mode=mode or LaunchMode.APPLICATION, application=tuple(application), platform=platform
     )
-    problems += problems_between(given, require_target=require_target)
+    problems += problems_between(flag_values, require_target=require_target)
     directory, origin = "", Origin.DEFAULT
     try:
-        directory, origin = _directory(given, environ, cwd)
+        directory, origin = _directory(flag_values, environ, cwd)
     except OptionError as error:
         problems += error.problems
     if problems:
         raise OptionError(problems)
-    return _build(given, directory, origin)
+    return _build(flag_values, directory, origin)
 
 
 def _read(flags: Mapping[str, str], context: FlagContext) -> tuple[dict[str, Any], list[str]]:
@@ -107,12 +107,12 @@ def _read(flags: Mapping[str, str], context: FlagContext) -> tuple[dict[str, Any
     return values, problems
 
 
-def _directory(given: FlagValues, environ: Mapping[str, str], cwd: str) -> tuple[str, Origin]:
+def _directory(flags: FlagValues, environ: Mapping[str, str], cwd: str) -> tuple[str, Origin]:
     """Return where the data goes: the flag, ``ASCEND_WORK_PATH``, the application's directory or this one."""
-    if "output" in given.values:
-        return given.values["output"], Origin.GIVEN
+    if "output" in flags.values:
+        return flags.values["output"], Origin.GIVEN
     fallback = cwd
-    words = given.values.get("application", ())
+    words = flags.values.get("application", ())
     named = next((word for word in words[:2] if "/" in word), None)
     if named is not None:
         fallback = os.path.normpath(Path(cwd) / Path(named).parent)
@@ -120,10 +120,10 @@ def _directory(given: FlagValues, environ: Mapping[str, str], cwd: str) -> tuple
     return directory, Origin.DEFAULT if origin is Origin.RULE else origin
 
 
-def _build(given: FlagValues, directory: str, origin: Origin) -> MsprofParsed:
-    request, rules = build_request(given, directory)
-    launch = build_launch(given)
-    counts = given.counting
+def _build(flags: FlagValues, directory: str, origin: Origin) -> MsprofParsed:
+    request, rules = build_request(flags, directory)
+    launch = build_launch(flags)
+    counts = flags.counting
     # An old name decides only where the new one is left out.
     deciding = [FLAGS[name] for name in counts if name != "task-trace" or "task-time" not in counts]
     origins = {flag.path: Origin.GIVEN for flag in deciding if flag.in_request}
@@ -132,17 +132,17 @@ def _build(given: FlagValues, directory: str, origin: Origin) -> MsprofParsed:
     parsed = Parsed.build(
         request,
         dialect="msprof_cli",
-        notices=[*_notes(given), *remarks(given)],
+        notices=[*_notes(flags), *remarks(flags)],
         origins=origins,
         spellings={flag.path: flag.option for flag in FLAGS.values() if flag.name != "task-trace" and flag.in_request},
-        effective=to_flags(request, launch, chip=given.platform.version),
+        effective=to_flags(request, launch, chip=flags.platform.version),
     )
     return MsprofParsed(**asdict(parsed, recurse=False), launch=launch)
 
 
-def _notes(given: FlagValues) -> list[Notice]:
+def _notes(flags: FlagValues) -> list[Notice]:
     return [
         warning(FLAGS[name].option, FLAGS[name].note, NoticeCode.DEPRECATED)
-        for name in given.values
+        for name in flags.values
         if FLAGS[name].note
     ]

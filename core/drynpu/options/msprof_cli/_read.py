@@ -78,7 +78,7 @@ def _plain(text: str) -> str:
     return text if text.isprintable() and len(text) <= 60 else shown(text)
 
 
-def _given(flag: Flag, text: str) -> str:
+def _require_text(flag: Flag, text: str) -> str:
     if not text:
         raise Refusal(f"Argument {flag.option}: expected one argument")
     return text
@@ -185,7 +185,7 @@ def _items(flag: Flag, text: str, context: FlagContext) -> tuple[Any, ...]:
 
 def _storage(flag: Flag, text: str, context: FlagContext) -> int:
     low, high = _limits(flag, context)
-    digits = _given(flag, text).removesuffix("MB")
+    digits = _require_text(flag, text).removesuffix("MB")
     size = _number(digits) if digits != text else None
     if size is None or not low <= size <= high:
         advice = f"valid range is {low}MB~{high}MB"
@@ -204,7 +204,7 @@ def _op_types(flag: Flag, text: str, _: FlagContext) -> tuple[str, ...]:
 
 
 def _output(flag: Flag, text: str, context: FlagContext) -> str:
-    path = os.path.normpath(Path(context.cwd) / _given(flag, text))
+    path = os.path.normpath(Path(context.cwd) / _require_text(flag, text))
     if len(path) > MAX_PATH:
         raise Refusal(f"Argument {flag.option} is invalid because of exceeds the maximum length of {MAX_PATH}")
     if forbidden_characters(path) or "\0" in path:
@@ -213,7 +213,7 @@ def _output(flag: Flag, text: str, context: FlagContext) -> str:
 
 
 def _path(flag: Flag, text: str, _: FlagContext) -> str:
-    if len(_given(flag, text)) > MAX_PATH:
+    if len(_require_text(flag, text)) > MAX_PATH:
         raise Refusal(f"Argument {flag.option} is invalid because of exceeds the maximum length of {MAX_PATH}")
     return text
 
@@ -234,35 +234,35 @@ def _pids(flag: Flag, text: str, context: FlagContext) -> tuple[int, ...]:
 
 
 def _numbers(flag: Flag, text: str, limits: Range, advice: str) -> tuple[int, ...]:
-    found = []
+    numbers = []
     for item in text.split(","):
         number = _number(item)
         if number is None or not limits.holds(number):
             raise Refusal(f"Argument {flag.option}: invalid value: {_plain(item)}.{advice}")
-        found.append(number)
-    return tuple(dict.fromkeys(found))
+        numbers.append(number)
+    return tuple(dict.fromkeys(numbers))
 
 
 def _domains(flag: Flag, text: str, _: FlagContext) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_given(flag, text).split(",")))
+    return tuple(dict.fromkeys(_require_text(flag, text).split(",")))
 
 
 def _flow(flag: Flag, text: str, _: FlagContext) -> str:
-    return _given(flag, text)
+    return _require_text(flag, text)
 
 
 def _environment(flag: Flag, text: str, _: FlagContext) -> Mapping[str, str]:
-    found = {}
-    for item in _given(flag, text).split(";"):
+    variables = {}
+    for item in _require_text(flag, text).split(";"):
         name, equals, value = item.partition("=")
         if not equals or not name.strip() or "\0" in item:
             raise Refusal(f"Argument {flag.option}: invalid value: {_plain(item)}. Please input K=V, or K=V;K=V.")
-        found[name.strip()] = value
-    return found
+        variables[name.strip()] = value
+    return variables
 
 
 def _command(flag: Flag, text: str, _: FlagContext) -> tuple[str, ...]:
-    line = _given(flag, text)
+    line = _require_text(flag, text)
     try:
         words = tuple(shlex.split(line))
     except ValueError as error:

@@ -76,23 +76,23 @@ def find_mode(values: Mapping[str, object], application: Sequence[str]) -> Launc
     return None
 
 
-def problems_between(given: FlagValues, *, require_target: bool) -> list[str]:
+def problems_between(flags: FlagValues, *, require_target: bool) -> list[str]:
     """Return what the command refuses although each flag by itself is fine, in its words."""
     return [
-        *_dynamic(given, require_target=require_target),
-        *_marks(given),
-        *_instructions(given),
-        *(_system(given) if not given.mode.runs and require_target else ()),
+        *_dynamic(flags, require_target=require_target),
+        *_marks(flags),
+        *_instructions(flags),
+        *(_system(flags) if not flags.mode.runs and require_target else ()),
     ]
 
 
-def _dynamic(given: FlagValues, *, require_target: bool) -> Iterator[str]:
-    values = given.values
-    if not given.on("dynamic"):
+def _dynamic(flags: FlagValues, *, require_target: bool) -> Iterator[str]:
+    values = flags.values
+    if not flags.on("dynamic"):
         if "pid" in values:
             yield "Argument --dynamic=off, but --pid is set."
         return
-    runs = given.mode is LaunchMode.APPLICATION and bool(given.application or "application" in values)
+    runs = flags.mode is LaunchMode.APPLICATION and bool(flags.application or "application" in values)
     if not runs and "pid" not in values and require_target:
         yield "Argument --dynamic=on, but --application/--pid is all empty."
     if runs and "pid" in values:
@@ -102,24 +102,24 @@ def _dynamic(given: FlagValues, *, require_target: bool) -> Iterator[str]:
             yield f"Argument --dynamic and --{name} cannot be configured at the same time."
 
 
-def _marks(given: FlagValues) -> Iterator[str]:
-    named = [name for name in _DOMAINS if name in given.values]
-    if named and not given.on("msproftx"):
+def _marks(flags: FlagValues) -> Iterator[str]:
+    named = [name for name in _DOMAINS if name in flags.values]
+    if named and not flags.on("msproftx"):
         yield "Argument --mstx-domain-include/--mstx-domain-exclude must be used with --msproftx=on."
     elif len(named) == len(_DOMAINS):
         yield "Argument --mstx-domain-include and --mstx-domain-exclude cannot be used at the same time."
 
 
-def _instructions(given: FlagValues) -> Iterator[str]:
-    if not given.on("instr-profiling"):
+def _instructions(flags: FlagValues) -> Iterator[str]:
+    if not flags.on("instr-profiling"):
         return
     for name in _EXCLUDED_BY_INSTRUCTIONS:
-        if name in given.values and given.values[name] not in (False, Level.NONE):
+        if name in flags.values and flags.values[name] not in (False, Level.NONE):
             yield f"--{name}: {name} and instr-profiling are mutually exclusive; leave one of them out"
 
 
-def _system(given: FlagValues) -> Iterator[str]:
-    values, name = given.values, given.mode.value
+def _system(flags: FlagValues) -> Iterator[str]:
+    values, name = flags.values, flags.mode.value
     missing = [f"--{flag}" for flag in ("output", "sys-period") if flag not in values]
     if missing:
         yield f"The argument {' '.join(missing)} is neccessary when --{name} is not empty"
@@ -129,39 +129,39 @@ def _system(given: FlagValues) -> Iterator[str]:
         yield "The argument --host-sys-pid are required when app is empty and --host-sys is on."
 
 
-def remarks(given: FlagValues) -> list[Notice]:
+def remarks(flags: FlagValues) -> list[Notice]:
     """Return what is accepted and has no effect, or less than it says."""
-    found = []
-    useless = given.useless
+    notices = []
+    useless = flags.useless
     if useless:
-        flags = " ".join(f"--{name}" for name in useless)
-        message = f"The argument {flags} is useless when --{given.mode.value} is not empty"
-        found += [_ignored(f"--{useless[0]}", message)]
-    if "application" in given.values and given.application:
-        found.append(_ignored("--application", "--application counts; the command after the flags is left out."))
-    if "task-trace" in given.values and "task-time" in given.values:
-        found.append(_ignored("--task-trace", "--task-trace has no effect beside --task-time."))
-    if "instr-profiling-freq" in given.values and not given.platform.options.instruction_interval:
+        names = " ".join(f"--{name}" for name in useless)
+        message = f"The argument {names} is useless when --{flags.mode.value} is not empty"
+        notices += [_ignored(f"--{useless[0]}", message)]
+    if "application" in flags.values and flags.application:
+        notices.append(_ignored("--application", "--application counts; the command after the flags is left out."))
+    if "task-trace" in flags.values and "task-time" in flags.values:
+        notices.append(_ignored("--task-trace", "--task-trace has no effect beside --task-time."))
+    if "instr-profiling-freq" in flags.values and not flags.platform.options.instruction_interval:
         message = "The argument: instr-profiling-freq is useless on this platform."
-        found.append(_ignored("--instr-profiling-freq", message))
-    return [*found, *_needs(given), *_counters(given), *_chip(given)]
+        notices.append(_ignored("--instr-profiling-freq", message))
+    return [*notices, *_needs(flags), *_counters(flags), *_chip(flags)]
 
 
-def _needs(given: FlagValues) -> Iterator[Notice]:
-    for name in given.counting:
+def _needs(flags: FlagValues) -> Iterator[Notice]:
+    for name in flags.counting:
         needed = FLAGS[name].needs
         # Counters are on unless they are switched off; `_counters` reports what needs them.
         if not needed or needed in ("ai-core", "dynamic") or name in _DOMAINS:
             continue
-        state = given.values.get(needed, FLAGS[needed].default == "on")
+        state = flags.values.get(needed, FLAGS[needed].default == "on")
         if state in (False, ()):
             suffix = "" if needed == "host-sys-usage" else "=on"
             yield _ignored(f"--{name}", f"--{name} has no effect without --{needed}{suffix}.")
 
 
-def _counters(given: FlagValues) -> Iterator[Notice]:
-    values = given.counting
-    if given.mode.runs:
+def _counters(flags: FlagValues) -> Iterator[Notice]:
+    values = flags.counting
+    if flags.mode.runs:
         level = values.get("task-time", values.get("task-trace", Level.L1))
         on = values.get("ai-core", level >= Level.L1)
         if level < Level.L1 and values.get("ai-core") is True:
@@ -175,16 +175,16 @@ def _counters(given: FlagValues) -> Iterator[Notice]:
     for name in ("aic-mode", "aic-freq", "aic-metrics"):
         if name in values and not on:
             yield _ignored(f"--{name}", f"--{name} has no effect: AI Core counters are off.")
-    if on and given.mode.runs and "aic-freq" in values and values.get("aic-mode") != "sample-based":
+    if on and flags.mode.runs and "aic-freq" in values and values.get("aic-mode") != "sample-based":
         yield _ignored("--aic-freq", "--aic-freq has no effect without --aic-mode=sample-based.")
 
 
-def _chip(given: FlagValues) -> Iterator[Notice]:
+def _chip(flags: FlagValues) -> Iterator[Notice]:
     rate = "sys-hardware-mem-freq"
-    if FLAGS[rate].is_wide(given.counting.get(rate, 1)):
+    if FLAGS[rate].is_wide(flags.counting.get(rate, 1)):
         yield remark(f"--{rate}", WIDE_RANGE_MESSAGE, NoticeCode.CHIP)
-    if given.on("sys-io-profiling") and given.platform.options.samples_nic_alone:
-        message = f"{given.platform.label} samples the NIC only, and only in root complex mode."
+    if flags.on("sys-io-profiling") and flags.platform.options.samples_nic_alone:
+        message = f"{flags.platform.label} samples the NIC only, and only in root complex mode."
         yield remark("--sys-io-profiling", message, NoticeCode.CHIP)
 
 

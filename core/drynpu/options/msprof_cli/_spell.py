@@ -25,15 +25,15 @@ def to_flags(request: ProfilingRequest, launch: Launch | None = None, *, chip: s
     """
     launch = launch or Launch()
     platform = resolve_platform(chip)
-    found = dict(_flags(request, launch))
+    texts = dict(_flags(request, launch))
     if request.window.interactive:
         # The command refuses even "off" beside --dynamic=on.
-        found.pop("sys-cpu-profiling", None)
+        texts.pop("sys-cpu-profiling", None)
     runs = launch.mode.runs
     return {
-        name: found[name]
+        name: texts[name]
         for name, flag in FLAGS.items()
-        if name in found and flag.is_on(platform) and (flag.with_application if runs else flag.without_application)
+        if name in texts and flag.is_on(platform) and (flag.with_application if runs else flag.without_application)
     }
 
 

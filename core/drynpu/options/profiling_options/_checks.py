@@ -120,8 +120,8 @@ def _items(key: Key, value: object, context: ValueContext) -> _Checked:
 def _storage(key: Key, value: object, context: ValueContext) -> _Checked:
     if value == "":
         return None, []
-    found = _STORAGE.fullmatch(value) if isinstance(value, str) else None
-    size = int(found[1]) if found else None
+    match = _STORAGE.fullmatch(value) if isinstance(value, str) else None
+    size = int(match[1]) if match else None
     limits = key.limits_on(context.platform)
     if size is not None and limits.holds(size):
         return size, []

@@ -25,13 +25,13 @@ def forbidden_characters(path: str) -> list[str]:
 
 
 def resolve_output(
-    given: str, environ: Mapping[str, str], cwd: str, *, value_id: str = "EK0001", fallback: str | None = None
+    directory: str, environ: Mapping[str, str], cwd: str, *, value_id: str = "EK0001", fallback: str | None = None
 ) -> tuple[str, Origin]:
     """
     Return the absolute output directory and where it came from; touches no disk.
 
-    *given* if it is not empty (relative to *cwd*), else ``$ASCEND_WORK_PATH/profiling_data``, else *fallback*, which
-    also stands in for a path that cannot exist.
+    *directory* if it is not empty (relative to *cwd*), else ``$ASCEND_WORK_PATH/profiling_data``, else *fallback*,
+    which also stands in for a path that cannot exist.
 
     Raises
     ------
@@ -40,8 +40,8 @@ def resolve_output(
         1024 characters and there is no *fallback*.
     """
     work_path = environ.get("ASCEND_WORK_PATH", "")
-    if given:
-        path, origin, source = given, Origin.GIVEN, "output"
+    if directory:
+        path, origin, source = directory, Origin.GIVEN, "output"
     elif work_path:
         path, origin, source = f"{work_path.rstrip('/')}/profiling_data", Origin.ENVIRONMENT, "ASCEND_WORK_PATH"
     elif fallback is not None:

@@ -151,24 +151,24 @@ def check_document(
     origins: dict[str, Origin] = {}
     notices = list(document.notices)
     problems = []
-    for name, given in _current(document, surface, notices, strict=strict):
+    for name, value in _current(document, surface, notices, strict=strict):
         key = table.get(name)
         if key is None:
             hint = elsewhere(name, surface) or did_you_mean(name, table)
-            value = f"value {shown(given)} refused"
-            problems.append(f"{shown_key(name)}: {surface.unknown_id} {value}: {surface.unknown_reason}.{hint}")
+            refusal = f"value {shown(value)} refused"
+            problems.append(f"{shown_key(name)}: {surface.unknown_id} {refusal}: {surface.unknown_reason}.{hint}")
             continue
         if key.note:
             notices.append(warning(name, key.note, NoticeCode.DEPRECATED))
         try:
             _require_platform(key, platform)
-            values[name], remarks = check_value(key, given, context)
+            values[name], remarks = check_value(key, value, context)
             notices += remarks
             origins[name] = Origin.RULE if any(n.code in _REPLACING for n in remarks) else Origin.GIVEN
         except Refused as refused:
             hint = f".{did_you_mean(refused.value, refused.valid)}" if isinstance(refused.value, str) else ""
-            value = f"value {shown(given)} refused"
-            problems.append(f"{name}: {surface.value_id} {value}: {refused.allowed}{hint}".rstrip("."))
+            refusal = f"value {shown(value)} refused"
+            problems.append(f"{name}: {surface.value_id} {refusal}: {refused.allowed}{hint}".rstrip("."))
         except OptionError as error:
             problems += error.problems
     return Effective(values=values, origins=origins, notices=tuple(notices)), problems
@@ -178,23 +178,23 @@ def _current(
     document: Document, surface: Surface, notices: list[Notice], *, strict: bool
 ) -> Iterator[tuple[str, object]]:
     """Yield the options by their current names; a retired name adds a notice (*strict* leaves the names alone)."""
-    for name, given in document.values.items():
+    for name, value in document.values.items():
         if document.form == "legacy" and name == "op_trace":
             message = "op_trace has no counterpart among the current options; it is left out."
             notices.append(warning(name, message, NoticeCode.IGNORED))
             continue
-        found = None if strict or not surface.empty_rule else current_name(name, given)
-        if found is None:
-            yield name, given
+        renamed = None if strict or not surface.empty_rule else current_name(name, value)
+        if renamed is None:
+            yield name, value
             continue
-        today, value = found
+        today, today_value = renamed
         if today in document.values:
             message = f"{name} is an old name of {today}, which is given, too; {name} is left out."
             notices.append(warning(name, message, NoticeCode.IGNORED))
             continue
         message = f"{name} is an old name that the current collector refuses; it is read as {today}."
         notices.append(warning(name, message, NoticeCode.LENIENT))
-        yield today, value
+        yield today, today_value
 
 
 def _require_platform(key: Key, platform: Platform) -> None:
@@ -204,13 +204,13 @@ def _require_platform(key: Key, platform: Platform) -> None:
 
 
 def _find_output(effective: Effective, document: Document, lookup: OutputLookup, surface: Surface) -> Effective:
-    given = effective.get("output", "")
+    output = effective.get("output", "")
     if document.form == "legacy" and not lookup.environ.get("ASCEND_WORK_PATH"):
         # The list of 2020 cannot carry a path.
         message = "no output: the data goes to the directory the job runs in."
         return effective.put("output", lookup.cwd, remark("output", message, NoticeCode.RULE))
     directory, origin = resolve_output(
-        given, lookup.environ, lookup.cwd, value_id=surface.value_id, fallback=lookup.executable_dir
+        output, lookup.environ, lookup.cwd, value_id=surface.value_id, fallback=lookup.executable_dir
     )
     if origin is not Origin.RULE:
         return effective.put("output", directory, None, origin)

@@ -142,9 +142,9 @@ def _load(text: str, surface: Surface) -> tuple[dict[str, Any], list[Notice]]:
 
 def _pointer(text: str) -> str:
     """Name the mistake where it is a known one: the opening quote of a key left out, or single quotes."""
-    found = _MISSING_QUOTE.search(text)
-    if found:
-        return f'. The key {found.group(1)} lacks its opening quote; write "{found.group(1)}"'
+    match = _MISSING_QUOTE.search(text)
+    if match:
+        return f'. The key {match.group(1)} lacks its opening quote; write "{match.group(1)}"'
     if "'" in text and '"' not in text:
         return ". JSON wants double quotes"
     return ""

@@ -53,12 +53,12 @@ def sample_parameters(request: ProfilingRequest, platform: Platform) -> dict[str
 def _intervals(request: ProfilingRequest) -> dict[str, object]:
     """Return how often the sampled items are read, in the unit of each (cann_msprof.md 1.3 "Conversions")."""
     sampling = request.sampling
-    found: dict[str, object] = {}
+    intervals: dict[str, object] = {}
     if sampling.ai_core_hz is not None:
-        found["aicore_sampling_interval"] = found["aiv_sampling_interval"] = _MS_PER_S // sampling.ai_core_hz
+        intervals["aicore_sampling_interval"] = intervals["aiv_sampling_interval"] = _MS_PER_S // sampling.ai_core_hz
     if sampling.hardware_memory_hz is not None:
-        found["hardware_mem_sampling_interval"] = _US_PER_S // sampling.hardware_memory_hz
-        found["ddr_profiling_events"] = found["hbm_profiling_events"] = "read,write"
+        intervals["hardware_mem_sampling_interval"] = _US_PER_S // sampling.hardware_memory_hz
+        intervals["ddr_profiling_events"] = intervals["hbm_profiling_events"] = "read,write"
     for name, rate_hz in (
         ("io_sampling_interval", sampling.io_hz),
         ("interconnection_sampling_interval", sampling.interconnection_hz),
@@ -69,9 +69,9 @@ def _intervals(request: ProfilingRequest) -> dict[str, object]:
         ("hostProfilingSamplingInterval", sampling.host_usage_hz if sampling.host_usage else None),
     ):
         if rate_hz is not None:
-            found[name] = _MS_PER_S // rate_hz
+            intervals[name] = _MS_PER_S // rate_hz
     if sampling.low_power_hz is not None:
-        found["sysLpFreq"] = _US_PER_S // sampling.low_power_hz
+        intervals["sysLpFreq"] = _US_PER_S // sampling.low_power_hz
     if sampling.instruction_cycles is not None:
-        found["instrProfilingFreq"] = sampling.instruction_cycles
-    return found
+        intervals["instrProfilingFreq"] = sampling.instruction_cycles
+    return intervals
