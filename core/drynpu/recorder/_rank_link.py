@@ -223,8 +223,8 @@ def _serve(server: RankServer, candidates: Sequence[tuple[str, int]]) -> tuple[s
 
 
 def _split(content: bytes, lengths: Sequence[int]) -> list[bytes]:
-    found, start = [], 0
+    parts, start = [], 0
     for length in lengths:
-        found.append(content[start : start + length])
+        parts.append(content[start : start + length])
         start += length
-    return found
+    return parts

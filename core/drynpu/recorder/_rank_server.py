@@ -47,14 +47,14 @@ def receive_message(connection: socket.socket) -> tuple[dict[str, Any], bytes]:
 
 
 def _receive(connection: socket.socket, size: int) -> bytes:
-    found = bytearray(size)
-    view, done = memoryview(found), 0
+    content = bytearray(size)
+    view, done = memoryview(content), 0
     while done < size:
         count = connection.recv_into(view[done:])
         if not count:
             raise ConnectionError("the other side has closed the connection")
         done += count
-    return bytes(found)
+    return bytes(content)
 
 
 @define(eq=False)
@@ -157,8 +157,8 @@ class RankServer:
         with self._changed:
             if not self._changed.wait_for(lambda: all(key in self._values for key in keys), seconds):
                 raise TimeoutError(f"no answer of another rank in {seconds:g} s")
-            found = [self._values.pop(key) if take else self._values[key] for key in keys]
-        return {"lengths": [len(each) for each in found]}, b"".join(found)
+            values = [self._values.pop(key) if take else self._values[key] for key in keys]
+        return {"lengths": [len(each) for each in values]}, b"".join(values)
 
     def _gather(self, rank: int, header: Mapping[str, Any], payload: bytes) -> tuple[dict[str, object], bytes]:
         ranks, deadline = list(header["ranks"]), time.monotonic() + header["seconds"]

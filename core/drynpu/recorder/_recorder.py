@@ -241,7 +241,9 @@ class Recorder:
             topology=self.settings.topology,
         )
         lost = tuple(self.parts.lost)
-        recordings = {each: evolve(found, notes=(*found.notes, *lost)) for each, found in recordings.items()}
+        recordings = {
+            each: evolve(recording, notes=(*recording.notes, *lost)) for each, recording in recordings.items()
+        }
         self.outcome = write_devices(recordings, place, setup)
         journal = RunJournal.from_environ(os.environ)
         if journal is not None:

@@ -43,7 +43,7 @@ class Recovered:
 
 def find_journals(path: Path) -> list[Path]:
     """Return the journals in *path* and in the directories in it, sorted by name; none where it cannot be read."""
-    found: list[Path] = []
+    journals: list[Path] = []
     try:
         folders = (
             [path, *(each for each in path.iterdir() if each.is_dir() and not each.is_symlink())]
@@ -51,10 +51,10 @@ def find_journals(path: Path) -> list[Path]:
             else []
         )
         for folder in folders:
-            found.extend(each for each in folder.glob(f"{JOURNAL_PREFIX}*") if (each / HEAD_FILE).is_file())
+            journals.extend(each for each in folder.glob(f"{JOURNAL_PREFIX}*") if (each / HEAD_FILE).is_file())
     except OSError:
         pass
-    return sorted(found)
+    return sorted(journals)
 
 
 def recover(path: Path, tell: Callable[[str], object], output: Path | None = None) -> list[Recovered]:
@@ -72,13 +72,13 @@ def recover(path: Path, tell: Callable[[str], object], output: Path | None = Non
     recovered = []
     for journal in find_journals(path):
         try:
-            found = _recover(journal, output)
+            outcome = _recover(journal, output)
         except (DrynpuError, OSError) as error:
             tell(f"{journal.parent}: a recording that was cut could not be recovered: {error}")
             continue
-        tell(f"{journal.parent.name}: {found if isinstance(found, str) else found.text}")
-        if isinstance(found, Recovered):
-            recovered.append(found)
+        tell(f"{journal.parent.name}: {outcome if isinstance(outcome, str) else outcome.text}")
+        if isinstance(outcome, Recovered):
+            recovered.append(outcome)
     return recovered
 
 

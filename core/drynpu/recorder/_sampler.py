@@ -23,7 +23,7 @@ _LOG = logging.getLogger("drynpu")
 
 
 @define
-class _Probes:
+class _Samples:
     """The process that one thread samples, and its samples so far."""
 
     process: Path = _PROC / "self"
@@ -31,10 +31,10 @@ class _Probes:
     processes: dict[str, dict[int, list[str]]] = field(factory=dict)
     disk: list[tuple[int, int, int, int | None]] = field(factory=list)
     failures: dict[str, str] = field(factory=dict)
-    samples: int = 0
+    count: int = 0
     spent_ns: int = 0
 
-    def take(self, probes: Mapping[str, Callable[[_Probes, int], None]]) -> int:
+    def take(self, probes: Mapping[str, Callable[[_Samples, int], None]]) -> int:
         """Read everything once; return how long that took, in ns."""
         begun = time.perf_counter_ns()
         for name, probe in probes.items():
@@ -44,7 +44,7 @@ class _Probes:
                 except (OSError, ValueError, IndexError, psutil.Error) as error:
                     self.failures[name] = f"{name} could not be measured: {error}"
         took = time.perf_counter_ns() - begun
-        self.samples, self.spent_ns = self.samples + 1, self.spent_ns + took
+        self.count, self.spent_ns = self.count + 1, self.spent_ns + took
         return took
 
     def text(self, kind: str, chunk: str) -> None:
@@ -52,7 +52,7 @@ class _Probes:
 
     def packet(self, kind: str, time_ns: int, body: str, pid: int | None = None) -> None:
         size = len(body.encode("utf-8", "replace"))
-        chunk = f"TimeStamp:{time_ns}\nIndex:{self.samples}\nDataLen:{size}\n{body}\n"
+        chunk = f"TimeStamp:{time_ns}\nIndex:{self.count}\nDataLen:{size}\n{body}\n"
         if pid is None:
             self.text(kind, chunk)
         else:
@@ -64,32 +64,32 @@ def _read(path: Path) -> str:
         return file.read()
 
 
-def _cpu(found: _Probes, time_ns: int) -> None:
+def _cpu(samples: _Samples, time_ns: int) -> None:
     """Read every thread of the process; one that ends meanwhile is passed over."""
     uptime = _read(_PROC / "uptime")
     lines = []
-    for thread in (found.process / "task").iterdir():
+    for thread in (samples.process / "task").iterdir():
         try:
             lines.append(_read(thread / "stat"))
         except OSError:
             continue
-    found.text("host_cpu", f"time {time_ns}\n{uptime}{''.join(lines)}")
+    samples.text("host_cpu", f"time {time_ns}\n{uptime}{''.join(lines)}")
 
 
-def _memory(found: _Probes, time_ns: int) -> None:
-    found.text("host_mem", f"{time_ns} {_read(found.process / 'statm')}")
+def _memory(samples: _Samples, time_ns: int) -> None:
+    samples.text("host_mem", f"{time_ns} {_read(samples.process / 'statm')}")
 
 
-def _network(found: _Probes, time_ns: int) -> None:
-    found.text("host_network", f"time {time_ns}\n{_read(_PROC / 'net/dev')}")
+def _network(samples: _Samples, time_ns: int) -> None:
+    samples.text("host_network", f"time {time_ns}\n{_read(_PROC / 'net/dev')}")
 
 
-def _disk(found: _Probes, time_ns: int) -> None:
-    counters = dict(line.split(": ") for line in _read(found.process / "io").splitlines())
+def _disk(samples: _Samples, time_ns: int) -> None:
+    counters = dict(line.split(": ") for line in _read(samples.process / "io").splitlines())
     waited = None
     if _waiting_is_counted():
-        waited = int(_read(found.process / "stat").rpartition(")")[2].split()[39])
-    found.disk.append((time_ns, int(counters["read_bytes"]), int(counters["write_bytes"]), waited))
+        waited = int(_read(samples.process / "stat").rpartition(")")[2].split()[39])
+    samples.disk.append((time_ns, int(counters["read_bytes"]), int(counters["write_bytes"]), waited))
 
 
 def _waiting_is_counted() -> bool:
@@ -100,37 +100,37 @@ def _waiting_is_counted() -> bool:
         return True
 
 
-def _system_cpu(found: _Probes, time_ns: int) -> None:
+def _system_cpu(samples: _Samples, time_ns: int) -> None:
     lines = [line for line in _read(_PROC / "stat").splitlines(keepends=True) if line.startswith("cpu")]
-    found.packet("host_sys_cpu", time_ns, "".join(lines))
+    samples.packet("host_sys_cpu", time_ns, "".join(lines))
     for pid, name, stat in _all_processes("stat"):
-        found.packet("host_process_cpu", time_ns, f"{stat}ProcessName:{name}\n{lines[0]}", pid)
+        samples.packet("host_process_cpu", time_ns, f"{stat}ProcessName:{name}\n{lines[0]}", pid)
 
 
-def _system_memory(found: _Probes, time_ns: int) -> None:
-    found.packet("host_sys_mem", time_ns, _read(_PROC / "meminfo"))
+def _system_memory(samples: _Samples, time_ns: int) -> None:
+    samples.packet("host_sys_mem", time_ns, _read(_PROC / "meminfo"))
     for pid, name, pages in _all_processes("statm"):
-        found.packet("host_process_mem", time_ns, f"{pages}ProcessName:{name}\n", pid)
+        samples.packet("host_process_mem", time_ns, f"{pages}ProcessName:{name}\n", pid)
 
 
 def _all_processes(file: str) -> list[tuple[int, str, str]]:
     """Return id, name and one file of every process; one that ends meanwhile is passed over."""
-    found = []
+    processes = []
     for pid in psutil.pids():
         try:
-            found.append((pid, _read(_PROC / str(pid) / "comm").strip(), _read(_PROC / str(pid) / file)))
+            processes.append((pid, _read(_PROC / str(pid) / "comm").strip(), _read(_PROC / str(pid) / file)))
         except OSError:
             continue
-    return found
+    return processes
 
 
-_SYSTEM_PROBES: Mapping[HostSystem, Callable[[_Probes, int], None]] = {
+_SYSTEM_PROBES: Mapping[HostSystem, Callable[[_Samples, int], None]] = {
     HostSystem.CPU: _cpu,
     HostSystem.MEMORY: _memory,
     HostSystem.DISK: _disk,
     HostSystem.NETWORK: _network,
 }
-_USAGE_PROBES: Mapping[HostUsage, Callable[[_Probes, int], None]] = {
+_USAGE_PROBES: Mapping[HostUsage, Callable[[_Samples, int], None]] = {
     HostUsage.CPU: _system_cpu,
     HostUsage.MEMORY: _system_memory,
 }
@@ -150,7 +150,7 @@ class HostSampler:
     pid: int | None = None
     _ended: threading.Event = field(factory=threading.Event, init=False)
     _threads: list[threading.Thread] = field(factory=list, init=False)
-    _found: list[_Probes] = field(factory=list, init=False)
+    _samples: list[_Samples] = field(factory=list, init=False)
 
     def start(self) -> None:
         """Start measuring; nothing happens if nothing is asked for."""
@@ -160,48 +160,48 @@ class HostSampler:
         for probes, rate_hz in ((systems, fixed_hz("sampling.host_systems")), (usage, self.sampling.host_usage_hz)):
             if not probes:
                 continue
-            found = _Probes(process=_PROC / ("self" if self.pid is None else str(self.pid)))
+            samples = _Samples(process=_PROC / ("self" if self.pid is None else str(self.pid)))
             thread = threading.Thread(
-                target=self._run, args=(found, probes, 1 / rate_hz), name="drynpu-host-sampler", daemon=True
+                target=self._run, args=(samples, probes, 1 / rate_hz), name="drynpu-host-sampler", daemon=True
             )
             try:
                 thread.start()
             except RuntimeError as error:
-                found.failures["host"] = f"the host could not be measured: {error}"
+                samples.failures["host"] = f"the host could not be measured: {error}"
             else:
                 self._threads.append(thread)
-            self._found.append(found)
+            self._samples.append(samples)
 
     def stop(self) -> HostSamples | None:
         """Stop measuring and return what was measured; None if nothing was asked for."""
         self._ended.set()
         for thread in self._threads:
             thread.join(_JOIN_S)
-        if not self._found:
+        if not self._samples:
             return None
-        count = sum(found.samples for found in self._found)
+        count = sum(samples.count for samples in self._samples)
         return HostSamples(
-            texts={name: "".join(parts) for found in self._found for name, parts in found.texts.items()},
+            texts={name: "".join(parts) for samples in self._samples for name, parts in samples.texts.items()},
             processes={
                 name: {pid: "".join(parts) for pid, parts in by_pid.items()}
-                for found in self._found
-                for name, by_pid in found.processes.items()
+                for samples in self._samples
+                for name, by_pid in samples.processes.items()
             },
-            disk=tuple(row for found in self._found for row in found.disk),
+            disk=tuple(row for samples in self._samples for row in samples.disk),
             samples=count,
-            cost_ns=sum(found.spent_ns for found in self._found) // max(count, 1),
-            failures=tuple(text for found in self._found for text in found.failures.values()),
+            cost_ns=sum(samples.spent_ns for samples in self._samples) // max(count, 1),
+            failures=tuple(text for samples in self._samples for text in samples.failures.values()),
         )
 
-    def _run(self, found: _Probes, probes: Mapping[str, Callable[[_Probes, int], None]], period_s: float) -> None:
+    def _run(self, samples: _Samples, probes: Mapping[str, Callable[[_Samples, int], None]], period_s: float) -> None:
         try:
             due = time.perf_counter()
             while True:
-                took_s = found.take(probes) / 1e9
+                took_s = samples.take(probes) / 1e9
                 due = max(due + period_s, time.perf_counter() + took_s * (_MOST_SHARE - 1))
                 if self._ended.wait(max(due - time.perf_counter(), 0)):
-                    found.take(probes)
+                    samples.take(probes)
                     return
         except Exception as error:  # noqa: BLE001 - the program under measurement goes on
-            found.failures["host"] = f"measuring the host ended early: {error}"
+            samples.failures["host"] = f"measuring the host ended early: {error}"
             _LOG.warning("measuring the host ended early: %s", error)
