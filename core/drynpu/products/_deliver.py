@@ -87,8 +87,8 @@ def deliver(
     export_result(profile, forms, groups)
     if simplify and profile.prof_path is not None:
         for pattern in product.simplified:
-            for found in profile.prof_path.glob(pattern):
-                _remove(found)
+            for entry in profile.prof_path.glob(pattern):
+                _remove(entry)
 
 
 def deliver_toolkit(path: Path) -> None:

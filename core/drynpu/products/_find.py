@@ -71,12 +71,16 @@ def locate(path: Path, products: Sequence[Product]) -> ProfileDirectory:
     OutputError
         If there is none or more than one; the message says what was looked for and what was found.
     """
-    found = find_profiles(path, products)
-    if len(found) != 1:
-        what = f"{len(found)} profiles ({', '.join(p.name for p in found)}); name one of them" if found else "none"
+    profiles = find_profiles(path, products)
+    if len(profiles) != 1:
+        what = (
+            f"{len(profiles)} profiles ({', '.join(p.name for p in profiles)}); name one of them"
+            if profiles
+            else "none"
+        )
         message = f"Expected one profile at {path} and found {what}. A profile is {_WANTED}."
         raise OutputError(message)
-    profile = found[0]
+    profile = profiles[0]
     if not _is_result(profile, products):
         if not _is_prof(profile):
             return ProfileDirectory(profile, None, None, results=find_results(profile))

@@ -86,8 +86,8 @@ def _inside(depth: I64) -> I64:
         ends = np.flatnonzero(depth <= level)
         rows = np.flatnonzero(depth == level)
         place = np.searchsorted(ends, rows, side="right")
-        found = place < len(ends)
-        following[rows[found]] = ends[place[found]]
+        ended = place < len(ends)
+        following[rows[ended]] = ends[place[ended]]
     return following - np.arange(len(depth)) - 1
 
 

@@ -44,30 +44,30 @@ def load_profile(
     """
     groups = registered_groups() if groups is None else groups
     products = registered_products() if products is None else products
-    found = locate(Path(path), products)
+    directory = locate(Path(path), products)
     known = schemas(groups) | {name: schema for each in products for name, schema in each.schemas.items()}
-    if found.results is not None:
-        info = read_json_file(info_file(found.results.root), [])
-        return load_results(found.results, product_of(found.results.root, info, products).name, known)
-    notes = list(found.notes)
-    toolkit = _read_toolkit(found, groups)
+    if directory.results is not None:
+        info = read_json_file(info_file(directory.results.root), [])
+        return load_results(directory.results, product_of(directory.results.root, info, products).name, known)
+    notes = list(directory.notes)
+    toolkit = _read_toolkit(directory, groups)
     notes.extend(toolkit.notes)
-    info = read_json_file(info_file(found.path), notes)
-    metadata = read_json_file(found.path / METADATA_FILE, notes)
-    if _RESULT.search(found.path.name) and not info_file(found.path).is_file():
+    info = read_json_file(info_file(directory.path), notes)
+    metadata = read_json_file(directory.path / METADATA_FILE, notes)
+    if _RESULT.search(directory.path.name) and not info_file(directory.path).is_file():
         notes.append("profiler_info*.json is missing: the recording was not written to its end; data may be missing")
-    product = product_of(found.path, info, products)
+    product = product_of(directory.path, info, products)
     framework = no_framework()
-    if found.framework_path is not None:
-        framework = product.read(found.framework_path, product.clock(info, toolkit.clock, notes))
+    if directory.framework_path is not None:
+        framework = product.read(directory.framework_path, product.clock(info, toolkit.clock, notes))
     notes.extend(framework.notes)
     facts = dict(toolkit.facts)
     facts["pid"] = facts["pid"] or _first_pid(framework)
     facts["rank_id"] = read_rank(info, facts["rank_id"])
     return Profile(
-        path=found.path,
-        prof_path=found.prof_path,
-        framework_path=found.framework_path,
+        path=directory.path,
+        prof_path=directory.prof_path,
+        framework_path=directory.framework_path,
         **facts,
         **{
             **toolkit.tables,
@@ -82,16 +82,16 @@ def load_profile(
     )
 
 
-def _read_toolkit(found: ProfileDirectory, groups: Sequence[RecordGroup]) -> Toolkit:
-    if found.prof_path is None:
+def _read_toolkit(directory: ProfileDirectory, groups: Sequence[RecordGroup]) -> Toolkit:
+    if directory.prof_path is None:
         return no_toolkit()
     try:
-        return load_toolkit(found.prof_path, groups)
+        return load_toolkit(directory.prof_path, groups)
     except (OutputError, RawFormatError) as error:
         # A run killed at its start: what the framework wrote is worth reading on its own.
-        if found.framework_path is None:
+        if directory.framework_path is None:
             raise
-        return evolve(no_toolkit(), notes=(f"{found.prof_path.name} could not be read and was left out: {error}",))
+        return evolve(no_toolkit(), notes=(f"{directory.prof_path.name} could not be read and was left out: {error}",))
 
 
 def _first_pid(framework: FrameworkTables) -> int:

@@ -33,14 +33,14 @@ def join_products(added: Sequence[tuple[str, object]]) -> tuple[Product, ...]:
     PluginError
         A plugin gives something that is no `Product`, or one by a name that is taken.
     """
-    found: list[Product] = []
+    accepted: list[Product] = []
     for place, product in added:
         if not isinstance(product, Product):
             raise PluginError(f"{place}: {product!r} is no Product (drynpu.products.Product)")
-        if product.name in {other.name for other in (*PRODUCTS, *found)}:
+        if product.name in {other.name for other in (*PRODUCTS, *accepted)}:
             raise PluginError(f"{place}: there is a product called {product.name} already; choose another name")
-        found.append(product)
-    return (*found, *PRODUCTS)
+        accepted.append(product)
+    return (*accepted, *PRODUCTS)
 
 
 def product_of(directory: Path, info: Mapping[str, object], products: Sequence[Product]) -> Product:

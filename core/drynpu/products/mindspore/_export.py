@@ -230,11 +230,11 @@ def _write_databases(profile: Profile, directory: Path, rank: int, groups: Seque
         communication = None
         if profile.level not in ("level0", NO_TASKS):
             communication = export_communication_db(profile, Path(folder), ANALYSES)
-        for found, name in (
+        for database, name in (
             (export_msprof_db(profile, Path(folder), groups=groups), f"ascend_mindspore_profiler_{rank}.db"),
             (communication, COMMUNICATION_DATABASE),
         ):
-            if found is not None:
-                shutil.move(found, directory / name)
+            if database is not None:
+                shutil.move(database, directory / name)
                 names.append(name)
     return names

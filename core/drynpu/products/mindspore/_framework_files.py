@@ -183,8 +183,8 @@ def _steps(simulation: Simulation, operators: Operators) -> I64:
 
 def _step_at(time_ns: I64, steps: I64) -> I64:
     """Return the step that each time lies in or after, 0 before the first."""
-    found = np.searchsorted(steps[:, 0], time_ns, side="right")
-    return np.concatenate([[0], steps[:, 2]])[found]
+    position = np.searchsorted(steps[:, 0], time_ns, side="right")
+    return np.concatenate([[0], steps[:, 2]])[position]
 
 
 def _write_shapes(path: Path, operators: Operators, rows: I64) -> None:
@@ -234,7 +234,7 @@ def _write_memory(directory: Path, context: RecordContext) -> None:
 
 def _open_at(operators: Operators, time_ns: I64, thread: I64) -> I64:
     """Return the row of the innermost operator that was under way on the thread at each time, -1 if none was."""
-    found = np.full(len(time_ns), -1, np.int64)
+    row = np.full(len(time_ns), -1, np.int64)
     for tid in np.unique(thread).tolist():
         rows = np.flatnonzero(operators.thread == tid)
         places = np.flatnonzero(thread == tid)
@@ -245,8 +245,8 @@ def _open_at(operators: Operators, time_ns: I64, thread: I64) -> I64:
         outer = _enclosing(end)
         while (closed := (place >= 0) & (end[place] < time_ns[places])).any():
             place[closed] = outer[place[closed]]
-        found[places] = np.where(place >= 0, rows[place], -1)
-    return found
+        row[places] = np.where(place >= 0, rows[place], -1)
+    return row
 
 
 def _enclosing(end: I64) -> I64:

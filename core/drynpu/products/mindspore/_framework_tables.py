@@ -242,11 +242,15 @@ def _cpu_ops(path: Path | None, notes: list[str]) -> pl.DataFrame:
     if path is None:
         return empty(schema)
     lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    found = [match for line in lines if (match := _CPU_LINE.match(line))]
-    if len(found) < len(lines):
-        notes.append(f"{path.name}: {len(lines) - len(found)} lines are no operators and were left out")
+    matches = [match for line in lines if (match := _CPU_LINE.match(line))]
+    if len(matches) < len(lines):
+        notes.append(f"{path.name}: {len(lines) - len(matches)} lines are no operators and were left out")
     whole = pl.DataFrame(
-        {"name": [m["name"] for m in found], "op_type": [m["type"] for m in found], "runs": [m["runs"] for m in found]},
+        {
+            "name": [m["name"] for m in matches],
+            "op_type": [m["type"] for m in matches],
+            "runs": [m["runs"] for m in matches],
+        },
         schema={"name": pl.String, "op_type": pl.String, "runs": pl.String},
     )
     rows = whole.with_columns(pl.col("runs").str.split(" ")).explode("runs").filter(pl.col("runs") != "")

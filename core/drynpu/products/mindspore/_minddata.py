@@ -70,18 +70,18 @@ def _tree(ops: _Ops) -> _Tree | None:
 def _lifted(ops: _Ops, op_id: int) -> list[int]:
     waiting = deque(ops[op_id]["children"] or ())
     seen = set(waiting)
-    found = []
+    lifted = []
     while waiting:
         child = waiting.popleft()
         if child not in ops:
             continue
         if ops[child]["queue_length"] is not None or ops[child]["queue_sizes"]:
-            found.append(child)
+            lifted.append(child)
             continue
         further = [below for below in ops[child]["children"] or () if below not in seen]
         seen.update(further)
         waiting += further
-    return found
+    return lifted
 
 
 def pipeline_raw_table(profile: Profile) -> pl.DataFrame:

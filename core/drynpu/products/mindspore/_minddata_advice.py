@@ -62,18 +62,18 @@ class Pipeline:
 def advice(pipeline: Pipeline) -> dict[str, list[str]]:
     """Return what stands out, and the operator that holds the others up; a key exists only if it has something."""
     judged = [op for op in pipeline.op_ids if pipeline.names[op] not in _NOT_JUDGED]
-    found: dict[str, list[str]] = {}
+    remarks: dict[str, list[str]] = {}
     try:
         for key, rule in (("cpu_analysis_details", _cpu_details), ("queue_analysis_details", _queue_details)):
             details = [text for op in judged if (text := rule(pipeline, op))]
             if details:
-                found[key] = details
+                remarks[key] = details
         bottleneck = _bottleneck(pipeline, judged)
     except IndexError:  # numbers with gaps: lists by number do not hold then
         return {}
     if bottleneck is not None:
-        found["bottleneck_warning"], found["bottleneck_suggestion"] = [bottleneck[0]], [bottleneck[1]]
-    return found
+        remarks["bottleneck_warning"], remarks["bottleneck_suggestion"] = [bottleneck[0]], [bottleneck[1]]
+    return remarks
 
 
 def _high_cpu(pipeline: Pipeline, op: int) -> str:

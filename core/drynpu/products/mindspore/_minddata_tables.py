@@ -16,17 +16,17 @@ _FIELDS = 5
 
 def load_minddata(directory: Path, notes: list[str]) -> dict[str, pl.DataFrame]:
     """Return ``pipeline_ops`` and ``pipeline_times`` of a ``FRAMEWORK`` directory, where they are there."""
-    found: dict[str, pl.DataFrame] = {}
+    tables: dict[str, pl.DataFrame] = {}
     pipeline = _document(directory, "pipeline_profiling_*.json", notes)
     if pipeline:
         utilization = _document(directory, "minddata_cpu_utilization_*.json", notes)
-        found["pipeline_ops"] = _operators(pipeline, _cpu(utilization))
+        tables["pipeline_ops"] = _operators(pipeline, _cpu(utilization))
     for pattern, is_queue in (("device_queue_profiling_*.txt", True), ("dataset_iterator_profiling_*.txt", False)):
         path = min(directory.glob(pattern), default=None)
         if path is not None:
-            found["pipeline_times"] = _times(path, notes, is_queue=is_queue)
+            tables["pipeline_times"] = _times(path, notes, is_queue=is_queue)
             break
-    return found
+    return tables
 
 
 def _document(directory: Path, pattern: str, notes: list[str]) -> Mapping[str, Any]:
@@ -62,14 +62,14 @@ def _entries(document: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
 
 def _cpu(document: Mapping[str, object]) -> dict[int, list[float]]:
     """Return the percentage of each sample by operator; -1 stands for what is of no operator."""
-    found: dict[int, list[float]] = {}
+    by_operator: dict[int, list[float]] = {}
     for op in _entries(document):
         metrics = op.get("metrics")
         if op["op_id"] == -1 or not isinstance(metrics, Mapping):
             continue
         pairs = zip(metrics.get("sys_utilization", ()), metrics.get("user_utilization", ()), strict=False)
-        found[op["op_id"]] = [float(system + user) for system, user in pairs]
-    return found
+        by_operator[op["op_id"]] = [float(system + user) for system, user in pairs]
+    return by_operator
 
 
 def _times(path: Path, notes: list[str], *, is_queue: bool) -> pl.DataFrame:

@@ -174,7 +174,7 @@ def _called_marks(profile: Profile) -> pl.DataFrame:
         pl.col("end_ns").alias("call_end_ns"),
         pl.col("name").alias("mindspore_op"),
     )
-    found = (
+    marks = (
         profile.frame("marks")
         .with_row_index("row")
         .sort("start_ns", maintain_order=True)
@@ -183,7 +183,7 @@ def _called_marks(profile: Profile) -> pl.DataFrame:
     )
     within = (pl.col("start_ns") <= pl.col("call_end_ns")).fill_null(False)
     first = pl.int_range(pl.len()).over("tid", "call_ns", within) == 0
-    return found.with_columns(
+    return marks.with_columns(
         pl.when(within & first).then(pl.col(name)).alias(name) for name in ("call_ns", "mindspore_op")
     ).drop("row", "call_end_ns")
 

@@ -17,16 +17,16 @@ _NEAREST_NS = 1_000_000
 
 def complete(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """Return *tables* with kernels and tasks, if one of them is known, and with the launch of each kernel."""
-    found = dict(tables)
-    if "kernels" not in found and "tasks" in found:
-        found["kernels"] = _kernels_of(found["tasks"])
-    elif "kernels" in found and "tasks" not in found:
-        found["tasks"] = _tasks_of(found["kernels"])
-    elif "kernels" in found:
-        found["kernels"] = _launched(found["kernels"], found["tasks"])
-    if "kernels" in found and "api" in found:
-        found["kernels"] = _nodes(found["kernels"], found["api"])
-    return found
+    completed = dict(tables)
+    if "kernels" not in completed and "tasks" in completed:
+        completed["kernels"] = _kernels_of(completed["tasks"])
+    elif "kernels" in completed and "tasks" not in completed:
+        completed["tasks"] = _tasks_of(completed["kernels"])
+    elif "kernels" in completed:
+        completed["kernels"] = _launched(completed["kernels"], completed["tasks"])
+    if "kernels" in completed and "api" in completed:
+        completed["kernels"] = _nodes(completed["kernels"], completed["api"])
+    return completed
 
 
 def _kernels_of(tasks: pl.DataFrame) -> pl.DataFrame:
@@ -70,7 +70,7 @@ def _launched(kernels: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     known = tasks.with_columns(pl.col("kernel_name").alias("name")).select(
         *key, "start_ns", "connection_id", "batch_id", "kernel_name"
     )
-    found = (
+    placed = (
         kernels.drop("connection_id", "batch_id")
         .with_row_index("row")
         .sort("start_ns")
@@ -86,7 +86,7 @@ def _launched(kernels: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     )
     named = pl.when(pl.col("kernel_name").fill_null("") != "").then("kernel_name").otherwise("name")
     filled = (pl.col("connection_id").fill_null(-1), pl.col("batch_id").fill_null(0), named.alias("name"))
-    return found.with_columns(filled).select(kernels.columns)
+    return placed.with_columns(filled).select(kernels.columns)
 
 
 def _nodes(kernels: pl.DataFrame, api: pl.DataFrame) -> pl.DataFrame:
@@ -94,8 +94,8 @@ def _nodes(kernels: pl.DataFrame, api: pl.DataFrame) -> pl.DataFrame:
     nodes = api.filter((pl.col("level") == "node") & (pl.col("connection_id") >= 0)).select(
         "connection_id", pl.col("start_ns").alias("node_start"), pl.col("tid").alias("node_thread")
     )
-    found = kernels.join(nodes.unique("connection_id"), on="connection_id", how="left", maintain_order="left")
-    return found.with_columns(
+    joined = kernels.join(nodes.unique("connection_id"), on="connection_id", how="left", maintain_order="left")
+    return joined.with_columns(
         pl.col("node_start").fill_null(-1).alias("node_start_ns"), pl.col("node_thread").fill_null(-1).alias("node_tid")
     ).select(kernels.columns)
 

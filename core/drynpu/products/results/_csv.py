@@ -45,9 +45,9 @@ def read_cells(file: Path, notes: list[str]) -> pl.DataFrame | None:
 
 
 def _named(cells: pl.DataFrame, kind: str) -> pl.DataFrame:
-    found = present(csv_columns(kind), cells.columns)
-    columns = [value(pl.col(title), column.kind, title).alias(name) for name, (column, title) in found.items()]
-    used = {title for _, title in found.values()} | found.keys()
+    known = present(csv_columns(kind), cells.columns)
+    columns = [value(pl.col(title), column.kind, title).alias(name) for name, (column, title) in known.items()]
+    used = {title for _, title in known.values()} | known.keys()
     return cells.select(*columns, *(pl.col(title) for title in cells.columns if title not in used))
 
 

@@ -39,12 +39,12 @@ class Database:
         """Return a table under drynpu's names; without columns where the database lacks it."""
         if table not in self.tables:
             return pl.DataFrame()
-        found = present(database_columns(table), self.tables[table])
-        cells = self._cells(table, *(title for _, title in found.values()))
+        known = present(database_columns(table), self.tables[table])
+        cells = self._cells(table, *(title for _, title in known.values()))
         if cells.is_empty():
             return pl.DataFrame()
         columns = []
-        for name, (column, title) in found.items():
+        for name, (column, title) in known.items():
             values = cells[title].alias(name)
             columns.append(self._value(values, column.kind))
         return pl.DataFrame(columns)

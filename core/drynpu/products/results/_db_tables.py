@@ -89,7 +89,7 @@ def _without_wholes(tasks: pl.DataFrame) -> pl.DataFrame:
     parts = tasks.filter(context).select(*key, pl.col("start_ns").alias("part_ns")).sort("part_ns")
     if parts.is_empty():
         return tasks
-    found = (
+    paired = (
         tasks.with_row_index("row")
         .sort("start_ns")
         .join_asof(parts, left_on="start_ns", right_on="part_ns", by=key, strategy="forward", check_sortedness=False)
@@ -97,7 +97,7 @@ def _without_wholes(tasks: pl.DataFrame) -> pl.DataFrame:
         .drop("row")
     )
     whole = ~context & (pl.col("part_ns") <= pl.col("end_ns"))
-    return found.filter(~whole.fill_null(value=False)).drop("part_ns")
+    return paired.filter(~whole.fill_null(value=False)).drop("part_ns")
 
 
 def _kernels(database: Database, tasks: pl.DataFrame) -> pl.DataFrame:

@@ -60,8 +60,8 @@ class Trace:
     @property
     def devices(self) -> list[int]:
         """Numbers of the devices whose tasks are shown."""
-        found: list[int] = self.layer("hardware")["device_id"].unique().sort().to_list()
-        return found
+        numbers: list[int] = self.layer("hardware")["device_id"].unique().sort().to_list()
+        return numbers
 
     @property
     def host_pid(self) -> int:

@@ -64,15 +64,15 @@ def find_results(path: Path) -> ResultFiles | None:
     ``None`` where there is none. Of several exports of the toolkit the last one counts.
     """
     if path.is_file():
-        found = _sorted(path, path.parent, [path]) if path.suffix in (".csv", ".json", ".db") else None
-        return found if found is not None and found.readable else _by_titles(path)
+        results = _sorted(path, path.parent, [path]) if path.suffix in (".csv", ".json", ".db") else None
+        return results if results is not None and results.readable else _by_titles(path)
     root = path.parent if path.name in OUTPUT_FOLDERS else path
     for folder in _folders(path):
         # The toolkit's database stands beside the folder with its other results.
         beside = path.glob("msprof_*.db") if folder.name == OUTPUT_FOLDERS[1] and folder != path else ()
-        found = _sorted(path, root, [*sorted(folder.iterdir()), *beside])
-        if found.readable:
-            return found
+        results = _sorted(path, root, [*sorted(folder.iterdir()), *beside])
+        if results.readable:
+            return results
     return None
 
 
@@ -123,8 +123,8 @@ def _sorted(path: Path, root: Path, files: Iterable[Path]) -> ResultFiles:
     return ResultFiles(
         path=path,
         root=root,
-        csv={kind: tuple(_latest(found)) for kind, found in csv.items()},
-        **{name: tuple(found) for name, found in parts.items()},
+        csv={kind: tuple(_latest(paths)) for kind, paths in csv.items()},
+        **{name: tuple(paths) for name, paths in parts.items()},
     )
 
 

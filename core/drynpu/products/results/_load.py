@@ -46,14 +46,14 @@ def load_results(files: ResultFiles, product: str, schemas: Mapping[str, pl.Sche
     notes: list[str] = []
     info = read_json_file(info_file(files.root), notes)
     metadata = read_json_file(files.root / METADATA_FILE, notes)
-    found = read_results(files, schemas)
-    notes.extend(found.notes)
-    if found.others:
-        notes.append(f"no view shows {', '.join(sorted(found.others))}; Profile.results has them as they are")
-    if not found.tables and not found.derived:
+    results = read_results(files, schemas)
+    notes.extend(results.notes)
+    if results.others:
+        notes.append(f"no view shows {', '.join(sorted(results.others))}; Profile.results has them as they are")
+    if not results.tables and not results.derived:
         raise RawFormatError(f"{files.path}: no result could be read: {'; '.join(notes) or 'the files have no rows'}")
     toolkit, framework = no_toolkit(), no_framework()
-    facts = {**toolkit.facts, **_requested(info), **found.facts}
+    facts = {**toolkit.facts, **_requested(info), **results.facts}
     facts["rank_id"] = read_rank(info, int(facts["rank_id"]))
     known = {**toolkit.tables, **framework.tables}
     return Profile(
@@ -61,14 +61,14 @@ def load_results(files: ResultFiles, product: str, schemas: Mapping[str, pl.Sche
         prof_path=None,
         framework_path=None,
         **facts,
-        **known | {name: table for name, table in found.tables.items() if name in known},
-        group_tables={name: table for name, table in found.tables.items() if name not in known},
+        **known | {name: table for name, table in results.tables.items() if name in known},
+        group_tables={name: table for name, table in results.tables.items() if name not in known},
         schemas=schemas,
         product=product,
         notes=tuple(notes),
         profiler_info=info,
         metadata=metadata,
-        results={**found.others, **found.derived},
+        results={**results.others, **results.derived},
         result_files=files.all,
     )
 
@@ -95,20 +95,22 @@ def read_results(files: ResultFiles, schemas: Mapping[str, pl.Schema]) -> Result
     text = read_text(files.csv, () if trace is None else trace.devices)
     further = ResultTables(others=_further(files.others, notes))
     sources = [*_databases(files, schemas, notes), *_timeline(trace, schemas, text), text, further]
-    found = first_known(sources)
-    derived = dict(found.derived)
-    if "host_ops" in found.tables:
+    results = first_known(sources)
+    derived = dict(results.derived)
+    if "host_ops" in results.tables:
         # The operators tell them with their place on the host.
         derived.pop("step_ranges", None)
-    tables = complete(found.tables)
+    tables = complete(results.tables)
     document = _document(files.documents, notes)
     devices = _devices(tables, derived)
     if "communication_ops" not in tables and document:
         tables["communication_ops"] = stated_collectives(document, devices[0] if devices else 0)
     tables = with_groups(tables, _groups(document))
-    facts = {**found.facts, "device_ids": _devices(tables, derived)}
+    facts = {**results.facts, "device_ids": _devices(tables, derived)}
     facts["pid"] = facts.get("pid") or _first(tables, "host_ops", "pid")
-    return ResultTables(tables=tables, derived=derived, others=found.others, facts=facts, notes=(*notes, *found.notes))
+    return ResultTables(
+        tables=tables, derived=derived, others=results.others, facts=facts, notes=(*notes, *results.notes)
+    )
 
 
 def _databases(files: ResultFiles, schemas: Mapping[str, pl.Schema], notes: list[str]) -> Iterator[ResultTables]:

@@ -57,12 +57,12 @@ def _columns(entries: Mapping[str, Sequence[str]]) -> tuple[Column, ...]:
 def present(columns: Iterable[Column], titles: Iterable[str]) -> dict[str, tuple[Column, str]]:
     """Return of each column that is among *titles*, by its name, the column and the newest spelling that is there."""
     known = set(titles)
-    found = {}
+    by_name = {}
     for column in columns:
         spelling = next((spelling for spelling in column.spellings if spelling in known), None)
         if spelling is not None:
-            found[column.name] = column, spelling
-    return found
+            by_name[column.name] = column, spelling
+    return by_name
 
 
 def value(cell: pl.Expr, kind: str, title: str) -> pl.Expr:
@@ -105,15 +105,17 @@ def us_to_ns(cell: pl.Expr) -> pl.Expr:
     return pl.coalesce(plain, other)
 
 
-def typed(frame: pl.DataFrame, schema: pl.Schema, **given: pl.Expr) -> pl.DataFrame:
+def typed(frame: pl.DataFrame, schema: pl.Schema, **expressions: pl.Expr) -> pl.DataFrame:
     """
     Return *frame* with exactly the columns of *schema*.
 
-    A column that it lacks is taken from *given*, else null; texts are never null.
+    A column that it lacks is taken from *expressions*, else null; texts are never null.
     """
     columns = []
     for name, dtype in schema.items():
-        source = given[name] if name in given else pl.col(name) if name in frame.columns else pl.lit(None, dtype)
+        source = (
+            expressions[name] if name in expressions else pl.col(name) if name in frame.columns else pl.lit(None, dtype)
+        )
         column = source.cast(dtype, strict=False).alias(name)
         columns.append(column.fill_null("") if dtype == pl.String else column)
     return frame.select(columns)

@@ -43,7 +43,7 @@ def read_text(files: Mapping[str, Sequence[Path]], devices: Collection[int] = ()
     A file of one device may not name it: it is the only one of *devices*, or the only one that other files name.
     """
     notes: list[str] = []
-    frames = {kind: read_csv(kind, found, notes) for kind, found in files.items()}
+    frames = {kind: read_csv(kind, paths, notes) for kind, paths in files.items()}
     device = _only_device(frames, devices)
     frames = {kind: frame.with_columns(_device(frame, device)) for kind, frame in frames.items() if frame.height}
     tables: dict[str, pl.DataFrame] = {}

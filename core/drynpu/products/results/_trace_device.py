@@ -105,16 +105,16 @@ def _parts(trace: Trace, operations: pl.DataFrame, schema: pl.Schema) -> pl.Data
         rows["start_ns"].to_numpy(),
         (rows["group_tid"].fill_null(0) * 32 + rows["device_id"]).to_numpy(),
     )
-    found = rows.filter(pl.Series(place >= 0, dtype=pl.Boolean))
+    inside = rows.filter(pl.Series(place >= 0, dtype=pl.Boolean))
     around = placed[place[place >= 0].astype(np.int64)]
-    found = found.with_columns(around["connection_id", "group", "op_type"])
+    inside = inside.with_columns(around["connection_id", "group", "op_type"])
     described = {
         "batch_id": pl.lit(0),
         "duration_estimated_us": pl.col("estimated_us"),
         "dtype": pl.col("task_dtype"),
         "model_id": pl.col("model_id").fill_null(NO_MODEL),
     }
-    return finished_parts(typed(found, pl.Schema([*schema.items(), ("op_type", pl.String)]), **described)).select(
+    return finished_parts(typed(inside, pl.Schema([*schema.items(), ("op_type", pl.String)]), **described)).select(
         schema.names()
     )
 

@@ -90,5 +90,5 @@ def _partitions(rows: pl.DataFrame) -> pl.DataFrame:
         named.with_columns(pl.lit(die, pl.Int64).alias("die"), pl.col(column).cast(pl.Int64).alias("bandwidth"))
         for die, column in ((None, "value"), *((die, f"die_{die}") for die in _DIES))
     ]
-    found = pl.concat(parts).filter(pl.col("bandwidth").is_not_null() & pl.col("event").is_not_null())
-    return typed(found.sort("device_id", "event", "time_ns", "die", maintain_order=True), QOS_SAMPLES)
+    samples = pl.concat(parts).filter(pl.col("bandwidth").is_not_null() & pl.col("event").is_not_null())
+    return typed(samples.sort("device_id", "event", "time_ns", "die", maintain_order=True), QOS_SAMPLES)

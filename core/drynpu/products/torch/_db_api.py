@@ -97,13 +97,13 @@ class _Chained:
 
     def slice(self, offset: int, count: int, /) -> pl.DataFrame:
         """Return *count* rows from *offset* on, or those that are left."""
-        found, end, begin = [], offset + count, 0
+        pieces, end, begin = [], offset + count, 0
         for part in self.parts:
             low, high = max(offset - begin, 0), min(end - begin, part.height)
             if low < high or not count:
-                found.append(part.slice(low, max(high - low, 0)))
+                pieces.append(part.slice(low, max(high - low, 0)))
             begin += part.height
-        return pl.concat(found, how="diagonal_relaxed")
+        return pl.concat(pieces, how="diagonal_relaxed")
 
 
 def _frames(python_calls: pl.DataFrame) -> pl.DataFrame:
@@ -222,11 +222,11 @@ def _connections(profile: Profile, marking: pl.Series, first: int) -> pl.DataFra
     )
     ends = [pairs.select(pl.col(name).alias("op_id"), "connection") for name in ("row", "row_to")]
     marks = _mark_connections(profile, marking)
-    found = pl.concat([*ends, _launched(profile), marks])
+    connections = pl.concat([*ends, _launched(profile), marks])
     del pairs, ends, marks
     # An operator's op_id is its row.
     return (
-        found.with_columns(gathered(marking, found["op_id"]).alias("marking"))
+        connections.with_columns(gathered(marking, connections["op_id"]).alias("marking"))
         .sort("marking", "op_id", maintain_order=True)
         .drop("marking")
     )
@@ -273,7 +273,7 @@ def _mark_connections(profile: Profile, marking: pl.Series) -> pl.DataFrame:
 
 def _within(rows: pl.DataFrame, spans: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
     """Return *rows* with the span of the same thread that holds them; spans of a thread do not nest."""
-    found = rows.sort(start).join_asof(
+    placed = rows.sort(start).join_asof(
         spans.sort("start_ns"),
         left_on=start,
         right_on="start_ns",
@@ -281,7 +281,7 @@ def _within(rows: pl.DataFrame, spans: pl.DataFrame, start: str, end: str) -> pl
         strategy="backward",
         check_sortedness=False,
     )
-    return found.filter(pl.col(end) <= pl.col("end_ns"))
+    return placed.filter(pl.col(end) <= pl.col("end_ns"))
 
 
 def _callchains(operators: _Operators) -> pl.DataFrame:

@@ -135,8 +135,8 @@ class QueueNames:
         names, sides = with_codes(queue), {"dequeue": Filled("i8"), "enqueue": Filled("i8")}
         codes = Filled("i4")
         for part in names.slices("correlation_id", "side"):
-            for side, found in sides.items():
-                found.append(part.filter(pl.col("side") == side)["correlation_id"].to_numpy())
+            for side, column in sides.items():
+                column.append(part.filter(pl.col("side") == side)["correlation_id"].to_numpy())
         dequeue = names.words["side"][1].index_of("dequeue") if names.height else None
         for part in names.kept_slices("side", "name"):
             codes.append(part.filter(pl.col("side") == dequeue)["name"].to_numpy())
@@ -181,8 +181,8 @@ def _queue_events(queue: Stored, names: QueueNames, side: str) -> Events:
 
 def _metadata(data: HostTrace, style: JsonStyle) -> list[str]:
     """Process and thread names; the launching (dequeue) threads sort after all others."""
-    found = [part["tid"].unique() for table in (data.host_ops, data.queue) for part in table.slices("tid")]
-    tids = pl.concat([*found, data.python_calls["tid"]]).unique().sort().to_list()
+    thread_ids = [part["tid"].unique() for table in (data.host_ops, data.queue) for part in table.slices("tid")]
+    tids = pl.concat([*thread_ids, data.python_calls["tid"]]).unique().sort().to_list()
     if not tids:
         return []
     launching = {
@@ -232,11 +232,11 @@ def paired_operators(host_ops: Stored, wanted: pl.Series | None = None) -> pl.Da
     for part in host_ops.slices(*columns):
         rows = part.with_columns(pl.int_range(offset, offset + pl.len(), dtype=pl.Int64).alias("row"), is_backward)
         rows = rows.filter(pl.col("sequence").is_in(sequences.implode()) & flags.slice(offset, part.height))
-        for backward, found in sides.items():
+        for backward, latest in sides.items():
             side = rows.filter(pl.col("fwd_tid") == backward).select("sequence", "start_ns", "row")
-            found.append(_latest(side))
+            latest.append(_latest(side))
         offset += part.height
-    forward, to = (_latest(pl.concat(found)).select("sequence", "row") for found in sides.values())
+    forward, to = (_latest(pl.concat(latest)).select("sequence", "row") for latest in sides.values())
     return forward.join(to, on="sequence", how="inner", suffix="_to", maintain_order="left")
 
 
