@@ -28,10 +28,10 @@ def read_genuine(directories: Sequence[Path], chip: str, plugins: Plugins) -> Ke
         A run was simulated by drynpu: its times are the model's own.
     """
     where = chip_like(chip, plugins.chip_files())
-    found = Kernels()
+    kernels = Kernels()
     for source, rank in _genuine_ranks(directories):
-        found = found.with_others(measured_kernels(rank.profile, where, source))
-    return found
+        kernels = kernels.with_others(measured_kernels(rank.profile, where, source))
+    return kernels
 
 
 def read_launches(directory: Path, plugins: Plugins) -> LaunchComparison | None:

@@ -46,9 +46,9 @@ def _install(context: click.Context, _: click.Parameter, directory: Path | None)
         return
     path = install_msprof(directory, force=context.meta[_FORCE])
     click.echo(f"Wrote {path}")
-    found = shutil.which(_NAME)
-    if found is None or Path(found).parent.resolve() != path.parent:
-        first = f"; {found} is found instead" if found else ""
+    program = shutil.which(_NAME)
+    if program is None or Path(program).parent.resolve() != path.parent:
+        first = f"; {program} is found instead" if program else ""
         click.echo(f"{path.parent} is not first on PATH{first}. Add: export PATH={shlex.quote(str(path.parent))}:$PATH")
     context.exit(0)
 

@@ -75,9 +75,9 @@ def _run(probe: Probe) -> Probed:
 
 def _reason(done: subprocess.CompletedProcess[str]) -> str:
     """Return why a program failed: its last error, else its last line, else how it ended."""
-    found = [next(filter(None, groups)) for groups in _ERROR.findall(done.stderr)]
+    errors = [next(filter(None, groups)) for groups in _ERROR.findall(done.stderr)]
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    if found or lines:
-        return (found or lines)[-1].strip().rstrip(".")
+    if errors or lines:
+        return (errors or lines)[-1].strip().rstrip(".")
     code = done.returncode
     return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"

@@ -29,22 +29,22 @@ def calibrate(plugins: Plugins, directories: tuple[Path, ...], chip: str, output
     shown for each half of the kernels with the other half fitted. Use the file with --calibration, or name it in
     DRYNPU_CALIBRATION for recordings.
     """
-    found = recalibrate(read_genuine(directories, chip, plugins), bundled_calibration())
+    recalibration = recalibrate(read_genuine(directories, chip, plugins), bundled_calibration())
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(found.text, encoding="utf-8")
+    output.write_text(recalibration.text, encoding="utf-8")
     if json_output:
-        echo_json({"output": str(output), **attrs.asdict(found, filter=attrs.filters.exclude("text"))})
+        echo_json({"output": str(output), **attrs.asdict(recalibration, filter=attrs.filters.exclude("text"))})
         return
-    shown = Table(title=f"{found.after.kernels} different kernels, each half predicted from the other")
+    shown = Table(title=f"{recalibration.after.kernels} different kernels, each half predicted from the other")
     for heading in ("coefficients", "median error", "within 25 %", "total time"):
         shown.add_column(heading, justify="left" if heading == "coefficients" else "right")
-    for name, errors in (("bundled", found.before), ("fitted", found.after)):
+    for name, errors in (("bundled", recalibration.before), ("fitted", recalibration.after)):
         shown.add_row(name, *_cells(errors))
     out = console()
     out.print(shown)
-    for text, count in found.left_out.items():
+    for text, count in recalibration.left_out.items():
         out.print(f"{count} launches are not part of this: {text}")
-    if found.after.median >= found.before.median:
+    if recalibration.after.median >= recalibration.before.median:
         out.print("Fitted coefficients are no better for kernels they did not see: the bundled ones serve as well.")
     out.print(f"Wrote {output}; name it with --calibration or {CALIBRATION_VARIABLE}.", soft_wrap=True)
 

@@ -25,11 +25,11 @@ def chips(plugins: Plugins, name: str | None, json_output: bool) -> None:
         else:
             console().print(_numbers(chip))
         return
-    found = known_chips(files)
+    listed = known_chips(files)
     if json_output:
-        echo_json([attrs.asdict(chip) for chip in found])
+        echo_json([attrs.asdict(chip) for chip in listed])
     else:
-        console().print(_overview(found))
+        console().print(_overview(listed))
 
 
 def _numbers(chip: Chip) -> Table:
@@ -41,12 +41,12 @@ def _numbers(chip: Chip) -> Table:
     return table
 
 
-def _overview(found: tuple[Chip, ...]) -> Table:
+def _overview(listed: tuple[Chip, ...]) -> Table:
     table = Table(title="Chips (choose with DRYNPU_CHIP or drynpu run --chip)")
     table.add_column("name", no_wrap=True)
     for heading in ("cores\ncube/vec", "MHz", "TFLOPS\n16 bit", "memory\nGiB", "GB/s", "L2\nMiB", "platform"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for chip in found:
+    for chip in listed:
         tflops = chip.cube_cores * chip.cube_flop_per_cycle * chip.aic_mhz / 1e6
         table.add_row(
             chip.name,

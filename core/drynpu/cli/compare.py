@@ -31,8 +31,8 @@ def compare(first: Path, second: Path, rank: str, json_output: bool) -> None:
     """
     one, other = (newest_run(path).rank(rank) for path in (first, second))
     if json_output:
-        found = compare_profiles(*((side.profile, side.summary) for side in (one, other)))
-        tables: dict[str, pl.DataFrame] = attrs.asdict(found, recurse=False)
+        comparison = compare_profiles(*((side.profile, side.summary) for side in (one, other)))
+        tables: dict[str, pl.DataFrame] = attrs.asdict(comparison, recurse=False)
         echo_json({name: table.to_dicts() for name, table in tables.items()})
         return
     console().print(render_blocks(comparison_blocks(one, other)))

@@ -152,8 +152,10 @@ def _show(
     table.add_column("import", no_wrap=True)
     table.add_column("resolves to", no_wrap=True)
     table.add_column("note, and where it is", overflow="fold")
-    for found in names:
-        table.add_row(found.module, found.kind, Text.assemble(found.note, "\n", (found.origin, "dim")))
+    for resolution in names:
+        table.add_row(
+            resolution.module, resolution.kind, Text.assemble(resolution.note, "\n", (resolution.origin, "dim"))
+        )
     out.print(table)
     packages = Table(title="Packages")
     packages.add_column("name")

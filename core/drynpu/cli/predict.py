@@ -50,27 +50,29 @@ def predict(
     """
     files = plugins.chip_files()
     if hccl:
-        found = predict_transfers(table, chip=chip, chip_files=files)
+        predictions = predict_transfers(table, chip=chip, chip_files=files)
     else:
         used = load_calibration(calibration) if calibration else bundled_calibration()
-        found = predict_kernels(table, chip=chip, tuning=Tuning(calibration=used), chip_files=files)
+        predictions = predict_kernels(table, chip=chip, tuning=Tuning(calibration=used), chip_files=files)
     if explain and not json_output:
-        console().print(_explained(found))
+        console().print(_explained(predictions))
         return
     if json_output and output is None:
-        echo_json(found.to_dicts())
+        echo_json(predictions.to_dicts())
     elif json_output and output is not None:
-        output.write_bytes(orjson.dumps(found.to_dicts(), option=orjson.OPT_INDENT_2))
+        output.write_bytes(orjson.dumps(predictions.to_dicts(), option=orjson.OPT_INDENT_2))
     elif output is not None:
-        found.write_csv(output, float_precision=_DECIMALS, null_value=_NOTHING)
+        predictions.write_csv(output, float_precision=_DECIMALS, null_value=_NOTHING)
     else:
-        sys.stdout.write(found.write_csv(float_precision=_DECIMALS, null_value=_NOTHING))
+        sys.stdout.write(predictions.write_csv(float_precision=_DECIMALS, null_value=_NOTHING))
 
 
-def _explained(found: pl.DataFrame) -> Table:
+def _explained(predictions: pl.DataFrame) -> Table:
     by = ["family", "bound", "support"]
-    groups = found.group_by(by).agg(pl.len(), *(pl.col(f"{name}_us").sum() for name in ("predicted", "low", "high")))
-    shown = Table(title=f"{len(found)} kernels, {found['predicted_us'].sum() / 1000:.3f} ms")
+    groups = predictions.group_by(by).agg(
+        pl.len(), *(pl.col(f"{name}_us").sum() for name in ("predicted", "low", "high"))
+    )
+    shown = Table(title=f"{len(predictions)} kernels, {predictions['predicted_us'].sum() / 1000:.3f} ms")
     for heading in (*by, "rows", "ms", "low ms", "high ms"):
         shown.add_column(heading, justify="left" if heading in by else "right")
     for row in groups.sort("predicted_us", descending=True).iter_rows():

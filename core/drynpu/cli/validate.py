@@ -45,13 +45,13 @@ def validate(
     """
     kernels = read_genuine([directory], chip, plugins)
     used = load_calibration(calibration) if calibration else bundled_calibration()
-    found = validate_kernels(kernels, used, by="type" if types else "family")
+    groups = validate_kernels(kernels, used, by="type" if types else "family")
     launches = read_launches(directory, plugins)
     if json_output:
-        echo_json({"groups": found.to_dicts(), "left_out": kernels.left_out, "launches": _counted(launches)})
+        echo_json({"groups": groups.to_dicts(), "left_out": kernels.left_out, "launches": _counted(launches)})
         return
     out = console()
-    out.print(_shown(found, (("type", "support") if types else ("family", "types")) + _HEADINGS + _ERRORS))
+    out.print(_shown(groups, (("type", "support") if types else ("family", "types")) + _HEADINGS + _ERRORS))
     for text, count in kernels.left_out.items():
         out.print(f"{count} launches are not part of this: {text}")
     if launches is not None:
@@ -84,13 +84,13 @@ def _listed(types: Counter[str]) -> str:
     return ", ".join(f"{kind} x{count}" if count > 1 else kind for kind, count in types.items())
 
 
-def _shown(found: pl.DataFrame, headings: tuple[str, ...]) -> Table:
-    spent, said = (float(found[name].sum()) for name in ("measured_ms", "predicted_ms"))
-    title = f"{found['kernels'].sum()} different kernels: {spent:.3f} ms measured, {said:.3f} ms predicted"
+def _shown(groups: pl.DataFrame, headings: tuple[str, ...]) -> Table:
+    spent, said = (float(groups[name].sum()) for name in ("measured_ms", "predicted_ms"))
+    title = f"{groups['kernels'].sum()} different kernels: {spent:.3f} ms measured, {said:.3f} ms predicted"
     shown = Table(title=f"{title}, {said / spent - 1:+.1%}")
     for index, heading in enumerate(headings):
         shown.add_column(heading, justify="right" if index and heading != "support" else "left", no_wrap=not index)
-    for row in found.iter_rows():
+    for row in groups.iter_rows():
         head, (measured, predicted, off, median, within, inside) = row[:4], row[4:]
         shown.add_row(
             *map(str, head),

@@ -82,12 +82,12 @@ def read_straggler(_: click.Context, option: click.Parameter, value: str | None)
         return None
     rank, _colon, factor = value.partition(":")
     try:
-        found = int(rank), float(factor)
+        straggler = int(rank), float(factor)
     except ValueError:
-        found = -1, 0.0
-    if found[0] < 0 or not 0.01 <= found[1] <= 1000:
+        straggler = -1, 0.0
+    if straggler[0] < 0 or not 0.01 <= straggler[1] <= 1000:
         raise click.BadParameter(f"{value!r} is no straggler; write rank and factor as 5:1.2", param=option)
-    return found
+    return straggler
 
 
 def world_options(function: F) -> F:

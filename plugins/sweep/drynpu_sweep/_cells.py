@@ -90,11 +90,11 @@ class Cell:
 def parallel_sizes(values: Mapping[str, str], arguments: Sequence[str]) -> Mapping[str, int]:
     """Return the sizes ``tp``, ``pp`` and ``cp`` that the grid or the arguments of the script name, else 1."""
     stated = {name.replace("_", "-"): value for name, value in (*_options(arguments), *values.items())}
-    found = {}
+    sizes = {}
     for size, names in _SIZES.items():
         texts = [stated[name] for name in names if name in stated]
-        found[size] = int(texts[0]) if texts and texts[0].isdecimal() and int(texts[0]) else 1
-    return found
+        sizes[size] = int(texts[0]) if texts and texts[0].isdecimal() and int(texts[0]) else 1
+    return sizes
 
 
 def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -126,16 +126,18 @@ def stage_ranks(stages: int, world: int) -> tuple[int, ...]:
     return tuple(range(0, world, world // stages)) if world % stages == 0 else (0,)
 
 
-def run_cell(folder: Path, cell: Cell, given: Mapping[str, str], options: Sequence[str], script: Sequence[str]) -> Cell:
+def run_cell(
+    folder: Path, cell: Cell, values: Mapping[str, str], options: Sequence[str], script: Sequence[str]
+) -> Cell:
     """
-    Run the script of a *cell* in *folder* with *given* as its options, and return the cell with what it left.
+    Run the script of a *cell* in *folder* with *values* as its options, and return the cell with what it left.
 
     *options* are options of ``drynpu run``; *script* is its path and the arguments that all cells share.
     """
     folder.mkdir(parents=True)
-    values = [part for name, value in given.items() for part in (f"--{name}", value)]
+    arguments = [part for name, value in values.items() for part in (f"--{name}", value)]
     chosen = ["--world", str(cell.world), "--ranks", ",".join(map(str, cell.ranks))]
-    command = [sys.executable, "-m", "drynpu", "run", "--quiet", *options, *chosen, *script, *values]
+    command = [sys.executable, "-m", "drynpu", "run", "--quiet", *options, *chosen, *script, *arguments]
     with (folder / _OUTPUT).open("wb") as output, (folder / _ERRORS).open("wb") as errors:
         status = subprocess.run(command, cwd=folder, stdout=output, stderr=errors, check=False).returncode
     if status:
@@ -151,8 +153,8 @@ def _last_line(path: Path) -> str:
 
 def _read_cell(folder: Path, cell: Cell) -> Cell:
     # Scripts choose where their results go; every result directory of PyTorch's profiler has this file.
-    found = sorted({path.parent for path in folder.rglob(PROFILER_INFO_PATTERN)})
-    summaries = [summarise(load_profile(path)) for path in found]
+    directories = sorted({path.parent for path in folder.rglob(PROFILER_INFO_PATTERN)})
+    summaries = [summarise(load_profile(path)) for path in directories]
     measured = [each for each in map(_measure, summaries) if each is not None]
     if not measured:
         return evolve(cell, error="no profile with steps: the script recorded nothing; try --profile")
@@ -160,7 +162,7 @@ def _read_cell(folder: Path, cell: Cell) -> Cell:
     peaks = [each.peak_gib for each in measured if each.peak_gib is not None]
     notes = tuple(dict.fromkeys(note for each in summaries for note in each.notes))
     measures = evolve(slowest, peak_gib=max(peaks, default=None))
-    sizes = [size for path in found if (size := _data_group(path)) is not None]
+    sizes = [size for path in directories if (size := _data_group(path)) is not None]
     return evolve(cell, measures=measures, notes=notes, data_parallel=sizes[0] if sizes else cell.data_parallel)
 
 
@@ -168,8 +170,8 @@ def _data_group(path: Path) -> int | None:
     """Return the size of the group that the script calls data-parallel; ``None`` if there is none."""
     metadata = path / METADATA_FILE
     groups = orjson.loads(metadata.read_bytes()).get("parallel_group_info", {}) if metadata.is_file() else {}
-    found = [len(group["global_ranks"]) for group in groups.values() if group.get("group_name") in _DATA_GROUPS]
-    return max(found, default=None)
+    sizes = [len(group["global_ranks"]) for group in groups.values() if group.get("group_name") in _DATA_GROUPS]
+    return max(sizes, default=None)
 
 
 def _mean_ms(times_us: Sequence[float]) -> float | None:

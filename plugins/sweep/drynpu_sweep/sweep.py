@@ -43,9 +43,9 @@ class _Axis:
     values: tuple[str, ...]
 
 
-def _read_axes(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[_Axis, ...]:
+def _read_axes(_: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> tuple[_Axis, ...]:
     axes = []
-    for text in given:
+    for text in texts:
         name, _equals, values = text.partition("=")
         parts = tuple(dict.fromkeys(part.strip() for part in values.split(",")))
         if not name.strip("-") or not all(parts):
@@ -148,7 +148,7 @@ def sweep(
                 lambda cell: run_cell(
                     Path(folder).resolve() / _folder_name(cell.values),
                     cell,
-                    _given(cell.values, world),
+                    _script_values(cell.values, world),
                     shared.arguments(),
                     command,
                 ),
@@ -172,7 +172,7 @@ def _cell(
     return Cell(values=values, ranks=chosen, world=world, data_parallel=None if rest else copies)
 
 
-def _given(values: Mapping[str, str], world: int | None) -> Mapping[str, str]:
+def _script_values(values: Mapping[str, str], world: int | None) -> Mapping[str, str]:
     """Return the values that the script gets as options: all but the size that makes the world."""
     return {name: value for name, value in values.items() if world is not None or name != DATA_PARALLEL}
 

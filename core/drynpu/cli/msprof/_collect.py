@@ -97,9 +97,9 @@ def _collect_application(parsed: MsprofParsed, plugins: Plugins) -> list[Process
     )
 
 
-def _environment(plugins: Plugins, order: CollectionCommand, given: Mapping[str, str]) -> dict[str, str]:
+def _environment(plugins: Plugins, order: CollectionCommand, variables: Mapping[str, str]) -> dict[str, str]:
     """Return the application's environment: facades in reach, devices loaded with PyTorch, the order."""
-    environment = {**QUIET_FRAMEWORKS, **os.environ, **given}
+    environment = {**QUIET_FRAMEWORKS, **os.environ, **variables}
     folders = dict.fromkeys(str(facade.folder) for facade in plugins.facades())
     inherited = environment.get("PYTHONPATH")
     environment["PYTHONPATH"] = os.pathsep.join([*([inherited] if inherited else []), *folders])

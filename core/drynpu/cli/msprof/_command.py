@@ -28,11 +28,11 @@ def msprof(command: tuple[str, ...], json_output: bool, **flags: Any) -> None:
     --analyze: work on the PROF directories at --output, whoever recorded them. --json, which the vendor's has not,
     prints a document of the directories and files at the end, and everything else on stderr.
     """
-    given = {name.replace("_", "-"): text for name, text in flags.items() if text is not None}
+    texts = {name.replace("_", "-"): text for name, text in flags.items() if text is not None}
     try:
-        request = read_request(given, command)
+        request = read_request(texts, command)
         with output_to_stderr() if json_output else nullcontext():
-            done = collect(given, command) if request is None else _process(request)
+            done = collect(texts, command) if request is None else _process(request)
     except OptionError as error:
         for problem in error.problems:
             click.echo(f"[ERROR] {problem}", err=True)

@@ -170,10 +170,10 @@ def _rules(text: str) -> tuple[str, ...]:
         return ANALYSES
     if not text:
         raise _bad("Argument --rule: expected one argument")
-    given = text.split(",")
-    for rule in given:
+    rules = text.split(",")
+    for rule in rules:
         if rule not in ANALYSES:
             raise _bad(
                 f"Argument --rule: invalid value: {rule}. Please input 'communication' or 'communication_matrix'."
             )
-    return tuple(rule for rule in ANALYSES if rule in given)
+    return tuple(rule for rule in ANALYSES if rule in rules)

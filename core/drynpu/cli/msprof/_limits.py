@@ -43,8 +43,8 @@ LIMITS: Mapping[str, tuple[str, str]] = {
 """By flag: the path of its option, and what a recording with that option does not have."""
 
 
-def limits_of(request: ProfilingRequest, given: Collection[str]) -> tuple[str, ...]:
-    """Return a readable line for each flag in *given* (names without hyphens) that gets less than it asks for."""
+def limits_of(request: ProfilingRequest, flags: Collection[str]) -> tuple[str, ...]:
+    """Return a readable line for each flag in *flags* (names without hyphens) that gets less than it asks for."""
     return tuple(
-        f"--{name}: {text}" for name, (path, text) in LIMITS.items() if name in given and is_on(value_at(request, path))
+        f"--{name}: {text}" for name, (path, text) in LIMITS.items() if name in flags and is_on(value_at(request, path))
     )

@@ -130,13 +130,13 @@ def _directories(output: str, *, with_results: bool) -> list[Path]:
         raise _bad_path(path, "is not a directory. Please check the path.")
     if not os.access(path, os.R_OK | os.X_OK):
         raise _bad_path(path, "does not have permission to read. Please check that the path is readable.")
-    results = [found for found in find_profiles(path) if not _has_records(found)] if with_results else []
+    results = [profile for profile in find_profiles(path) if not _has_records(profile)] if with_results else []
     if not results and not any(child.is_dir() and not child.is_symlink() for child in path.iterdir()):
         raise _bad_path(path, "does not have PROF dir. Please check the path.")
-    found = [*_prof_directories(path), *results]
-    if not found:
+    directories = [*_prof_directories(path), *results]
+    if not directories:
         warn(f'The path "{path}" does not contain valid profiling data.')
-    return found
+    return directories
 
 
 def _bad_path(path: Path, what: str) -> CommandError:
@@ -148,15 +148,15 @@ def _has_records(path: Path) -> bool:
 
 
 def _prof_directories(path: Path) -> Iterator[Path]:
-    for found in find_profiles(path):
-        if not _has_records(found):
+    for directory in find_profiles(path):
+        if not _has_records(directory):
             continue
-        if found.name.startswith("PROF_"):
-            yield found
-        elif found == path:
+        if directory.name.startswith("PROF_"):
+            yield directory
+        elif directory == path:
             yield from (child for child in sorted(path.glob("PROF_*")) if find_profiles(child) == [child])
         else:
-            yield from _prof_directories(found)
+            yield from _prof_directories(directory)
 
 
 @frozen
@@ -280,8 +280,8 @@ class _Work:
 
 def _parts(directory: Path) -> list[Path]:
     """Return the directories of a PROF directory that hold data, the host's first."""
-    found = [directory / "host", *sorted(directory.glob("device_*"))]
-    return [part for part in found if (part / "data").is_dir()]
+    parts = [directory / "host", *sorted(directory.glob("device_*"))]
+    return [part for part in parts if (part / "data").is_dir()]
 
 
 def _load(directory: Path) -> Profile | None:
