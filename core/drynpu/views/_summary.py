@@ -226,8 +226,8 @@ def _trace(summary: Summary) -> str:
     for name in (_TRACE, Path(_TRACE).name):
         if name in summary.files:
             return name
-    found = [(_TIMELINE.search(name), name) for name in summary.files]
-    return max(((match[1], name) for match, name in found if match is not None), default=("", ""))[1]
+    matches = [(_TIMELINE.search(name), name) for name in summary.files]
+    return max(((match[1], name) for match, name in matches if match is not None), default=("", ""))[1]
 
 
 def _text(text: str = "", style: str = "", overflow: OverflowMethod | None = None) -> Text:

@@ -121,7 +121,7 @@ class BlockProfile:
     def __enter__(self) -> BlockProfile:
         """Begin to record. Raises `ImportError` where the framework is missing, `PluginError` for an unknown one."""
         os.environ.setdefault("DRYNPU_QUIET", "1")  # no summary of the last recording when the process ends
-        self._there = self._found()
+        self._there = self._find_profiles()
         with redirect_stdout(StringIO()):
             self._recorder = build_manager().block_recorder(self.framework, self.folder)
             self._recorder.start()
@@ -138,14 +138,14 @@ class BlockProfile:
             return
         with redirect_stdout(StringIO()) as said:
             recorder.stop()
-        found = self._found() - self._there
-        if found:
-            summary = summarise(load_profile(min(found)))
+        new = self._find_profiles() - self._there
+        if new:
+            summary = summarise(load_profile(min(new)))
             self._summary = evolve(summary, steps=summary.steps.head(self._steps)) if self._steps else summary
         elif error is None:  # the block's error says more than that nothing was recorded
             raise RuntimeError(f"nothing was recorded: {said.getvalue().strip() or 'no operator ran on the npu'}")
 
-    def _found(self) -> frozenset[Path]:
+    def _find_profiles(self) -> frozenset[Path]:
         return frozenset(find_profiles(self.folder) if self.folder.is_dir() else ())
 
     def __str__(self) -> str:

@@ -42,11 +42,11 @@ def comparison_blocks(
     steps:
         Makes the block of where the time goes: from the parts of a mean step, and the sentence that says the same.
     """
-    found = compare_profiles((first.profile, first.summary), (second.profile, second.summary))
+    comparison = compare_profiles((first.profile, first.summary), (second.profile, second.summary))
     modelled = first.modelled or second.modelled
     span = _span(first, second, sides)
-    blocks = [*_facts(found, span, modelled), _steps(found, span, sides, steps)]
-    return [*blocks, *_tables(found, span, modelled, _columns(sides))]
+    blocks = [*_facts(comparison, span, modelled), _steps(comparison, span, sides, steps)]
+    return [*blocks, *_tables(comparison, span, modelled, _columns(sides))]
 
 
 def _columns(sides: tuple[str, str]) -> list[Column]:
@@ -65,8 +65,8 @@ def _span(first: Rank, second: Rank, sides: tuple[str, str]) -> str:
     return spans[0] if spans[0] == spans[1] else f"{spans[0]} of {sides[0]}, {spans[1]} of {sides[1]}"
 
 
-def _facts(found: Comparison, span: str, modelled: bool) -> Iterator[Block]:
-    rows = [*found.steps.iter_rows(named=True)]
+def _facts(comparison: Comparison, span: str, modelled: bool) -> Iterator[Block]:
+    rows = [*comparison.steps.iter_rows(named=True)]
     yield Facts(
         [
             Fact(row["name"].capitalize(), _change(row, time_text), _sides(row, time_text), modelled)
@@ -75,7 +75,7 @@ def _facts(found: Comparison, span: str, modelled: bool) -> Iterator[Block]:
         ],
         span.capitalize(),
     )
-    memory = [row for row in found.memory.iter_rows(named=True) if row["change"] is not None]
+    memory = [row for row in comparison.memory.iter_rows(named=True) if row["change"] is not None]
     if memory:
         facts = [Fact(row["name"].capitalize(), _change(row, size_text), _sides(row, size_text)) for row in memory]
         yield Facts(facts, "Device memory")
@@ -95,8 +95,8 @@ def _sides(row: dict[str, float | None], text: object) -> str:
     return f"{text(row['first'])} → {text(row['second'])}" if callable(text) else ""
 
 
-def _steps(found: Comparison, span: str, sides: tuple[str, str], make: Callable[[StepParts, str], Block]) -> Block:
-    rows = {row["name"]: row for row in found.steps.iter_rows(named=True)}
+def _steps(comparison: Comparison, span: str, sides: tuple[str, str], make: Callable[[StepParts, str], Block]) -> Block:
+    rows = {row["name"]: row for row in comparison.steps.iter_rows(named=True)}
     parts = {
         key: (name.capitalize(), [(rows[name][side] or 0.0) / 1000 for side in ("first", "second")])
         for key, name in _PARTS.items()
@@ -105,11 +105,11 @@ def _steps(found: Comparison, span: str, sides: tuple[str, str], make: Callable[
     return make(parts, f"{sides[0].capitalize()} and {sides[1]}, {span}: {', '.join(texts)}.")
 
 
-def _tables(found: Comparison, span: str, modelled: bool, columns: Sequence[Column]) -> Iterator[Block]:
+def _tables(comparison: Comparison, span: str, modelled: bool, columns: Sequence[Column]) -> Iterator[Block]:
     for name, title, frame, is_modelled in (
-        ("compared-kernels", "Kernels by type", found.kernels, modelled),
-        ("compared-collectives", "Collectives by type", found.collectives, modelled),
-        ("compared-operators", "Host operators by name", found.operators, False),
+        ("compared-kernels", "Kernels by type", comparison.kernels, modelled),
+        ("compared-collectives", "Collectives by type", comparison.collectives, modelled),
+        ("compared-operators", "Host operators by name", comparison.operators, False),
     ):
         if frame.height:
             detail = f"{span}; what changed most stands first"

@@ -194,10 +194,10 @@ class Control:
 
 def flat(blocks: Sequence[Block]) -> list[Block]:
     """Return the blocks with rows replaced by their blocks."""
-    found: list[Block] = []
+    unpacked: list[Block] = []
     for block in blocks:
-        found.extend(flat(block.blocks) if isinstance(block, Row) else [block])
-    return found
+        unpacked.extend(flat(block.blocks) if isinstance(block, Row) else [block])
+    return unpacked
 
 
 def find_block(blocks: Sequence[Block], name: str, kind: type[Any]) -> Any:

@@ -12,8 +12,8 @@ from drynpu.views.runs import Rank
 def hint_blocks(rank: Rank) -> Sequence[Block]:
     """Return what is conspicuous in a rank, below a note on what the costs are; or the note that nothing is."""
     hints = [
-        Hint(found.title, found.evidence, found.remedy, found.cost_us, found.per, found.page)
-        for found in find_all(rank.profile, rank.summary)
+        Hint(finding.title, finding.evidence, finding.remedy, finding.cost_us, finding.per, finding.page)
+        for finding in find_all(rank.profile, rank.summary)
     ]
     if not hints:
         return [Note("No rule found anything conspicuous in this profile.", EMPTY)]

@@ -77,10 +77,10 @@ def find_runs(base: Path) -> list[RunFolder]:
 def _profile_folders(folder: Path, root: Path, depth: int) -> Iterator[Sequence[Path]]:
     """Yield the profiles that lie together, folder by folder."""
     try:
-        found = [path for path in find_profiles(folder) if _inside(path, root)]
-        if found:
-            yield found
-        if found == [folder] or depth == _DEEPEST or not folder.is_dir():
+        profiles = [path for path in find_profiles(folder) if _inside(path, root)]
+        if profiles:
+            yield profiles
+        if profiles == [folder] or depth == _DEEPEST or not folder.is_dir():
             return
         below = sorted(child for child in folder.iterdir() if child.is_dir() and not child.name.startswith("."))
     except (OSError, OutputError) as error:
@@ -88,7 +88,7 @@ def _profile_folders(folder: Path, root: Path, depth: int) -> Iterator[Sequence[
             raise OutputError(f"cannot look into {folder}: {error}") from error
         return
     for child in below:
-        if child not in found and _inside(child, root):
+        if child not in profiles and _inside(child, root):
             yield from _profile_folders(child, root, depth + 1)
 
 
@@ -118,7 +118,7 @@ def _run(folders: Sequence[RankFolder], base: Path) -> RunFolder:
 
 def _rank_folder(path: Path) -> RankFolder:
     stamps = _STAMP.findall(path.name)
-    ranks = [int(found.group(1)) for file in _files(path) if (found := RANKED_INFO.match(file.name))]
+    ranks = [int(match.group(1)) for file in _files(path) if (match := RANKED_INFO.match(file.name))]
     return RankFolder(path, min(ranks, default=None), stamps[-1] if stamps else "")
 
 

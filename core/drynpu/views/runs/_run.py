@@ -42,12 +42,12 @@ class Run:
         OutputError
             There is none, or more than one; the message names them.
         """
-        found = find_runs(path)
-        if len(found) != 1:
-            names = ", ".join(run.name for run in found[:5]) + (", ..." if len(found) > 5 else "")
-            what = f"{len(found)} runs ({names}); name one of them" if found else "none"
+        runs = find_runs(path)
+        if len(runs) != 1:
+            names = ", ".join(run.name for run in runs[:5]) + (", ..." if len(runs) > 5 else "")
+            what = f"{len(runs)} runs ({names}); name one of them" if runs else "none"
             raise OutputError(f"expected one run at {path} and found {what}")
-        return cls.from_folder(found[0])
+        return cls.from_folder(runs[0])
 
     @classmethod
     def newest(cls, path: Path) -> tuple[Run, Sequence[str]]:
@@ -59,10 +59,10 @@ class Run:
         OutputError
             There is none.
         """
-        found = find_runs(path)
-        if len(found) < 2:
+        runs = find_runs(path)
+        if len(runs) < 2:
             return cls.from_path(path), ()
-        return cls.from_folder(found[0]), tuple(run.name for run in found[1:])
+        return cls.from_folder(runs[0]), tuple(run.name for run in runs[1:])
 
     @cached_property
     def labels(self) -> Sequence[str]:
