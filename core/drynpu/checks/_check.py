@@ -85,8 +85,8 @@ def check_script(
         if not run.exit_code and run.observations and not profiles:
             run, profiles = _run_again(command, run, folder / "again", environment)
         run = evolve(run, observations=tuple(_with_peak(each, profiles.get(each.pid)) for each in run.observations))
-        found = list(_mistakes(run, profiles, chip, total_steps))
-        distinct = {(each.name, each.place, each.title): each for each in found}
+        mistakes = list(_mistakes(run, profiles, chip, total_steps))
+        distinct = {(each.name, each.place, each.title): each for each in mistakes}
         ordered = sorted(distinct.values(), key=lambda each: (_ORDER[each.level], -(each.cost_us or 0.0)))
         first = next(iter(profiles.values()), None)
         return evolve(run, summary=None if first is None else summarise(first), mistakes=tuple(ordered))
@@ -118,9 +118,9 @@ def _run(
     profiles = {}
     for each in observations:
         place = order.folder / f"profile_{each.pid}"
-        found = find_profiles(place) if place.is_dir() else []
-        if found:
-            profiles[each.pid] = load_profile(found[0])
+        directories = find_profiles(place) if place.is_dir() else []
+        if directories:
+            profiles[each.pid] = load_profile(directories[0])
     run = CheckedRun(
         exit_code=process.returncode,
         duration_s=time.monotonic() - begin_s,

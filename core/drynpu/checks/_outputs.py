@@ -30,7 +30,7 @@ def output_mistakes(observations: Sequence[Observation]) -> Iterator[Mistake]:
     files = [{output.path for output in each.outputs if output.kind == "file"} for each in observations]
     shared = Counter(path for paths in files for path in paths)
     for path, count in shared.items():
-        found = next(output for each in observations for output in each.outputs if output.path == path)
+        first = next(output for each in observations for output in each.outputs if output.path == path)
         if count > 1:
             yield Mistake(
                 name="ranks-overwrite",
@@ -38,7 +38,7 @@ def output_mistakes(observations: Sequence[Observation]) -> Iterator[Mistake]:
                 title="Ranks overwrite each other's file",
                 evidence=f"{count} processes export to {path}.",
                 fix="Put the rank into the name, or use tensorboard_trace_handler, which makes a directory for each.",
-                place=found.place,
+                place=first.place,
             )
     for each in observations:
         yield from _repeated(each)

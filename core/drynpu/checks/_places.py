@@ -47,11 +47,11 @@ class Places:
 
     def failed(self, traceback: TracebackType | None) -> Place | None:
         """Return the innermost line of a traceback that belongs to no library."""
-        found = None
+        place = None
         for frame, line in walk_tb(traceback):
             if _is_users(frame.f_code.co_filename, self.folders):
-                found = Place(frame.f_code.co_filename, line)
-        return found
+                place = Place(frame.f_code.co_filename, line)
+        return place
 
     def _innermost(self, frame: FrameType | None) -> Place | None:
         while frame is not None:

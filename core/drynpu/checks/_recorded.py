@@ -147,14 +147,14 @@ def _double_kernels(profile: Profile) -> Iterator[Mistake]:
     """Yield that kernels have tensors of FLOAT64, of a framework whose lines are not noted."""
     kernels = profile.compact("kernels", "name", "op_type", "input_dtypes", "output_dtypes")
     types = pl.concat_str(pl.col("input_dtypes", "output_dtypes").cast(pl.String).fill_null(""), separator=";")
-    found = kernels.filter(types.str.contains("DOUBLE"))["op_type"].cast(pl.String).to_list()
-    if found:
+    op_types = kernels.filter(types.str.contains("DOUBLE"))["op_type"].cast(pl.String).to_list()
+    if op_types:
         yield Mistake(
             name="float64",
             level=Severity.WARNING,
             title="FLOAT64 on the npu",
-            evidence=f"Kernels with FLOAT64, in all that was recorded: {_named(Counter(found))}. The AI cores have no"
-            " FLOAT64.",
+            evidence=f"Kernels with FLOAT64, in all that was recorded: {_named(Counter(op_types))}. The AI cores have"
+            " no FLOAT64.",
             fix="Make it float32 before it goes to the npu: NumPy arrays are float64.",
         )
 

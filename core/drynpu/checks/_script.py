@@ -79,7 +79,7 @@ def _failure(exit_code: int, said: str, place: Place | None) -> Mistake:
 
 def _last_place(lines: Sequence[str]) -> Place | None:
     """Return the innermost line of the last traceback that belongs to no library."""
-    found = None
+    place = None
     standard = Path(sysconfig.get_path("stdlib"))
     ours = Path(__file__).parents[1]
     for line in lines:
@@ -88,8 +88,8 @@ def _last_place(lines: Sequence[str]) -> Place | None:
             continue
         file = Path(match["file"])
         if not file.is_relative_to(standard) and not file.is_relative_to(ours):
-            found = Place(match["file"], int(match["line"]))
-    return found
+            place = Place(match["file"], int(match["line"]))
+    return place
 
 
 def _last_error(lines: Sequence[str]) -> str:
