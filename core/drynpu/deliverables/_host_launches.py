@@ -62,9 +62,9 @@ def _node_streams(simulation: Simulation, stream: I64, count: int) -> I64:
     calls = simulation.collectives.calls
     planes = max((plan.planes for plan in calls.plans), default=0)
     free = max(int(numbers.max()), int(calls.stream.max(initial=0)) + planes) + 1
-    found = stream[:count].copy()
-    found[shared] = free + np.arange(int(shared.sum())) // LAST_TASK_ID
-    return found
+    streams = stream[:count].copy()
+    streams[shared] = free + np.arange(int(shared.sum())) // LAST_TASK_ID
+    return streams
 
 
 @frozen(eq=False, kw_only=True)
@@ -89,7 +89,7 @@ def host_launches(simulation: Simulation, ids: TaskIds, thread: I64, loading: in
     """Return what the host launched, in the order of *ids*; *thread* (``[m]``) launches, *loading* loads graphs."""
     schedule, loads, launch = simulation.schedule, simulation.loads, ids.launch
     is_node = np.arange(len(launch)) < ids.nodes
-    found = HostLaunches(
+    launches = HostLaunches(
         launch=launch,
         is_node=is_node,
         thread=np.where(is_node, loading, thread[launch]),
@@ -100,8 +100,8 @@ def host_launches(simulation: Simulation, ids: TaskIds, thread: I64, loading: in
     )
     if ids.nodes:
         for name, value in loaded_times(loads.node_start_ns, loads.node_ns).items():
-            getattr(found, name)[: ids.nodes] = value
-    return found
+            getattr(launches, name)[: ids.nodes] = value
+    return launches
 
 
 def loaded_times(start_ns: I64, length_ns: I64) -> dict[str, I64]:

@@ -63,5 +63,5 @@ def enum_number(text: pl.Expr, name: str) -> pl.Expr:
     numbers = {word: number for number, word in known.items()}
     # The tables show a number that has no name as itself.
     numbers |= {str(number): number for number in known}
-    found = text.replace("", UNKNOWN).fill_null(UNKNOWN)
-    return found.replace_strict(numbers, default=OTHER, return_dtype=pl.Int64)
+    words = text.replace("", UNKNOWN).fill_null(UNKNOWN)
+    return words.replace_strict(numbers, default=OTHER, return_dtype=pl.Int64)

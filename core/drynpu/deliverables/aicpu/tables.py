@@ -114,10 +114,10 @@ def _names(context: LoadContext, device_id: int, key: I64, end_ns: I64) -> pl.Se
     tasks = context.tasks.filter(pl.col("device_id") == device_id)
     start = tasks["start_ns"].to_numpy()
     task_keys = (tasks["stream_id"].to_numpy() << _TASK_BITS) | tasks["task_id"].to_numpy()
-    found = intervals.innermost(start, start + tasks["duration_ns"].to_numpy(), task_keys, end_ns, key)
+    row = intervals.innermost(start, start + tasks["duration_ns"].to_numpy(), task_keys, end_ns, key)
     known = pl.lit(True) if context.platform.tasks.wide_ids else pl.col("kernel_type") == "AI_CPU"
     names = tasks.select(pl.when(known).then("kernel_name").otherwise(pl.lit("")))
-    return pl.concat([pl.Series([""], dtype=pl.String), names.to_series()]).gather(found + 1)
+    return pl.concat([pl.Series([""], dtype=pl.String), names.to_series()]).gather(row + 1)
 
 
 def _events(side: DeviceSide, records: Records) -> pl.DataFrame:

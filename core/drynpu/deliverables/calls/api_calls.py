@@ -117,7 +117,7 @@ def _synchronizations(host: HostRows) -> list[Records]:
     """Calls that wait for the device: the wait itself, on the calling thread."""
     s, d, mode = host.simulation.schedule, host.simulation.dispatches, host.simulation.launch_mode
     handed_over = s.enqueue_end_ns if mode.queued else s.api_end_ns
-    found: list[Records] = []
+    records: list[Records] = []
     for mark, (acl, runtime) in _SYNCHRONIZATIONS.items():
         waits = d.kind == mark
         if mode is LaunchMode.CALLER_WAITS and mark is DispatchKind.WAIT_STREAM:
@@ -128,11 +128,11 @@ def _synchronizations(host: HostRows) -> list[Records]:
         begin = np.where(d.launches[rows] > 0, handed_over[rows], s.start_ns[rows])
         end = np.maximum(s.end_ns[rows], begin)
         if host.calls is None:
-            found.append(_events(host, HostLevel.ACL, host.types.api(HostLevel.ACL, acl), d.thread[rows], begin, end))
+            records.append(_events(host, HostLevel.ACL, host.types.api(HostLevel.ACL, acl), d.thread[rows], begin, end))
         if host.runtime:
             kind = host.types.api(HostLevel.RUNTIME, runtime)
-            found.append(_events(host, HostLevel.RUNTIME, kind, d.thread[rows], begin, end))
-    return found
+            records.append(_events(host, HostLevel.RUNTIME, kind, d.thread[rows], begin, end))
+    return records
 
 
 def _scripted(host: HostRows) -> list[Records]:

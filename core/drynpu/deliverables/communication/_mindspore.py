@@ -55,15 +55,15 @@ def by_mindspore_steps(times: object, matrix: object, steps: pl.DataFrame) -> di
 def _split(operators: _Operators, steps: pl.DataFrame) -> dict[str, Document]:
     if steps.height < 2:
         return {steps["step"][0] if steps.height else _DEFAULT_STEP: dict(operators)}
-    found: dict[str, Document] = {step: {} for step in steps["step"]}
+    documents: dict[str, Document] = {step: {} for step in steps["step"]}
     ranges = list(steps.iter_rows())
     for name, info in operators.items():
         start_ns = round(info[TIME_INFO][START_TIME] * 1000)
         # Starts are told in us as floats, which are exact to a quarter of a microsecond in our days.
         step = next((step for step, start, end in ranges if start <= start_ns <= end), None)
         if step is not None:
-            found[step][name] = info
-    return found
+            documents[step][name] = info
+    return documents
 
 
 def _is_point_to_point(name: str) -> bool:

@@ -137,8 +137,8 @@ def _by_steps(profile: Profile, find_steps: Callable[..., tuple[tuple[int, ...],
         return {}
     transfers = communication_transfers(profile)
     times = communication_time(profile, transfers)
-    steps, found = find_steps(profile, times)
-    times = times.with_columns(found.alias("step_id"))
+    steps, step_ids = find_steps(profile, times)
+    times = times.with_columns(step_ids.alias("step_id"))
     return step_documents(
         {f"step{step}": times.filter(pl.col("step_id") == step) for step in steps} or {"step": times}, transfers
     )
@@ -158,10 +158,10 @@ def mindspore_json_files(profile: Profile, steps: pl.DataFrame) -> Mapping[str, 
     An operator belongs to the step whose range on the host holds its start; without *steps* (table of
     ``mindspore_steps``) everything is ``step0``, and a single step has everything.
     """
-    found = json_files(profile)
-    if not found or profile.level == "level0":
+    documents = json_files(profile)
+    if not documents or profile.level == "level0":
         return {}
-    times, matrix = (found[f"analyze/{name}.json"] for name in ("communication", "communication_matrix"))
+    times, matrix = (documents[f"analyze/{name}.json"] for name in ("communication", "communication_matrix"))
     return by_mindspore_steps(times, matrix, steps)
 
 
@@ -174,13 +174,13 @@ def _operators(times: pl.DataFrame, transfers: pl.DataFrame) -> list[_Operator]:
     packets: dict[tuple[int, int], dict[str, list[tuple[int, int, int]]]] = {}
     for device, connection, transport, size, count, time in sizes.iter_rows():
         packets.setdefault((device, connection), {}).setdefault(transport, []).append((size, count, time))
-    found = []
+    operators = []
     for row in times.iter_rows(named=True):
         by_transport = packets.get((row["device_id"], row["connection_id"]), {})
         counted = {name: row[f"{name}_ns"] for name in ("start", *_TIMES)}
         grouped = {transport: _Packets(tuple(rows)) for transport, rows in by_transport.items()}
-        found.append(_Operator(_key(row), counted, grouped))
-    return found
+        operators.append(_Operator(_key(row), counted, grouped))
+    return operators
 
 
 _TIMES = {
@@ -199,17 +199,17 @@ def _key(row: Mapping[str, Any]) -> str:
 def _merged(key: str, operators: Sequence[_Operator]) -> _Operator:
     """Sum the operators up; equal packet sizes are counted together."""
     times = {"start": 0} | {name: sum(operator.times[name] for operator in operators) for name in _TIMES}
-    found: dict[str, dict[int, list[int]]] = {}
+    merged: dict[str, dict[int, list[int]]] = {}
     for operator in operators:
         for transport, part in operator.packets.items():
-            sizes = found.setdefault(transport, {})
+            sizes = merged.setdefault(transport, {})
             for size, count, time in part.rows:
                 entry = sizes.setdefault(size, [0, 0])
                 entry[0] += count
                 entry[1] += time
     packets = {
         transport: _Packets(tuple((size, count, time) for size, (count, time) in sizes.items()))
-        for transport, sizes in found.items()
+        for transport, sizes in merged.items()
     }
     return _Operator(key, times, packets)
 
@@ -237,8 +237,8 @@ def _operator_document(operator: _Operator) -> Document:
 def _totals(operator: _Operator, transport: str) -> tuple[int, int]:
     """Bytes and ns of a transport; SDMA is everything that does not go over the network."""
     parts = ("SDMA", *_SDMA_PARTS) if transport == "SDMA" else (transport,)
-    found = [operator.packets[part] for part in parts if part in operator.packets]
-    return sum(part.size_bytes for part in found), sum(part.time_ns for part in found)
+    packets = [operator.packets[part] for part in parts if part in operator.packets]
+    return sum(part.size_bytes for part in packets), sum(part.time_ns for part in packets)
 
 
 def _time_document(operator: _Operator) -> Document:
@@ -306,11 +306,11 @@ def _links(times: pl.DataFrame, transfers: pl.DataFrame) -> list[tuple[str, dict
         .agg(pl.col("transport").last(), pl.col("size_bytes").sum(), pl.col("time_ns").sum())
         .iter_rows()
     )
-    found: dict[tuple[int, int], dict[str, _Link]] = {}
+    links: dict[tuple[int, int], dict[str, _Link]] = {}
     for device, connection, source, destination, transport, size, time in by_link:
-        found.setdefault((device, connection), {})[f"{source}-{destination}"] = _Link(transport, size, time)
+        links.setdefault((device, connection), {})[f"{source}-{destination}"] = _Link(transport, size, time)
     rows = times.iter_rows(named=True)
-    return [(_key(row), found.get((row["device_id"], row["connection_id"]), {})) for row in rows]
+    return [(_key(row), links.get((row["device_id"], row["connection_id"]), {})) for row in rows]
 
 
 def _sum_of_links(times: pl.DataFrame, transfers: pl.DataFrame) -> dict[str, _Link]:

@@ -178,10 +178,10 @@ def _number(context: RecordContext, stream: I64, recorded: Bools, alone: Bools) 
     rows = np.flatnonzero(recorded)
     rows = rows[np.argsort(alone[rows], kind="stable")]
     before = len(context.host.task_ids.launch)
-    found: tuple[U16, U16] = (np.zeros(len(stream), np.uint16), np.zeros(len(stream), np.uint16))
-    for column, numbers in zip(found, task_ids(stream[rows], context.chip.platform, before=before), strict=True):
+    ids: tuple[U16, U16] = (np.zeros(len(stream), np.uint16), np.zeros(len(stream), np.uint16))
+    for column, numbers in zip(ids, task_ids(stream[rows], context.chip.platform, before=before), strict=True):
         column[rows] = numbers
-    return found
+    return ids
 
 
 def _joined(times: CollectiveTimes, name: str) -> Array:

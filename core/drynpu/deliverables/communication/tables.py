@@ -65,10 +65,10 @@ def load(context: LoadContext) -> Mapping[str, pl.DataFrame]:
     described = _described(context, records).with_columns(pl.Series("call", _call(context, calls, records)))
     described = described.with_row_index("record")
     launched = _launched(context, calls)
-    found = described.filter(pl.col("call") >= 0).join(launched, on="call", how="inner", maintain_order="left")
+    joined = described.filter(pl.col("call") >= 0).join(launched, on="call", how="inner", maintain_order="left")
     key = ["device_id", "stream_id", "task_id", "batch_id"]
     ran = context.tasks.select(*key, "start_ns", "duration_ns", "connection_id", "model_id")
-    tasks = found.join(ran, on=key, how="inner", maintain_order="left")
+    tasks = joined.join(ran, on=key, how="inner", maintain_order="left")
     # In a loaded graph a record describes a task for each execution.
     lost = len(records) - tasks["record"].n_unique()
     if lost:
@@ -154,9 +154,9 @@ def task_transfers(tasks: pl.DataFrame) -> list[pl.Series]:
     begins[first[closed]] = True
     rate = np.divide(total, window, out=np.zeros(len(total)), where=window > 0)
     marked = pl.Series(begins, dtype=pl.Boolean)
-    found = pl.DataFrame({"bandwidth_gbs": rate, "transfer_bytes": total, "transfer_ns": window})
+    transfers = pl.DataFrame({"bandwidth_gbs": rate, "transfer_bytes": total, "transfer_ns": window})
     moved = pl.col("transfer_bytes", "transfer_ns").cast(pl.Int64)
-    return found.with_columns(pl.when(marked).then(moved)).get_columns()
+    return transfers.with_columns(pl.when(marked).then(moved)).get_columns()
 
 
 def _rdma_runs(tasks: pl.DataFrame) -> tuple[Bools, I64, I64, I64]:

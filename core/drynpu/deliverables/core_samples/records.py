@@ -68,7 +68,7 @@ def _kinds(context: RecordContext, metrics: str) -> list[_Cores]:
     on_cube, on_vector = (_with(side, both) for side in (~counted.vector_first, counted.vector_first))
     if not chip.split:
         on_cube = np.ones(len(on_cube), bool)
-    found = [
+    kinds = [
         _Cores(
             first=0,
             number=chip.cube_cores,
@@ -80,7 +80,7 @@ def _kinds(context: RecordContext, metrics: str) -> list[_Cores]:
         )
     ]
     if chip.split:
-        found.append(
+        kinds.append(
             _Cores(
                 first=chip.platform.counters.first_vector_core or 0,
                 number=chip.vector_cores,
@@ -91,7 +91,7 @@ def _kinds(context: RecordContext, metrics: str) -> list[_Cores]:
                 pmu=events.aiv_pmu,
             )
         )
-    return found
+    return kinds
 
 
 def _with(side: Bools, rows: I64) -> Bools:

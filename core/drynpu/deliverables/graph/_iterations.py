@@ -85,14 +85,14 @@ def _of_model(rows: pl.DataFrame, notes: list[str]) -> tuple[dict[str, I64], dic
     if not good.all():
         notes.append(f"{int((~good).sum())} iteration(s) of a model start where they end and were rejected")
     stream = rows["stream_id"].to_numpy()
-    found = []
+    pairs = []
     for first, beyond in ((REDUCE_TAG, GET_NEXT_TAG), (GET_NEXT_TAG, STEP_START_TAG)):
         chosen = np.flatnonzero((iteration >= 0) & (tag >= first) & (tag < beyond))
         chosen = chosen[good[iteration[chosen]]] if len(good) else chosen
         # All-reduces of a stream follow each other; get-nexts are told apart by their tags.
         key = stream if first == REDUCE_TAG else stream * STEP_START_TAG + tag // 2
-        found.append(_pairs(chosen, iteration, key, tag, time))
-    return {name: column[good] for name, column in columns.items()}, found[0], found[1]
+        pairs.append(_pairs(chosen, iteration, key, tag, time))
+    return {name: column[good] for name, column in columns.items()}, pairs[0], pairs[1]
 
 
 def _bounds(tag: I64) -> tuple[I64, I64]:
@@ -112,9 +112,9 @@ def _bounds(tag: I64) -> tuple[I64, I64]:
 
 def _last(iteration: I64, time: I64, chosen: Bools, count: int) -> I64:
     """Return the time of the last chosen mark of each iteration, -1 if there is none."""
-    found = np.full(count, _NULL, np.int64)
-    found[iteration[chosen]] = time[chosen]
-    return found
+    last = np.full(count, _NULL, np.int64)
+    last[iteration[chosen]] = time[chosen]
+    return last
 
 
 def _pairs(rows: I64, iteration: I64, key: I64, tag: I64, time: I64) -> dict[str, I64]:

@@ -64,13 +64,13 @@ def _in_order(points: KeyPoints) -> tuple[I64, ...]:
     return points.start, points.forward, points.backward, points.end, points.end
 
 
-def interval_records(found: Interval, index: I64, model_id: I64, device_cntvct: int) -> Records:
+def interval_records(interval: Interval, index: I64, model_id: I64, device_cntvct: int) -> Records:
     """Return two marks for every interval; the k-th of an iteration has the tags ``first_tag + 2k`` and one more."""
-    known = np.flatnonzero(found.place < _MOST_INTERVALS)
-    number, tag = found.iteration[known], found.first_tag + 2 * found.place[known]
+    known = np.flatnonzero(interval.place < _MOST_INTERVALS)
+    number, tag = interval.iteration[known], interval.first_tag + 2 * interval.place[known]
     parts = [
-        _marks(tag + half, ticks[known] + device_cntvct, index[number], model_id[number], found.stream[known])
-        for half, ticks in enumerate((found.start, found.end))
+        _marks(tag + half, ticks[known] + device_cntvct, index[number], model_id[number], interval.stream[known])
+        for half, ticks in enumerate((interval.start, interval.end))
     ]
     return join_records(facts.TS_TRACK_STEP, parts)
 

@@ -181,8 +181,8 @@ def _points(context: RecordContext, iterations: _Iterations) -> Records:
     parts = [
         point_records(points, index, iterations.model_id, DEFAULT_STREAM, cntvct),
         *(
-            interval_records(found, index, iterations.model_id, cntvct)
-            for found in _intervals(context, iterations, points)
+            interval_records(interval, index, iterations.model_id, cntvct)
+            for interval in _intervals(context, iterations, points)
         ),
     ]
     return in_order(join_records(facts.TS_TRACK_STEP, parts))
@@ -234,8 +234,8 @@ def _candidates(context: RecordContext, iterations: _Iterations) -> tuple[Bools,
     ):
         chosen = side & computes
         for number, graph in enumerate(iterations.graphs):
-            found = None if graph.points is None else frozenset(getattr(graph.points, field_name))
-            names = frozenset({chosen_name}) if chosen_name else found
+            compiler_names = None if graph.points is None else frozenset(getattr(graph.points, field_name))
+            names = frozenset({chosen_name}) if chosen_name else compiler_names
             if names is not None:
                 rows = iterations.launches(number)
                 chosen[rows] = _called(context, names)[rows]

@@ -131,9 +131,9 @@ def _models(context: LoadContext, records: Records) -> I64:
     calls = context.calls("model")
     time = context.clock.host_to_unix(records["timestamp"].astype(np.int64))
     start, end, tid = (calls[name].to_numpy() for name in ("start_ns", "end_ns", "tid"))
-    found = intervals.innermost(start, end, tid, time, records["thread_id"].astype(np.int64))
+    row = intervals.innermost(start, end, tid, time, records["thread_id"].astype(np.int64))
     items = calls["item"].str.to_integer(strict=False).fill_null(NO_MODEL).to_numpy()
-    return np.where(found >= 0, items[np.maximum(found, 0)], NO_MODEL) if len(items) else np.full(len(time), NO_MODEL)
+    return np.where(row >= 0, items[np.maximum(row, 0)], NO_MODEL) if len(items) else np.full(len(time), NO_MODEL)
 
 
 def _static_memory(context: LoadContext) -> pl.DataFrame:

@@ -37,7 +37,7 @@ class _Packet:
 def _packets(lines: Sequence[str]) -> tuple[list[_Packet], int]:
     """Find the packets that are whole; the second result is the number of lines that belong to none."""
     starts = [at for at, line in enumerate(lines) if line.startswith("TimeStamp:")]
-    found: list[_Packet] = []
+    packets: list[_Packet] = []
     left_out = sum(bool(line.strip()) for line in lines[: starts[0] if starts else len(lines)])
     for start, end in pairwise([*starts, len(lines)]):
         head = "\n".join(lines[start : start + 3])
@@ -52,8 +52,8 @@ def _packets(lines: Sequence[str]) -> tuple[list[_Packet], int]:
         if time_ns is None or index is None or size is None or held < size:
             left_out += sum(bool(line.strip()) for line in lines[start:end])
         else:
-            found.append(_Packet(time_ns, index, body))
-    return found, left_out
+            packets.append(_Packet(time_ns, index, body))
+    return packets, left_out
 
 
 def _packet(time_ns: object, index: object, body: str) -> str:

@@ -122,8 +122,8 @@ def _markers(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
         "device_start_ns": side.clock.tick_to_unix(rows["tick"]),
         "device_end_ns": 0,
     }
-    found = frame(_device_schema(), columns).sort("mark_id", "device_start_ns", maintain_order=True)
-    return found.group_by("mark_id", maintain_order=True).agg(
+    marks = frame(_device_schema(), columns).sort("mark_id", "device_start_ns", maintain_order=True)
+    return marks.group_by("mark_id", maintain_order=True).agg(
         pl.col("device_id", "stream_id", "task_id", "device_start_ns").first(),
         pl.col("device_start_ns").last().alias("device_end_ns"),
     )

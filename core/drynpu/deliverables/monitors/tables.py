@@ -168,5 +168,5 @@ def _engines(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
         (pl.col(name).max() - pl.col(name).min()).alias(title)
         for name, title in (("all_time", "time_us"), ("all_frame", "frames"))
     ]
-    found = rows.group_by(keys).agg(*ranges, pl.col("all_utilization").last().alias("utilization")).sort(keys)
-    return found.select(pl.lit(side.device_id, pl.Int64).alias("device_id"), pl.all()).select(DVPP_ENGINES.names())
+    engines = rows.group_by(keys).agg(*ranges, pl.col("all_utilization").last().alias("utilization")).sort(keys)
+    return engines.select(pl.lit(side.device_id, pl.Int64).alias("device_id"), pl.all()).select(DVPP_ENGINES.names())

@@ -62,13 +62,13 @@ def _has_flips(platform: Platform) -> bool:
 
 def task_records(runs: TaskRuns, platform: Platform) -> dict[str, Records]:
     """Return the starts and ends of tasks, and where ids of streams began again, by the name of the record."""
-    found = {}
+    records = {}
     if platform.tasks.ai_cpu_in_ts_track:
         on_ai_cpu = runs.sqe == SqeType.AI_CPU
-        found["ts_track_task_type"] = _scheduled(runs.take(on_ai_cpu))
+        records["ts_track_task_type"] = _scheduled(runs.take(on_ai_cpu))
         runs = runs.take(~on_ai_cpu)
-    found[platform.tasks.record] = _FORMS[platform.tasks.record](runs)
-    return found
+    records[platform.tasks.record] = _FORMS[platform.tasks.record](runs)
+    return records
 
 
 def flip_records(runs: TaskRuns, platform: Platform) -> Records:

@@ -19,10 +19,10 @@ _LARGEST_KEY = 2**62
 
 def numbered_tasks(profile: Profile) -> Stored:
     """Return tasks in order of device and start: the row of each is its ``globalTaskId``."""
-    found: Stored = profile.keep(
+    tasks: Stored = profile.keep(
         numbered_tasks.__qualname__, lambda: profile.table("tasks").ordered("device_id", "start_ns")
     )
-    return found
+    return tasks
 
 
 def task_numbers(offset: int) -> pl.Expr:
@@ -32,10 +32,10 @@ def task_numbers(offset: int) -> pl.Expr:
 
 def kernel_task_ids(profile: Profile) -> pl.Series:
     """Return the ``globalTaskId`` of each kernel of the profile."""
-    found: pl.Series = profile.keep(
+    ids: pl.Series = profile.keep(
         kernel_task_ids.__qualname__, lambda: find_task_ids(profile.table("kernels"), numbered_tasks(profile))
     )
-    return found
+    return ids
 
 
 def find_task_ids(rows: Stored | pl.DataFrame, tasks: Stored | pl.DataFrame) -> pl.Series:
@@ -49,24 +49,24 @@ def find_task_ids(rows: Stored | pl.DataFrame, tasks: Stored | pl.DataFrame) -> 
     starts, places = known.column("start_ns").to_numpy(), _device_rows(known)
     parts = [narrow(_begun_with(part, known, starts, places)) for part in wanted.slices(*TASK_KEY, "start_ns")]
     del starts
-    found = pl.concat([part.cast(pl.Int64) for part in parts])
-    if found.null_count():
+    ids = pl.concat([part.cast(pl.Int64) for part in parts])
+    if ids.null_count():
         # Most rows begin with their task; the others look among all that have their ids.
-        missing = found.is_null().arg_true()
+        missing = ids.is_null().arg_true()
         left = wanted.gather(missing, *TASK_KEY, "start_ns")
-        found = found.scatter(missing, _nearest(left, _with_ids_of(left, known)))
-    return narrow(found).alias(TASK_ID)
+        ids = ids.scatter(missing, _nearest(left, _with_ids_of(left, known)))
+    return narrow(ids).alias(TASK_ID)
 
 
 def _device_rows(tasks: Stored) -> dict[int, slice]:
     """Return the rows of each device."""
-    found: dict[int, slice] = {}
+    rows: dict[int, slice] = {}
     row = 0
     for part in tasks.slices("device_id"):
         for device, count in part["device_id"].value_counts().sort("device_id").iter_rows():
-            found[device] = slice(found[device].start if device in found else row, row + count)
+            rows[device] = slice(rows[device].start if device in rows else row, row + count)
             row += count
-    return found
+    return rows
 
 
 def _begun_with(part: pl.DataFrame, tasks: Stored, starts: I64, places: Mapping[int, slice]) -> pl.Series:
@@ -99,10 +99,10 @@ def _nearest(rows: pl.DataFrame, tasks: pl.DataFrame) -> pl.Series:
     numbers = tasks.select(known.alias("key"), "start_ns", TASK_ID)
     searched = rows.select(wanted.alias("key"), "start_ns").with_row_index("row")
     if known.n_unique() < known.len():
-        found = searched.sort("start_ns").join_asof(
+        nearest = searched.sort("start_ns").join_asof(
             numbers.sort("start_ns"), on="start_ns", by="key", strategy="nearest", check_sortedness=False
         )
-        return found.sort("row")[TASK_ID]
+        return nearest.sort("row")[TASK_ID]
     return searched.join(numbers.drop("start_ns"), on="key", how="left", maintain_order="left")[TASK_ID]
 
 

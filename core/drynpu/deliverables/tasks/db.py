@@ -126,8 +126,8 @@ def _as_called(tasks: pl.DataFrame, callers: pl.DataFrame) -> pl.DataFrame:
     if callers.is_empty():
         return tasks
     is_copy = pl.col("launch_type") == _COPY_TYPE
-    found = tasks.join(callers, on="connection_id", how="left", maintain_order="left")
-    return found.with_columns(
+    called = tasks.join(callers, on="connection_id", how="left", maintain_order="left")
+    return called.with_columns(
         pl.when(is_copy & pl.col("from_acl")).then(NO_MODEL).otherwise("model_id").alias("model_id"),
         pl.when(is_copy).then(pl.coalesce("caller", "connection_id")).otherwise("connection_id").alias("connection_id"),
     ).drop("caller", "from_acl")

@@ -81,8 +81,8 @@ class _Ids:
     @classmethod
     def from_parts(cls, parts: Iterable[pl.Series]) -> _Ids:
         """Return the distinct ids of all parts."""
-        found = [part.unique() for part in parts]
-        return cls(pl.concat(found).unique().sort().to_numpy() if found else np.zeros(0, np.int64))
+        ids = [part.unique() for part in parts]
+        return cls(pl.concat(ids).unique().sort().to_numpy() if ids else np.zeros(0, np.int64))
 
     def places(self, connection: pl.Series) -> tuple[I64, Bools]:
         """Return where each connection stands here, and whether it does."""
