@@ -111,15 +111,15 @@ def innermost(time_ns: I64, on_thread: I64, start_ns: I64, end_ns: I64, thread: 
     start_ns, end_ns, thread, parent:
         Shape ``[n]``: the intervals, sorted by start, as for :func:`nest`.
     """
-    found = np.full(len(time_ns), -1, np.int64)
+    row = np.full(len(time_ns), -1, np.int64)
     if not len(start_ns):
-        return found
+        return row
     for value in np.unique(on_thread):
         queries, rows = np.flatnonzero(on_thread == value), np.flatnonzero(thread == value)
         position = np.searchsorted(start_ns[rows], time_ns[queries], side="right") - 1
-        found[queries] = np.where(position >= 0, rows[np.maximum(position, 0)], -1) if len(rows) else -1
+        row[queries] = np.where(position >= 0, rows[np.maximum(position, 0)], -1) if len(rows) else -1
     while True:
-        over = np.flatnonzero((found >= 0) & (end_ns[found] < time_ns))
+        over = np.flatnonzero((row >= 0) & (end_ns[row] < time_ns))
         if not len(over):
-            return found
-        found[over] = parent[found[over]]
+            return row
+        row[over] = parent[row[over]]

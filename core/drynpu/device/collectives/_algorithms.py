@@ -126,11 +126,11 @@ def _board_handshakes(request: CollectiveRequest, topology: Topology) -> tuple[t
 
 def _handshakes(steps: tuple[TransferStep, ...]) -> tuple[tuple[int, int, Link], ...]:
     """Return the first peer of each plane."""
-    found: dict[int, tuple[int, int, Link]] = {}
+    peers: dict[int, tuple[int, int, Link]] = {}
     for step in steps:
         for transfer in step.transfers:
-            found.setdefault(transfer.plane, (transfer.plane, transfer.peer, transfer.link))
-    return tuple(found[plane] for plane in sorted(found))
+            peers.setdefault(transfer.plane, (transfer.plane, transfer.peer, transfer.link))
+    return tuple(peers[plane] for plane in sorted(peers))
 
 
 def _neighbour(request: CollectiveRequest, topology: Topology) -> tuple[tuple[int, int, Link], ...]:

@@ -96,10 +96,10 @@ class Topology:
         return self._parts(members, max(parts.super_devices, parts.node_devices, parts.board_devices))
 
     def _parts(self, members: Iterable[int], size: int) -> tuple[tuple[int, ...], ...]:
-        found: dict[int, list[int]] = {}
+        parts: dict[int, list[int]] = {}
         for member in members:
-            found.setdefault(self.ranks[member] // size, []).append(member)
-        return tuple(tuple(found[number]) for number in sorted(found))
+            parts.setdefault(self.ranks[member] // size, []).append(member)
+        return tuple(tuple(parts[number]) for number in sorted(parts))
 
     def same_board(self, one: int, two: int) -> bool:
         """Return whether the chip's own links join two group ranks."""
@@ -132,15 +132,15 @@ class Topology:
 
         With a *distance* these are links to the rank that lies so far behind in the group.
         """
-        found = [plain]
+        links = [plain]
         for slow in self.chip.interconnect.slow_links:
             ends = [self.ranks.index(rank) for rank in slow.ranks if rank in self.ranks]
             for group in groups:
                 if len(ends) == 2 and all(end in group for end in ends):
                     apart = group.index(ends[0]) - group.index(ends[1])
                     if not distance or distance in (apart % len(group), -apart % len(group)):
-                        found.append(self.link(ends[0], ends[1], sharing))
-        return max(found, key=lambda link: link.us(_PACE_BYTES))
+                        links.append(self.link(ends[0], ends[1], sharing))
+        return max(links, key=lambda link: link.us(_PACE_BYTES))
 
     def _level(self, one: int, two: int, sharing: int) -> Link:
         parts = self.chip.interconnect

@@ -98,19 +98,19 @@ class CollectiveRequest:
         return self.size_bytes * (index + 1) // self.count - self.size_bytes * index // self.count
 
     def _problems(self) -> list[str]:
-        found: list[str] = []
+        problems: list[str] = []
         if self.kind not in KINDS:
-            found.append(f"is not one of {', '.join(KINDS)}.{did_you_mean(self.kind, KINDS)}")
+            problems.append(f"is not one of {', '.join(KINDS)}.{did_you_mean(self.kind, KINDS)}")
         if self.size_bytes < 0:
-            found.append(f"size_bytes {self.size_bytes} is negative")
+            problems.append(f"size_bytes {self.size_bytes} is negative")
         if len(set(self.ranks)) != len(self.ranks) or min(self.ranks, default=0) < 0:
-            found.append(f"ranks {self.ranks} must be different and not negative")
+            problems.append(f"ranks {self.ranks} must be different and not negative")
         if self.rank not in self.ranks:
-            found.append(f"rank {self.rank} is not among the ranks {self.ranks}")
+            problems.append(f"rank {self.rank} is not among the ranks {self.ranks}")
         if self.peer is not None and self.peer not in self.ranks:
-            found.append(f"peer {self.peer} is not among the ranks {self.ranks}")
+            problems.append(f"peer {self.peer} is not among the ranks {self.ranks}")
         if self.kind in POINT_TO_POINT and self.peer is None:
-            found.append("needs a peer")
+            problems.append("needs a peer")
         elif self.kind in POINT_TO_POINT and self.peer == self.rank:
-            found.append(f"peer {self.peer} is the rank itself")
-        return found
+            problems.append(f"peer {self.peer} is the rank itself")
+        return problems

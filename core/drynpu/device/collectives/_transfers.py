@@ -80,22 +80,22 @@ def transfer_estimate(
     name = _kind_name(kind)
     link_type = _TRANSPORTS.get(transport.strip().upper())
     if level.strip() == "op" or link_type is None:
-        us, link = _collective_us(chip, name, size_bytes, max(group_size, 2)), LinkType[chip.interconnect.link]
+        us, link_type = _collective_us(chip, name, size_bytes, max(group_size, 2)), LinkType[chip.interconnect.link]
         latency = chip.interconnect.start_us
         support = "physics"
     else:
         if link_type is LinkType.ON_CHIP and name == "receive":
             # What a receiver counts as local crossed the link all the same.
             link_type = LinkType[chip.interconnect.link]
-        found = link_of(chip, link_type)
+        link = link_of(chip, link_type)
         count = sum(number for _, number in packets) or 1
-        latency = count * found.latency_us
-        us, link = latency + size_bytes / (found.gbs * _reducing_share(name, link_type) * 1000), link_type
+        latency = count * link.latency_us
+        us = latency + size_bytes / (link.gbs * _reducing_share(name, link_type) * 1000)
         generation = "split" if chip.split else "unified"
-        support = "seen" if (generation, link.name) in _MEASURED else "physics"
+        support = "seen" if (generation, link_type.name) in _MEASURED else "physics"
     spread = math.exp(_SPREAD[support])
     bound = "latency" if latency > us / 2 else "bandwidth"
-    return TransferEstimate(us, us / spread, us * spread, bound, link.name, support)
+    return TransferEstimate(us, us / spread, us * spread, bound, link_type.name, support)
 
 
 _REDUCING, _HALF_REDUCING = 0.8, 0.9

@@ -75,9 +75,9 @@ def _extreme(pick: np.ufunc, ran: I64, iteration: I64, ticks: I64, chosen: Bools
     """Return the smallest or largest tick of the *chosen* kernels of each iteration of *ran*, -1 if there are none."""
     rows = np.flatnonzero(chosen & (iteration >= 0))
     least = np.iinfo(np.int64)
-    found = np.full(len(ran), least.max if pick is np.minimum else least.min, np.int64)
+    extreme = np.full(len(ran), least.max if pick is np.minimum else least.min, np.int64)
     place = np.searchsorted(ran, iteration[rows])
-    pick.at(found, place, ticks[rows])
+    pick.at(extreme, place, ticks[rows])
     hit = np.zeros(len(ran), bool)
     hit[place] = True
-    return np.where(hit, found, -1)
+    return np.where(hit, extreme, -1)

@@ -41,7 +41,7 @@ def link_bytes(request: CollectiveRequest, chip: Chip) -> Mapping[LinkType, Link
     """
     topology = Topology(chip, request.ranks)
     algorithm = choose(request, topology)
-    found = {LinkType.ON_CHIP: LinkBytes(local=algorithm.before_bytes + algorithm.after_bytes)}
+    by_type = {LinkType.ON_CHIP: LinkBytes(local=algorithm.before_bytes + algorithm.after_bytes)}
 
     def count(move: Transfer, *, mine: bool) -> None:
         size, kind = move.size_bytes, move.link.type
@@ -49,7 +49,7 @@ def link_bytes(request: CollectiveRequest, chip: Chip) -> Mapping[LinkType, Link
             gained = LinkBytes(received=size, reduced=size if move.reduces else 0)
         else:
             gained = LinkBytes(sent=size)
-        found[kind] = found.get(kind, LinkBytes()) + gained
+        by_type[kind] = by_type.get(kind, LinkBytes()) + gained
 
     for step in algorithm.steps:
         for move in step.transfers:
@@ -61,7 +61,7 @@ def link_bytes(request: CollectiveRequest, chip: Chip) -> Mapping[LinkType, Link
             for move in step.transfers:
                 if move.peer == request.me:
                     count(move, mine=False)
-    return found
+    return by_type
 
 
 def _as_seen_by(request: CollectiveRequest, rank: int) -> CollectiveRequest:
