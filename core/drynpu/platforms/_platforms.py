@@ -73,9 +73,9 @@ def _resolve(chip: str) -> tuple[Platform, str]:
     if known is not None and known.options.known:
         return known, ""
     name = chip.casefold().removeprefix("ascend")
-    for prefix, found in _prefixes().items():
+    for prefix, platform_and_series in _prefixes().items():
         if name.startswith(prefix):
-            return found
+            return platform_and_series
     named = named_platforms()
     names = [*(platform.label for platform in named), *(platform.version for platform in named)]
     raise OptionError([f"chip: {chip!r} is no chip family; allowed: {', '.join(names)}.{did_you_mean(chip, names)}"])
@@ -84,13 +84,13 @@ def _resolve(chip: str) -> tuple[Platform, str]:
 @functools.cache
 def _prefixes() -> Mapping[str, tuple[Platform, str]]:
     """Return platform and series by the prefix of SoC names, the longest first: ``310p`` before ``310``."""
-    found = {
+    by_prefix = {
         prefix: (platform, series)
         for platform in known_platforms()
         for series, prefixes in platform.series.items()
         for prefix in prefixes
     }
-    return MappingProxyType(dict(sorted(found.items(), key=lambda item: -len(item[0]))))
+    return MappingProxyType(dict(sorted(by_prefix.items(), key=lambda item: -len(item[0]))))
 
 
 @functools.cache
