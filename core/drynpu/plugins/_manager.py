@@ -148,8 +148,8 @@ class Plugins:
 
     def facade_parts(self, package: str) -> tuple[FacadePart, ...]:
         """Return what plugins add to a package of a facade."""
-        found = [part for _, parts in self._ask("drynpu_facade_parts") for part in parts]
-        return tuple(part for part in found if part.package == package)
+        all_parts = [part for _, parts in self._ask("drynpu_facade_parts") for part in parts]
+        return tuple(part for part in all_parts if part.package == package)
 
     def device_installed(self, framework: str) -> None:
         """Tell every plugin that the device of a framework is installed in this process."""
@@ -158,11 +158,11 @@ class Plugins:
 
     def stand_ins(self) -> tuple[StandIn, ...]:
         """Return the packages that stand in for frameworks that are not there."""
-        return tuple(each for _, found in self._ask("drynpu_stand_ins") for each in found)
+        return tuple(each for _, stand_ins in self._ask("drynpu_stand_ins") for each in stand_ins)
 
     def probes(self) -> tuple[Probe, ...]:
         """Return the programs by which the adapters show that their surfaces work."""
-        return tuple(each for _, found in self._ask("drynpu_probes") for each in found)
+        return tuple(each for _, probes in self._ask("drynpu_probes") for each in probes)
 
     def kernel_rules(self, framework: str) -> dict[str, KernelRule]:
         """
@@ -177,8 +177,8 @@ class Plugins:
 
     def recorded_calls(self, framework: str) -> RecordedCalls | None:
         """Return how operators in genuine profiles of a framework are read; None if no adapter knows."""
-        found = [calls for _, calls in self._ask("drynpu_recorded_calls", framework=framework) if calls is not None]
-        return found[0] if found else None
+        answers = [calls for _, calls in self._ask("drynpu_recorded_calls", framework=framework) if calls is not None]
+        return answers[0] if answers else None
 
     def chip_files(self) -> tuple[Path, ...]:
         """Return the chip descriptions that plugins add to the bundled ones."""
@@ -186,13 +186,13 @@ class Plugins:
 
     def record_groups(self) -> tuple[tuple[str, object], ...]:
         """Return the record groups that plugins add, each with where it comes from."""
-        found = self._ask("drynpu_record_groups")
-        return tuple((self.place(name), group) for name, groups in found for group in groups)
+        answers = self._ask("drynpu_record_groups")
+        return tuple((self.place(name), group) for name, groups in answers for group in groups)
 
     def products(self) -> tuple[tuple[str, object], ...]:
         """Return the result directories that plugins add, each with where it comes from."""
-        found = self._ask("drynpu_products")
-        return tuple((self.place(name), product) for name, products in found for product in products)
+        answers = self._ask("drynpu_products")
+        return tuple((self.place(name), product) for name, products in answers for product in products)
 
     def pages(self) -> tuple[tuple[str, object], ...]:
         """Return the pages that plugins add, each with where it comes from."""
@@ -227,14 +227,14 @@ class Plugins:
         PluginError
             Two plugins have an exporter of the same name, or a plugin uses a name of *reserved*.
         """
-        found = self._merge("drynpu_exporters", "an exporter called", replace_bundled=False)
+        exporters = self._merge("drynpu_exporters", "an exporter called", replace_bundled=False)
         owners = {key: name for name, answer in self._ask("drynpu_exporters") for key in answer}
-        for key in found:
+        for key in exporters:
             if key in reserved:
                 raise PluginError(
                     f"{self.place(owners[key])}: the exporter {key!r} exists already; choose another name"
                 )
-        return {key: value for key, value in found.items() if bundled or not self._bundled(owners[key])}
+        return {key: value for key, value in exporters.items() if bundled or not self._bundled(owners[key])}
 
     def add_commands(self, group: click.Group) -> None:
         """
@@ -288,8 +288,8 @@ class Plugins:
         """
         for _, recorder in self._ask("drynpu_block_recorder", framework=framework, folder=folder):
             if recorder is not None:
-                found: BlockRecorder = recorder
-                return found
+                block_recorder: BlockRecorder = recorder
+                return block_recorder
         raise PluginError(f"no plugin records blocks of {framework!r}; installed: {', '.join(self.names)}")
 
     def activate(self, context: Activation) -> None:
