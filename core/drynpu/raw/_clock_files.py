@@ -20,11 +20,11 @@ def require(directory: Path, name: str, notes: list[str]) -> Path:
     OutputError
         If there is none.
     """
-    found = find_control(directory, name, notes) if directory.is_dir() else None
-    if found is None:
+    path = find_control(directory, name, notes) if directory.is_dir() else None
+    if path is None:
         message = f"{directory} has no {name}: it holds {PURPOSES[name]}."
         raise OutputError(message)
-    return found
+    return path
 
 
 def collection_start(root: Path, directory_names: Sequence[str], notes: list[str]) -> tuple[int, int]:
@@ -42,15 +42,15 @@ def collection_start(root: Path, directory_names: Sequence[str], notes: list[str
     """
     for name in dict.fromkeys(directory_names):
         directory = root / name
-        found = find_control(directory, "start_info", notes) if directory.is_dir() else None
-        if found is None:
+        path = find_control(directory, "start_info", notes) if directory.is_dir() else None
+        if path is None:
             continue
-        content = read_json(found)
+        content = read_json(path)
         begin_us = _whole(content.get("collectionTimeBegin"))
         monotonic_ns = _whole(content.get("clockMonotonicRaw"))
         if begin_us and monotonic_ns:
             if name != directory_names[0]:
-                notes.append(f"{directory_names[0]}/start_info is missing or incomplete: {name}/{found.name} was taken")
+                notes.append(f"{directory_names[0]}/start_info is missing or incomplete: {name}/{path.name} was taken")
             return begin_us, monotonic_ns
     message = (
         f"{root / directory_names[0]} has no start_info with collectionTimeBegin and clockMonotonicRaw: "
@@ -68,8 +68,8 @@ def collection_end(directory: Path, notes: list[str]) -> int | None:
     RawFormatError
         If it is no JSON object.
     """
-    found = find_control(directory, "end_info", notes) if directory.is_dir() else None
-    ended_us = _whole(read_json(found).get("collectionTimeEnd")) if found else None
+    path = find_control(directory, "end_info", notes) if directory.is_dir() else None
+    ended_us = _whole(read_json(path).get("collectionTimeEnd")) if path else None
     return None if ended_us is None else ended_us * 1000
 
 

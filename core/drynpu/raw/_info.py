@@ -224,10 +224,10 @@ def _objects(document: Mapping[str, object], key: str, notes: list[str]) -> list
     """Return the JSON objects in a list; anything else in their place is noted."""
     value = document.get(key)
     entries = value if isinstance(value, list) else []
-    found: list[Mapping[str, Any]] = [entry for entry in entries if isinstance(entry, dict)]
-    if len(found) < len(entries) or not isinstance(value, (list, type(None))):
+    objects: list[Mapping[str, Any]] = [entry for entry in entries if isinstance(entry, dict)]
+    if len(objects) < len(entries) or not isinstance(value, (list, type(None))):
         notes.append(f"info.json: {key} is no list of objects; what is none was left out")
-    return found
+    return objects
 
 
 def _structure(
@@ -236,10 +236,10 @@ def _structure(
     entry: Mapping[str, object],
     where: str,
     notes: list[str],
-    **given: object,
+    **known: object,
 ) -> _T:
     """Build an instance from the keys of a JSON object, numbers and texts converted as the fields are typed."""
-    values: dict[str, Any] = dict(given)
+    values: dict[str, Any] = dict(known)
     for attribute in fields(cls):
         key = keys.get(attribute.name)
         if key is None:

@@ -66,5 +66,5 @@ def processes(directory: Path, entry: TextKind) -> tuple[int, ...]:
     """Return the ids of the processes that a data directory has files of."""
     if not directory.is_dir():
         return ()
-    found = {entry.find_process(path.name) for path in directory.iterdir()}
-    return tuple(sorted(pid for pid in found if pid is not None))
+    ids = {entry.find_process(path.name) for path in directory.iterdir()}
+    return tuple(sorted(pid for pid in ids if pid is not None))

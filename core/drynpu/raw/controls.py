@@ -74,13 +74,13 @@ def find_control(directory: Path, name: str, notes: list[str]) -> Path | None:
     if expected.is_file():
         return expected
     pattern = re.compile(re.escape(name) + r"(\.\d+)?")
-    found = sorted(entry for entry in directory.iterdir() if pattern.fullmatch(entry.name) and entry.is_file())
-    if not found:
+    candidates = sorted(entry for entry in directory.iterdir() if pattern.fullmatch(entry.name) and entry.is_file())
+    if not candidates:
         return None
-    note = f"{directory.name}/{found[0].name}: taken where {expected.name} was expected"
+    note = f"{directory.name}/{candidates[0].name}: taken where {expected.name} was expected"
     if note not in notes:
         notes.append(note)
-    return found[0]
+    return candidates[0]
 
 
 def read_json(path: Path) -> dict[str, Any]:

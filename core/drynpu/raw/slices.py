@@ -53,12 +53,12 @@ def find_slices(directory: Path, stem: str) -> list[Slice]:
     if not names:
         return []
     pattern = re.compile(rf"(?:(unaging|aging)\.)?{re.escape(base)}(?:\.\d+)?{_OLDER}\.slice_(\d+)")
-    found = []
+    slices = []
     for match in filter(None, map(pattern.fullmatch, names)):
         path = directory / match[0]
         if path.is_file():
-            found.append(Slice(_PREFIXES.index(match[1] or "unaging"), int(match[2]), path))
-    return sorted(found, key=lambda entry: (entry.rank, entry.number, entry.path.name))
+            slices.append(Slice(_PREFIXES.index(match[1] or "unaging"), int(match[2]), path))
+    return sorted(slices, key=lambda entry: (entry.rank, entry.number, entry.path.name))
 
 
 def read_records(directory: Path, entry: RecordKind, notes: list[str], prefix: str | None = None) -> Records:
