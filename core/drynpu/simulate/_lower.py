@@ -173,28 +173,28 @@ def launching_operator(row: I64, lowered: LoweredLaunches) -> I64:
     """Return the launching operator that encloses (or is) each operator row, -1 if none."""
     dispatching = np.zeros(max(len(lowered.parent), 1), bool)
     dispatching[lowered.dispatch_op] = True
-    found = row.copy()
+    operator = row.copy()
     while True:
-        climb = np.flatnonzero((found >= 0) & ~dispatching[found])
+        climb = np.flatnonzero((operator >= 0) & ~dispatching[operator])
         if not len(climb):
-            return found
-        found[climb] = lowered.parent[found[climb]]
+            return operator
+        operator[climb] = lowered.parent[operator[climb]]
 
 
 def _count_unmapped(operators: Operators, plans: tuple[KernelPlan, ...], dispatch_plan: I64) -> dict[str, int]:
     calls = np.bincount(dispatch_plan, minlength=len(plans))
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for index, plan in enumerate(plans):
         if not plan.mapped and calls[index]:
-            found[operators.signatures[index].name] += int(calls[index])
-    return dict(found.most_common())
+            counts[operators.signatures[index].name] += int(calls[index])
+    return dict(counts.most_common())
 
 
 def _count_unknown(plans: tuple[KernelPlan, ...], dispatch_plan: I64) -> dict[str, int]:
     calls = np.bincount(dispatch_plan, minlength=len(plans))
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for index, plan in enumerate(plans):
         for kernel in plan.kernels:
             if not kernel.known and calls[index]:
-                found[kernel.op_type] += int(calls[index])
-    return dict(found.most_common())
+                counts[kernel.op_type] += int(calls[index])
+    return dict(counts.most_common())

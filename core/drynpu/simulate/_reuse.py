@@ -131,10 +131,10 @@ def _last_before(key: I64, dispatch: I64, counts: Bools) -> I64:
     is_new[1:] = (keys[1:] != keys[:-1]) | (numbers[1:] != numbers[:-1])
     first = np.maximum.accumulate(np.where(is_new, row, 0))
     counted = np.maximum.accumulate(np.where(counts[order], row, -1))
-    found = np.where(first > 0, counted[first - 1], -1)
-    found = np.where((found >= 0) & (keys[found] == keys), found, -1)
+    previous = np.where(first > 0, counted[first - 1], -1)
+    previous = np.where((previous >= 0) & (keys[previous] == keys), previous, -1)
     last = np.empty(len(key), np.int64)
-    last[order] = np.where(found >= 0, order[found], -1)
+    last[order] = np.where(previous >= 0, order[previous], -1)
     return last
 
 
@@ -146,12 +146,12 @@ def _missed(lowered: LoweredLaunches, touches: Touches, between: F64, chip: Chip
     place = np.arange(len(launch)) - np.repeat(np.cumsum(per_launch) - per_launch, per_launch)
     row = inputs.first[lowered.launch_kernel[launch]] + place
     reads = np.flatnonzero(~touches.written)
-    found = _match(
+    touch = _match(
         (lowered.launch_dispatch[launch], inputs.size_bytes[row]),
         (touches.dispatch[reads], touches.size_bytes[reads]),
     )
     kernel = lowered.launch_kernel[launch]
-    distance = np.where(found >= 0, between[reads[np.maximum(found, 0)]], np.nan)
+    distance = np.where(touch >= 0, between[reads[np.maximum(touch, 0)]], np.nan)
     warm, cold = l2_window(chip, Tuning())
     share = np.clip((distance + inputs.moved[kernel] - warm) / (cold - warm), 0.0, 1.0)
     known = ~np.isnan(share) & ~inputs.is_weight[row]

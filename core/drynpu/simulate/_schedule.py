@@ -305,9 +305,9 @@ def _momentary_times(lowered: LoweredLaunches, rows: I64, end_ns: I64, dispatch_
     asks = np.arange(len(thread)) >= len(op)
     order = np.lexsort((asks, np.concatenate((closing[op], closing[rows])), moment, thread))
     last = np.maximum.accumulate(np.where(asks[order], -1, np.arange(len(order))))
-    found = np.empty(len(order), np.int64)
-    found[order] = np.where(last >= 0, order[np.maximum(last, 0)], -1)
-    before = found[len(op) :]
+    launch = np.empty(len(order), np.int64)
+    launch[order] = np.where(last >= 0, order[np.maximum(last, 0)], -1)
+    before = launch[len(op) :]
     same = (before >= 0) & (thread[before] == thread[len(op) :]) & (moment[before] == moment[len(op) :])
     times = end_ns.copy()
     times[rows] = np.where(same, np.append(dispatch_end, 0)[np.where(same, before, -1)], end_ns[rows])
