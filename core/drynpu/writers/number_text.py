@@ -63,8 +63,8 @@ def us_text(ns: pl.Expr, suffix: str = "") -> pl.Expr:
 
 def _us(values: pl.Series, suffix: str) -> pl.Series:
     if _are_looked_up(values):
-        found: pl.Series = _us_texts(suffix)[values.cast(pl.UInt32)].alias(values.name)
-        return found
+        texts: pl.Series = _us_texts(suffix)[values.cast(pl.UInt32)].alias(values.name)
+        return texts
     if values.null_count():
         return values.to_frame().select(_any_us_text(pl.first(), suffix)).to_series()
     # As arrays, because polars makes a query of a division: of few values that takes longer than all the rest.
@@ -101,12 +101,12 @@ def whole_text(value: pl.Expr) -> pl.Expr:
 
 
 def _whole(values: pl.Series) -> pl.Series:
-    found: pl.Series
+    texts: pl.Series
     if _are_looked_up(values):
-        found = _wholes()[values.cast(pl.UInt32)].alias(values.name)
+        texts = _wholes()[values.cast(pl.UInt32)].alias(values.name)
     else:
-        found = values.cast(pl.String)
-    return found
+        texts = values.cast(pl.String)
+    return texts
 
 
 def whole_words(values: pl.Series) -> pl.Series:
@@ -121,8 +121,8 @@ def whole_words(values: pl.Series) -> pl.Series:
         return same
     if low < 0 or high >= _FEW:
         return _whole(values)
-    found: pl.Series = _wholes()[:_FEW].cast(pl.Categorical)[values.cast(pl.UInt32)].alias(values.name)
-    return found
+    words: pl.Series = _wholes()[:_FEW].cast(pl.Categorical)[values.cast(pl.UInt32)].alias(values.name)
+    return words
 
 
 @functools.cache
@@ -174,8 +174,8 @@ def _rounded(values: pl.Series) -> pl.Series:
             place = pl.Series(thousandths.astype(np.uint32))
             if nulls:
                 place.scatter(np.flatnonzero(absent), None)
-            found: pl.Series = _decimals()[place].alias(values.name)
-            return found
+            texts: pl.Series = _decimals()[place].alias(values.name)
+            return texts
     return values.to_frame().select(_any_rounded_text(pl.first())).to_series()
 
 
