@@ -61,11 +61,11 @@ def sweep_staged(directory: Path) -> None:
     """
     with suppress(OSError):
         for entry in directory.iterdir():
-            found = _STAGED.fullmatch(entry.name)
-            if found is None or _lives(int(found["pid"])):
+            match = _STAGED.fullmatch(entry.name)
+            if match is None or _lives(int(match["pid"])):
                 continue
-            path, aside = directory / found["name"], entry / found["name"]
-            if found["staging"] == Staging.REPLACED.value and aside.exists() and not path.exists():
+            path, aside = directory / match["name"], entry / match["name"]
+            if match["staging"] == Staging.REPLACED.value and aside.exists() and not path.exists():
                 aside.rename(path)
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry, ignore_errors=True)
