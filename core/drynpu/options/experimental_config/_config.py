@@ -65,7 +65,9 @@ def _reset(values: ConfigValues, option: str, value: object, message: str) -> _S
     return evolve(values, **{option: value}), [warning(option, message)]
 
 
-def normalise_config(*, toolkit_exports_db: bool = False, **keywords: object) -> tuple[ConfigValues, tuple[Notice, ...]]:
+def normalise_config(
+    *, toolkit_exports_db: bool = False, **keywords: object
+) -> tuple[ConfigValues, tuple[Notice, ...]]:
     """
     Apply the constructor's rules to the keywords of ``_ExperimentalConfig``.
 
