@@ -77,6 +77,19 @@ def read_vector(address: int) -> list[int]:
     return list((ctypes.c_size_t * count).from_address(begin)) if count else []
 
 
+def find_library(address: int) -> str:
+    """Return the path of the library that the code at *address* belongs to, ``""`` for code of none."""
+    place = _Place()
+    is_known = _C.dladdr(ctypes.c_void_p(address), ctypes.byref(place))
+    return place.file.decode() if is_known and place.file else ""
+
+
+def read_class(table: int) -> str:
+    """Return the class in C++ whose virtual functions the *table* holds, as the linker spells it; ``""`` without."""
+    described = read_word(table - WORD_BYTES)
+    return ctypes.string_at(read_word(described + WORD_BYTES)).decode(errors="replace") if described else ""
+
+
 def find_symbol(address: int) -> str:
     """Return the linker's name of the function at *address*, ``""`` for one that has none."""
     place = _Place()

@@ -13,10 +13,9 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from drynpu_mindspore.inside import WORD_BYTES, find_symbol, function, new_text, read_functions, read_text, read_word
+from drynpu_mindspore.inside import find_symbol, function, new_text, read_functions, read_text, read_word
+from drynpu_mindspore_kernels._binding import PRIMITIVE_AT
 
-_PRIMITIVE_AT: Final = 2 * WORD_BYTES
-"""Where a kernel keeps its primitive: behind its table of functions and its name (kernel_base/kernel.h of 2.7.2)."""
 _WORDS: Final = re.compile(r"[(\[]([\w, ]*)[)\]]")
 _TO_TEXT: Final = "8ToStringEv"
 _TEXT_TYPE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -32,7 +31,7 @@ class AttributeLibrary:
 
     def of_kernel(self, kernel: int) -> Attributes:
         """Return the attributes of the primitive of the kernel at an address."""
-        return Attributes(self, read_word(kernel + _PRIMITIVE_AT))
+        return Attributes(self, read_word(kernel + PRIMITIVE_AT))
 
 
 @frozen(eq=False)

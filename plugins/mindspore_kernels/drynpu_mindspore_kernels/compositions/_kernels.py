@@ -23,14 +23,14 @@ from drynpu_mindspore.inside import (
     ALWAYS,
     LAUNCH,
     WORD_BYTES,
-    find_symbol,
     new_table,
-    read_functions,
     read_text,
     read_vector,
     read_word,
     write_word,
 )
+from drynpu_mindspore_kernels import _binding as binding
+from drynpu_mindspore_kernels._binding import KernelTable
 from drynpu_mindspore_kernels.compositions._attributes import AttributeLibrary, Attributes
 from drynpu_mindspore_kernels.compositions._bfloat import BFLOAT16_BITS, narrow, widen
 from drynpu_mindspore_kernels.compositions._factory import CREATE, KernelFactory
@@ -66,18 +66,8 @@ The first two of them with ``l1``; NMSWithMask puts the boxes in another order; 
 float16; SearchSorted has neither int32 nor an order of the sequence.
 """
 NUMBERS, FLAG = "Numbers", "Flag"
-_PATTERN = "RaggedTensorToSparse"
+PATTERN = "RaggedTensorToSparse"
 """A kernel of MindSpore that holds nothing but what every kernel holds, and accepts all types."""
-# Places in the table of virtual functions of a NativeCpuKernelMod (kernel_base/kernel.h, cpu/cpu_kernel.h of 2.7.2).
-_INIT, _RESIZE, _LAUNCH, _SHORT_LAUNCH, _FUNCTIONS = 3, 4, 5, 24, 25
-_NAMED = {
-    5: "NativeCpuKernelMod6Launch",
-    7: "IsNeedUpdateOutputShapeAndSize",
-    8: "UpdateOutputShapeAndSize",
-    15: "GetOutputSizeList",
-    23: "KernelMod8Finalize",
-}
-"""What the linker's names of functions at these places hold; the library does not export the others."""
 _IN_PLACE = "Inplace"
 _CHANGED = {
     "InplaceMatmulAdd": (2,),
@@ -97,11 +87,7 @@ _CHANGED = {
     "SparseApplyAdadelta": (0, 1, 2),
 }
 """Places of the arguments that change in place, where it is not the first one of a primitive called so."""
-_NEEDS_UPDATE, _UPDATE = 7, 8
-"""Places of the functions of a kernel that knows the shapes of its results once they are computed."""
 _UPDATE_TYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
-_NAME_AT = WORD_BYTES
-"""Where a kernel keeps the name of its primitive."""
 
 
 def find_resize(hardware: ctypes.CDLL) -> int:
@@ -126,6 +112,7 @@ class CompositionKernels:
     resize: int
     """As :func:`find_resize` returns it."""
     attributes: AttributeLibrary
+    kernel_table: KernelTable
     collectives: Mapping[str, Collective] = field(factory=dict)
     """What computes primitives that communicate, in place of MindSpore's kernels as well."""
     _compositions: dict[str, Composition] = field(factory=dict)
@@ -162,35 +149,25 @@ class CompositionKernels:
     # N12, docs/tricks.md
     def _prepare(self, known: Mapping[str, int]) -> None:
         """Make the table of virtual functions. Raises as :meth:`add`."""
-        self._pattern = known[_PATTERN]
+        self._pattern = known[PATTERN]
         if self._callbacks:
             return
-        kernel = self._create_pattern()
-        functions = read_functions(read_word(kernel))[:_FUNCTIONS]
-        if len(functions) != _FUNCTIONS or not all(
-            name in find_symbol(functions[place]) for place, name in _NAMED.items()
-        ):
-            raise LookupError("a kernel of MindSpore has another table of virtual functions")
+        functions = list(self.kernel_table.plain)
         create = CREATE(self._create), CREATE(self._create_late)
         calls = LAUNCH(self._launch), LAUNCH(self._launch_late), _UPDATE_TYPE(self._update)
         self._callbacks = (*create, *calls)
         launch, launch_late, update = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in calls)
-        functions[_INIT], functions[_RESIZE] = ALWAYS, self.resize
-        functions[_LAUNCH] = functions[_SHORT_LAUNCH] = launch
-        self._table = new_table(read_word(kernel), functions)
-        functions[_LAUNCH] = functions[_SHORT_LAUNCH] = launch_late
-        functions[_NEEDS_UPDATE], functions[_UPDATE] = ALWAYS, update
-        self._late_table = new_table(read_word(kernel), functions)
-
-    def _create_pattern(self) -> int:
-        shared = (ctypes.c_void_p * 2)()
-        CREATE(read_word(self._pattern + 3 * WORD_BYTES))(ctypes.addressof(shared), self._pattern)
-        return shared[0] or 0
+        functions[binding.INIT], functions[binding.RESIZE] = ALWAYS, self.resize
+        functions[binding.LAUNCH] = functions[binding.SHORT_LAUNCH] = launch
+        self._table = new_table(self.kernel_table.address, functions)
+        functions[binding.LAUNCH] = functions[binding.SHORT_LAUNCH] = launch_late
+        functions[binding.NEEDS_UPDATE], functions[binding.UPDATE] = ALWAYS, update
+        self._late_table = new_table(self.kernel_table.address, functions)
 
     def _create(self, result: int, function: int) -> int:
         """Create a kernel into the shared pointer at *result*."""
         del function
-        CREATE(read_word(self._pattern + 3 * WORD_BYTES))(result, self._pattern)
+        CREATE(read_word(self._pattern + binding.CALL * WORD_BYTES))(result, self._pattern)
         write_word(read_word(result), self._table)
         return result
 
@@ -203,7 +180,7 @@ class CompositionKernels:
     def _launch_late(self, kernel: int, inputs: int, workspace: int, outputs: int, stream: int) -> bool:
         """Compute one launch into memory that has room for the largest results there may be."""
         del workspace, stream
-        name = read_text(kernel + _NAME_AT)
+        name = read_text(kernel + binding.NAME_AT)
         try:
             arguments = [self.tensors.read(tensor) for tensor in read_vector(inputs)]
             composition = self._compositions[name]
@@ -233,7 +210,7 @@ class CompositionKernels:
     def _launch(self, kernel: int, inputs: int, workspace: int, outputs: int, stream: int) -> bool:
         """Compute one launch; a failure is printed, because nothing may be raised through C++."""
         del workspace, stream
-        name = read_text(kernel + _NAME_AT)
+        name = read_text(kernel + binding.NAME_AT)
         try:
             arguments = [self.tensors.read(tensor) for tensor in read_vector(inputs)]
             results = [self.tensors.read(tensor) for tensor in read_vector(outputs)]

@@ -20,15 +20,16 @@ from drynpu_mindspore.inside import (
     LAUNCH,
     WORD_BYTES,
     new_table,
-    read_functions,
     read_text,
     read_vector,
     read_word,
     write_word,
 )
+from drynpu_mindspore_kernels._binding import CALL, NAME_AT, KernelTable
+from drynpu_mindspore_kernels._binding import LAUNCH as LAUNCH_AT
 from drynpu_mindspore_kernels.compositions._attributes import AttributeLibrary
 from drynpu_mindspore_kernels.compositions._bfloat import widen
-from drynpu_mindspore_kernels.compositions._factory import CALL, CREATE, KernelFactory
+from drynpu_mindspore_kernels.compositions._factory import CREATE, KernelFactory
 from drynpu_mindspore_kernels.compositions._tensors import TensorLibrary
 
 Repair = Callable[[Callable[[], bool], list[Any], list[Any], Callable[[str], Any]], bool]
@@ -36,7 +37,6 @@ Repair = Callable[[Callable[[], bool], list[Any], list[Any], Callable[[str], Any
 Takes what runs the kernel's own code, the arrays of inputs and outputs and what finds an attribute by name; returns
 whether the launch was computed.
 """
-_LAUNCH_AT = 5
 
 
 def _return_weights(
@@ -74,6 +74,7 @@ class RepairedKernels:
     factory: KernelFactory
     tensors: TensorLibrary
     attributes: AttributeLibrary
+    kernel_table: KernelTable
     _creators: dict[int, Any] = field(factory=dict)
     """What creates MindSpore's kernel, by the entry of the table of kernels."""
     _launches: dict[int, Any] = field(factory=dict)
@@ -83,32 +84,44 @@ class RepairedKernels:
     _callbacks: tuple[Any, ...] = ()
 
     def add(self, repairs: Mapping[str, Repair] = REPAIRS) -> None:
-        """Put *repairs* around the kernels that MindSpore has."""
+        """
+        Put *repairs* around the kernels that MindSpore has.
+
+        Raises
+        ------
+        LookupError
+            One of them looks otherwise than in 2.7.2. Nothing is repaired.
+        """
         self._callbacks = (CREATE(self._create), LAUNCH(self._launch))
         known = self.factory.names()
-        for name in repairs:
-            if name in known:
-                place = known[name] + CALL * WORD_BYTES
-                self._creators[known[name]] = CREATE(read_word(place))
-                write_word(place, ctypes.cast(self._callbacks[0], ctypes.c_void_p).value or 0)
+        entries = [known[name] for name in repairs if name in known]
+        creators = {entry: CREATE(read_word(entry + CALL * WORD_BYTES)) for entry in entries}
+        for entry, creator in creators.items():
+            shared = (ctypes.c_void_p * 2)()
+            creator(ctypes.addressof(shared), entry)
+            genuine = read_word(shared[0] or 0)
+            self._add_table(genuine, self.kernel_table.functions(shared[0] or 0))
+        self._creators = creators
+        for entry in entries:
+            write_word(entry + CALL * WORD_BYTES, ctypes.cast(self._callbacks[0], ctypes.c_void_p).value or 0)
+
+    def _add_table(self, genuine: int, functions: list[int]) -> None:
+        launch = LAUNCH(functions[LAUNCH_AT])
+        functions[LAUNCH_AT] = ctypes.cast(self._callbacks[1], ctypes.c_void_p).value or 0
+        self._tables[genuine] = new_table(genuine, functions)
+        self._launches[self._tables[genuine]] = launch
 
     def _create(self, result: int, entry: int) -> int:
-        """Create a kernel into the shared pointer at *result*."""
+        """Create a kernel into the shared pointer at *result*; one of a class that was not checked stays as it is."""
         self._creators[entry](result, entry)
         kernel = read_word(result)
         genuine = read_word(kernel)
-        if genuine not in self._tables:
-            functions = read_functions(genuine)
-            launch = LAUNCH(functions[_LAUNCH_AT])
-            functions[_LAUNCH_AT] = ctypes.cast(self._callbacks[1], ctypes.c_void_p).value or 0
-            self._tables[genuine] = new_table(genuine, functions)
-            self._launches[self._tables[genuine]] = launch
-        write_word(kernel, self._tables[genuine])
+        write_word(kernel, self._tables.get(genuine, genuine))
         return result
 
     def _launch(self, kernel: int, inputs: int, workspace: int, outputs: int, stream: int) -> bool:
         """Compute one launch; a failure is printed, because nothing may be raised through C++."""
-        name, launch = read_text(kernel + WORD_BYTES), self._launches[read_word(kernel)]
+        name, launch = read_text(kernel + NAME_AT), self._launches[read_word(kernel)]
         try:
             arrays = [[self.tensors.read(tensor) for tensor in read_vector(each)] for each in (inputs, outputs)]
             return REPAIRS[name](

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from drynpu import say_once
 from drynpu_mindspore.inside import CORE, HARDWARE, Tried, require
-from drynpu_mindspore_kernels._binding import RELEASES
+from drynpu_mindspore_kernels._binding import RELEASES, read_kernel_table
 from drynpu_mindspore_kernels.compositions._activations import ACTIVATIONS
 from drynpu_mindspore_kernels.compositions._attention import ATTENTION
 from drynpu_mindspore_kernels.compositions._attributes import load_attributes
@@ -35,7 +35,13 @@ from drynpu_mindspore_kernels.compositions._grouped import GROUPED
 from drynpu_mindspore_kernels.compositions._indexing import INDEXING
 from drynpu_mindspore_kernels.compositions._inference_attention import INFERENCE_ATTENTION
 from drynpu_mindspore_kernels.compositions._interpolation import INTERPOLATION
-from drynpu_mindspore_kernels.compositions._kernels import Collective, Composition, CompositionKernels, find_resize
+from drynpu_mindspore_kernels.compositions._kernels import (
+    PATTERN,
+    Collective,
+    Composition,
+    CompositionKernels,
+    find_resize,
+)
 from drynpu_mindspore_kernels.compositions._losses import LOSSES
 from drynpu_mindspore_kernels.compositions._matrices import MATRICES
 from drynpu_mindspore_kernels.compositions._norms import NORMS
@@ -141,10 +147,11 @@ def serve_compositions(
     pynative = ctypes.CDLL(str(package / _PYNATIVE))
     factory, tensors = find_factory(hardware), load_tensors(core, hardware)
     resize, wide_library = find_resize(hardware), load_wide(core, hardware, cpu)
-    attributes = load_attributes(core)
+    attributes, kernel_table = load_attributes(core), read_kernel_table(factory.create(PATTERN))
     # Nothing has been changed yet. What MindSpore calls from here on has to live, whatever fails behind it.
-    kernels = CompositionKernels(factory, tensors, resize, attributes, collectives)
-    wide, repaired = WideKernels(factory, tensors, wide_library), RepairedKernels(factory, tensors, attributes)
+    kernels = CompositionKernels(factory, tensors, resize, attributes, kernel_table, collectives)
+    wide = WideKernels(factory, tensors, wide_library, kernel_table)
+    repaired = RepairedKernels(factory, tensors, attributes, kernel_table)
     served = Served(kernels.add(compositions), kernels, wide, repaired)
     tried.attempt("repairs of kernels of the CPU", repaired.add)
     tried.attempt("gradients of sorted tensors in PyNative", lambda: keep_inputs(pynative))

@@ -24,31 +24,28 @@ from drynpu_mindspore.inside import (
     function,
     new_memory,
     new_table,
-    read_functions,
     read_vector,
     read_word,
     write_word,
 )
+from drynpu_mindspore_kernels import _binding as binding
+from drynpu_mindspore_kernels._binding import CALL, KernelTable
 from drynpu_mindspore_kernels.compositions._bfloat import BFLOAT16_BITS, narrow, widen
-from drynpu_mindspore_kernels.compositions._factory import CALL, KernelFactory
+from drynpu_mindspore_kernels.compositions._factory import KernelFactory
 from drynpu_mindspore_kernels.compositions._tensors import TensorLibrary
 
 FLOAT32, FLOAT16, BFLOAT16 = 43, 42, 45
 """``TypeId`` of MindSpore."""
 _NARROW = frozenset({FLOAT16, BFLOAT16})
-# Places in the table of virtual functions of a kernel (kernel_base/kernel.h of 2.7.2).
-_TYPES, _INIT, _RESIZE, _LAUNCH, _OUTPUT_SIZES = 2, 3, 4, 5, 15
-# A ``KernelAttr`` begins with the vectors of its inputs and outputs; each element begins with its type.
-ATTRIBUTE_BYTES, _DATA_TYPE_BYTES = 120, 24
-_OBJECT_BYTES = 4096
-"""More than a ``KernelTensor`` takes."""
+_UNTOUCHED_BYTES = 1024
+"""At the end of the memory of a copied tensor: as long as they stay 0, the memory was enough."""
 _VECTOR_BYTES = 3 * WORD_BYTES
 
 _COPY_ATTRIBUTES = "_ZNSt6vectorIN9mindspore6kernel10KernelAttrESaIS2_EEC1ERKS4_"
 _POINTERS = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _INIT_TYPE = ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_void_p] * 3)
 _RESIZE_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 3)
-_FAILED = 1
+_REPLACED = binding.LIST_TYPES, binding.INIT, binding.RESIZE, binding.LAUNCH
 
 
 @frozen(eq=False)
@@ -95,6 +92,7 @@ class WideKernels:
     factory: KernelFactory
     tensors: TensorLibrary
     library: WideLibrary
+    kernel_table: KernelTable
     _primitives: dict[int, _Primitive] = field(factory=dict)
     """By the entry of the table of kernels."""
     _tables: dict[int, _Table] = field(factory=dict)
@@ -135,16 +133,15 @@ class WideKernels:
         shared, listed = (ctypes.c_void_p * 2)(), (ctypes.c_void_p * 3)()
         creator(ctypes.addressof(shared), entry)
         kernel = shared[0] or 0
-        _POINTERS(read_functions(read_word(kernel))[_TYPES])(ctypes.addressof(listed), kernel)
+        _POINTERS(self.kernel_table.functions(kernel)[binding.LIST_TYPES])(ctypes.addressof(listed), kernel)
         begin, end = listed[0] or 0, listed[1] or 0
-        if (end - begin) % ATTRIBUTE_BYTES:
-            raise LookupError("types that a kernel takes are listed in another way")
+        _check(begin, end)
         added = _additions(begin, end)
-        genuine = [(attribute, FLOAT32) for attribute in range(begin, end, ATTRIBUTE_BYTES)]
-        size_bytes = (len(genuine) + len(added)) * ATTRIBUTE_BYTES
+        genuine = [(attribute, FLOAT32) for attribute in range(begin, end, binding.ATTRIBUTE_BYTES)]
+        size_bytes = (len(genuine) + len(added)) * binding.ATTRIBUTE_BYTES
         memory = new_memory(size_bytes)
         for number, (attribute, kind) in enumerate([*genuine, *added]):
-            place = memory + number * ATTRIBUTE_BYTES
+            place = memory + number * binding.ATTRIBUTE_BYTES
             self.library.copy_attribute(place, attribute)
             _replace_float32(place, kind)
         vector = (ctypes.c_size_t * 3)(memory, memory + size_bytes, memory + size_bytes)
@@ -156,15 +153,18 @@ class WideKernels:
         primitive.creator(result, entry)
         kernel = read_word(result)
         if not primitive.table:
-            primitive.table = self._table(read_word(kernel), primitive)
-        write_word(kernel, primitive.table)
+            primitive.table = self._table(kernel, primitive)
+        # A primitive may have kernels of several classes; the others stay as they are.
+        if self._tables[primitive.table].genuine == read_word(kernel):
+            write_word(kernel, primitive.table)
         return result
 
-    def _table(self, genuine: int, primitive: _Primitive) -> int:
+    def _table(self, kernel: int, primitive: _Primitive) -> int:
         """Return the address of our table of virtual functions for the kernels of a primitive."""
-        functions = read_functions(genuine)
+        genuine = read_word(kernel)
+        functions = self.kernel_table.functions(kernel)
         table = _Table(genuine, tuple(functions), primitive.kinds, ctypes.addressof(primitive.types))
-        for place, callback in zip((_TYPES, _INIT, _RESIZE, _LAUNCH), self._callbacks[1:], strict=True):
+        for place, callback in zip(_REPLACED, self._callbacks[1:], strict=True):
             functions[place] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         table.address = new_table(genuine, functions)
         self._tables[table.address] = table
@@ -247,8 +247,10 @@ class WideKernels:
 
     def _copy(self, tensor: int, held: dict[int, Any], *, filled: bool) -> _Copy:
         """Return a tensor's copy in float32; tensors that share memory, by its address in *held*, go on to share it."""
-        memory = ctypes.create_string_buffer(_OBJECT_BYTES)
+        memory = ctypes.create_string_buffer(binding.TENSOR_BYTES)
         self.library.copy_tensor(ctypes.addressof(memory), tensor)
+        if any(memory[-_UNTOUCHED_BYTES:]):
+            raise LookupError(f"a tensor of MindSpore takes more than {binding.TENSOR_BYTES - _UNTOUCHED_BYTES} bytes")
         address = read_word(self.tensors.device_address(ctypes.addressof(memory)))
         array = self.tensors.read(tensor) if filled else None
         self.library.set_type(address, FLOAT32)
@@ -285,19 +287,19 @@ class _Table:
 
     @property
     def init(self) -> Any:
-        return _INIT_TYPE(self.functions[_INIT])
+        return _INIT_TYPE(self.functions[binding.INIT])
 
     @property
     def resize(self) -> Any:
-        return _RESIZE_TYPE(self.functions[_RESIZE])
+        return _RESIZE_TYPE(self.functions[binding.RESIZE])
 
     @property
     def launch(self) -> Any:
-        return LAUNCH(self.functions[_LAUNCH])
+        return LAUNCH(self.functions[binding.LAUNCH])
 
     @property
     def output_sizes(self) -> Any:
-        return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(self.functions[_OUTPUT_SIZES])
+        return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(self.functions[binding.OUTPUT_SIZES])
 
 
 @frozen(eq=False)
@@ -324,7 +326,7 @@ class _Vector:
 
 def _additions(begin: int, end: int) -> list[tuple[int, int]]:
     """Return attributes of a list with float32, and which type of 16 bits, in its place, the list lacks."""
-    attributes = [begin + at for at in range(0, end - begin, ATTRIBUTE_BYTES)]
+    attributes = [begin + at for at in range(0, end - begin, binding.ATTRIBUTE_BYTES)]
     kinds = [[_kind(place) for place in _data_types(attribute)] for attribute in attributes]
     lacking = [kind for kind in sorted(_NARROW) if not any(kind in each for each in kinds)]
     return [
@@ -335,9 +337,27 @@ def _additions(begin: int, end: int) -> list[tuple[int, int]]:
     ]
 
 
+def _check(begin: int, end: int) -> None:
+    """
+    Read the attributes of a kernel before any is changed.
+
+    Raises
+    ------
+    LookupError
+        Their vectors hold no whole number of elements, or a type that MindSpore does not have.
+    """
+    attributes = range(begin, end, binding.ATTRIBUTE_BYTES)
+    vectors = [at + more for at in attributes for more in (0, _VECTOR_BYTES)]
+    sizes = [read_word(vector + WORD_BYTES) - read_word(vector) for vector in vectors]
+    if (end - begin) % binding.ATTRIBUTE_BYTES or any(size % binding.DATA_TYPE_BYTES for size in sizes):
+        raise LookupError("types that a kernel takes are listed in another way")
+    if any(_kind(place) not in binding.TYPE_IDS for attribute in attributes for place in _data_types(attribute)):
+        raise LookupError("a kernel takes types that MindSpore does not have")
+
+
 def _data_types(attribute: int) -> Iterator[int]:
     for vector in (attribute, attribute + _VECTOR_BYTES):
-        yield from range(read_word(vector), read_word(vector + WORD_BYTES), _DATA_TYPE_BYTES)
+        yield from range(read_word(vector), read_word(vector + WORD_BYTES), binding.DATA_TYPE_BYTES)
 
 
 def _replace_float32(attribute: int, kind: int) -> None:

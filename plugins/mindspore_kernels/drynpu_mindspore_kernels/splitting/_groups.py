@@ -13,11 +13,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from drynpu_mindspore.inside import WORD_BYTES, change_table, function, read_functions, read_text, read_word
+from drynpu_mindspore.inside import (
+    WORD_BYTES,
+    change_table,
+    find_library,
+    function,
+    read_class,
+    read_functions,
+    read_text,
+    read_word,
+)
+from drynpu_mindspore_kernels._binding import COMM_FUNCTIONS, COMM_MANAGER, CREATE_GROUP
 
 _COMMON, _INSTANCE = "lib/libmindspore_common.so", "_ZN9mindspore11CommManager11GetInstanceEv"
-_FIRST = 2
-"""Place of ``CreateGroupSync`` in the table, behind two destructors."""
 _BOOL, _POINTER, _NUMBER = ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint32
 
 
@@ -31,7 +39,7 @@ def replace_groups(package: Path) -> Sequence[Any]:
     AttributeError, OSError
         Its libraries lack a function.
     ValueError
-        Its table has another number of functions.
+        The object is of another class, or its table has another number of functions.
     """
     instance = function(ctypes.CDLL(str(package / _COMMON)), _INSTANCE, _POINTER)()
     table = read_word(instance)
@@ -42,9 +50,12 @@ def replace_groups(package: Path) -> Sequence[Any]:
         ctypes.CFUNCTYPE(_BOOL, *[_POINTER] * 3)(_find_size),
         ctypes.CFUNCTYPE(_NUMBER, _POINTER)(_find_own),
     )
-    if len(read_functions(table)) < _FIRST + len(calls):
+    functions = read_functions(table)
+    of_one_library = len(set(map(find_library, functions))) == 1
+    if COMM_MANAGER not in read_class(table) or len(functions) != COMM_FUNCTIONS or not of_one_library:
         raise ValueError("CommManager has another table")
-    change_table(table, {_FIRST + number: ctypes.cast(each, _POINTER).value or 0 for number, each in enumerate(calls)})
+    addresses = (ctypes.cast(each, _POINTER).value or 0 for each in calls)
+    change_table(table, dict(enumerate(addresses, CREATE_GROUP)))
     return calls
 
 

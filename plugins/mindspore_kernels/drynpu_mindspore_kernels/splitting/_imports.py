@@ -14,6 +14,8 @@ _DYNAMIC_AT = 2 * WORD_BYTES
 # Tags of the dynamic section (elf.h): bytes of the table of imports, strings, symbols, the table.
 _SIZE, _STRINGS, _SYMBOLS, _IMPORTS = 2, 5, 6, 23
 _IMPORT, _SYMBOL_BYTES, _SYMBOL_SHIFT = struct.Struct("<QQq"), 24, 32
+# A symbol: name, kind, visibility, section (0: of another library), value, size.
+_SYMBOL, _GLOBAL_FUNCTION = struct.Struct("<IBBHQQ"), 0x12
 
 
 def loaded_library(path: Path) -> ctypes.CDLL | None:
@@ -41,6 +43,27 @@ def import_place(library: ctypes.CDLL, symbol: str) -> int:
         if ctypes.string_at(strings + name) == wanted:
             return base + int(offset)
     return 0
+
+
+def exported_functions(library: ctypes.CDLL) -> dict[str, int]:
+    """
+    Return the addresses of the functions that a loaded library exports, by the linker's names; not of templates.
+
+    Raises
+    ------
+    ValueError
+        The names of the library do not stand right behind its symbols, as linkers put them.
+    """
+    base, tags = read_word(library._handle), _tags(read_word(library._handle + _DYNAMIC_AT))
+    strings, symbols = (tags[tag] if tags[tag] >= base else base + tags[tag] for tag in (_STRINGS, _SYMBOLS))
+    count, left = divmod(strings - symbols, _SYMBOL_BYTES)
+    if count <= 0 or left:
+        raise ValueError("the symbols of the library are laid out in another way")
+    return {
+        ctypes.string_at(strings + name).decode(): base + value
+        for name, kind, _, section, value, _ in _SYMBOL.iter_unpack(ctypes.string_at(symbols, count * _SYMBOL_BYTES))
+        if kind == _GLOBAL_FUNCTION and section
+    }
 
 
 def _tags(dynamic: int) -> dict[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,11 +17,13 @@ from drynpu_mindspore.inside import (
     change_table,
     compiled_library,
     function,
+    read_text,
     read_word,
     require,
 )
+from drynpu_mindspore.target import CPU
 from drynpu_mindspore_kernels._binding import RELEASES
-from drynpu_mindspore_kernels.splitting._imports import import_place, loaded_library
+from drynpu_mindspore_kernels.splitting._imports import exported_functions, import_place, loaded_library
 
 _SOURCE = Path(__file__).parents[1] / "native" / "targets.cpp"
 # Without tail calls: the address that a call returns to tells which pass it comes from.
@@ -35,6 +38,7 @@ _FIRST, _END = (
     "_ZN9mindspore4prim8ScalarEqERKSt6vectorISt10shared_ptrINS_5ValueEESaIS4_EE",
 )
 """Functions at the begin of the code of ``frontend/parallel`` and at the begin of what follows it in the library."""
+_PASS = re.compile(r"_ZNK?9mindspore8parallel")
 
 
 @frozen(eq=False)
@@ -71,11 +75,13 @@ def _put_in_place(package: Path) -> TargetSwitch | None:
     first, end, mark = (address_of(each, name) for each, name in ((frontend, _FIRST), (frontend, _END), (core, _MARK)))
     imported = import_place(frontend, _MARK)
     path = compiled_library(_SOURCE, _FLAGS)
-    if path is None or not imported or not 0 < first < end:
+    if path is None or not imported or read_word(imported) != mark or not _is_code_of_passes(frontend, first, end):
         return None
     number = int(ms_ctx_param.device_target)
     context = ctypes.c_void_p.in_dll(core, _CONTEXT).value
     option = function(core, _OPTION, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32)(context, number)
+    if read_text(option) != CPU:
+        return None
     library = ctypes.CDLL(str(path))
     library.drynpu_prepare((ctypes.c_size_t * 5)(mark, option, number, first, end))
     for each in package.glob(_ALL):
@@ -85,3 +91,10 @@ def _put_in_place(package: Path) -> TargetSwitch | None:
             change_table(place, {0: address_of(library, "drynpu_other_reads")})
     change_table(imported, {0: address_of(library, "drynpu_pass_reads")})
     return TargetSwitch(library)
+
+
+def _is_code_of_passes(frontend: ctypes.CDLL, first: int, end: int) -> bool:
+    """Return whether all exported functions of the passes, and no others, are between two addresses."""
+    return all(
+        (first <= address < end) == bool(_PASS.match(name)) for name, address in exported_functions(frontend).items()
+    )
