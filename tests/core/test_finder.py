@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from drynpu import needs_plugin
-from drynpu.plugins import build_manager
+from drynpu.plugins import PLUGINS_VARIABLE, build_manager
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 Look: TypeAlias = Callable[..., list[str]]
@@ -225,8 +225,10 @@ def test_it_imports_next_to_nothing(look: Look) -> None:
     assert look("-c", code) == ["__future__", "_drynpu_finder"]
 
 
-def test_the_finder_knows_every_facade() -> None:
+def test_the_finder_knows_every_facade(monkeypatch: pytest.MonkeyPatch) -> None:
     import _drynpu_finder
+
+    monkeypatch.delenv(PLUGINS_VARIABLE, raising=False)
 
     every = build_manager().facades()
     assert sorted(facade.module for facade in every) == sorted(_drynpu_finder.NAMES)
@@ -237,8 +239,10 @@ def test_the_finder_knows_every_facade() -> None:
     assert places == set(_drynpu_finder.FacadeFinder(_drynpu_finder._facade_folders()).folders)
 
 
-def test_the_finder_knows_the_parts_of_plugins() -> None:
+def test_the_finder_knows_the_parts_of_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     import _drynpu_finder
+
+    monkeypatch.delenv(PLUGINS_VARIABLE, raising=False)
 
     parts = [part for name in ("torch_npu", "torch_npu.contrib") for part in build_manager().facade_parts(name)]
     packages = {f"{part.package}.{init.parent.name}" for part in parts for init in part.folder.glob("*/__init__.py")}

@@ -15,6 +15,7 @@ import pytest
 from drynpu import PluginError
 from drynpu.plugins import (
     HOOKS,
+    PLUGINS_VARIABLE,
     Activation,
     Facade,
     FacadePart,
@@ -38,6 +39,12 @@ def point(name: str, module: str, distribution: str = "someone-else") -> EntryPo
     entry = EntryPoint(name, module, "drynpu.adapters")
     vars(entry)["dist"] = Distribution(distribution)
     return entry
+
+
+@pytest.fixture(autouse=True)
+def every_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is switched off around the tests."""
+    monkeypatch.delenv(PLUGINS_VARIABLE, raising=False)
 
 
 @pytest.fixture
