@@ -71,10 +71,10 @@ def _entries(table: int) -> dict[str, int]:
     marks = ctypes.string_at(used, room)
     places = [place for place, mark in enumerate(marks) if mark][:count]
     addresses = [read_word(entries + place * WORD_BYTES) for place in places]
-    found = {read_text(address): address for address in addresses}
-    if len(found) != count or not all(name.replace(".", "").isidentifier() for name in found):
+    by_name = {read_text(address): address for address in addresses}
+    if len(by_name) != count or not all(name.replace(".", "").isidentifier() for name in by_name):
         raise LookupError("MindSpore's table of gradients has entries of another kind")
-    return found
+    return by_name
 
 
 def _is_entry(entry: int, package: Path) -> bool:
