@@ -1,7 +1,5 @@
-"""``drynpu msprof``: the vendor's command of that name."""
+"""
+The vendor's command ``msprof`` (cann_msprof.md 6).
 
-from __future__ import annotations
-
-from drynpu.cli.msprof._command import msprof
-
-__all__ = ["msprof"]
+Importing this package imports nothing.
+"""

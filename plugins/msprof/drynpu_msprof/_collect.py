@@ -15,17 +15,17 @@ from pathlib import Path
 import click
 
 from drynpu import CommandError
-from drynpu.cli.msprof._dynamic import control_by_hand
-from drynpu.cli.msprof._flags import PROCESSING_FLAGS, Request
-from drynpu.cli.msprof._limits import limits_of
-from drynpu.cli.msprof._process import Processed, info, process, warn
-from drynpu.cli.msprof._system import record_system
 from drynpu.cli.shared import QUIET_FRAMEWORKS
 from drynpu.options import Settings
 from drynpu.options.msprof_cli import LaunchMode, MsprofParsed, parse
 from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins, build_manager
 from drynpu.recorder import COLLECT_VARIABLE, CollectionCommand, control_socket
+from drynpu_msprof._dynamic import control_by_hand
+from drynpu_msprof._flags import PROCESSING_FLAGS, Request
+from drynpu_msprof._limits import limits_of
+from drynpu_msprof._process import Processed, info, process, warn
+from drynpu_msprof._system import record_system
 
 # Another Python than this one may not have drynpu.
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")

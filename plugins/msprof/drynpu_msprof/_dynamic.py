@@ -14,8 +14,8 @@ import psutil
 from attrs import define, field
 
 from drynpu import CommandError
-from drynpu.cli.msprof._process import info, warn
 from drynpu.recorder import CollectionCommand, ControlClient, ControlCommand, ControlReply, control_socket
+from drynpu_msprof._process import info, warn
 
 _LAUNCH_S, _RETRY_S = 60.0, 0.2
 _PARAMETERS_S, _COMMAND_S = 5.0, 60.0

@@ -13,7 +13,6 @@ from attrs import frozen
 
 from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import QUERY_COLUMNS, query_profile, select_iteration
-from drynpu.cli.msprof._flags import Request
 from drynpu.deliverables.communication.analyzer_db import export_communication_db
 from drynpu.deliverables.registry import registered_groups
 from drynpu.products import (
@@ -26,6 +25,7 @@ from drynpu.products import (
     read_reports,
 )
 from drynpu.tables import Profile
+from drynpu_msprof._flags import Request
 
 # Exit codes of the vendor's command (cann_msprof.md 6.2).
 _BAD_PARAMETER, _BAD_PATH, _BAD_STEP_TRACE = 1, 2, 9

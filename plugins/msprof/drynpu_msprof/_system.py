@@ -10,7 +10,6 @@ from pathlib import Path
 import psutil
 
 from drynpu import CommandError
-from drynpu.cli.msprof._process import info, warn
 from drynpu.kernels import KernelPlan
 from drynpu.options import Clock
 from drynpu.options.msprof_cli import LaunchMode, MsprofParsed
@@ -18,6 +17,7 @@ from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import HostSampler, Setup, write_system
 from drynpu.simulate import Destination
+from drynpu_msprof._process import info, warn
 
 
 def record_system(parsed: MsprofParsed, chip: Chip, *, devices: int) -> Path:

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from drynpu import CommandError, OptionError
-from drynpu.cli.msprof._collect import collect
-from drynpu.cli.msprof._flags import Request, msprof_flags, read_request
-from drynpu.cli.msprof._process import Processed, process, warn
 from drynpu.cli.shared import as_json, echo_json, output_to_stderr
+from drynpu_msprof._collect import collect
+from drynpu_msprof._flags import Request, msprof_flags, read_request
+from drynpu_msprof._process import Processed, process, warn
 
 
 @click.command(

@@ -220,7 +220,7 @@ def test_every_verb_is_the_command_of_its_module() -> None:
         assert (command.name, bool(command.help)) == (name, True)
 
 
-@pytest.mark.parametrize("verb", ["run", "msprof"])
+@pytest.mark.parametrize("verb", ["run", "export"])
 def test_a_plugin_cannot_replace_a_verb_that_was_not_imported_yet(verb: str) -> None:
     class Greedy:
         @staticmethod

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from tests.by_hand import BEGIN_NS, setup
+from tests.core.cli.conftest import process
+from tests.core.conftest import tools
 
 from drynpu.cli import build_cli
 from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
@@ -16,6 +18,8 @@ from drynpu.options import Level, ProfilingRequest, Switches
 from drynpu.plugins import build_manager
 from drynpu.recorder import write_recording
 from drynpu.simulate import Collective, Destination, GraphRun, Iteration, Mark, MarkKind, Recording
+
+__all__ = ["process", "tools"]
 
 PID, MODEL_ID = 4321, 7
 STEP_NS = 4_000_000
@@ -113,7 +117,7 @@ def run() -> Run:
     """Return a function that runs ``drynpu`` in this process."""
 
     def invoke(*arguments: object) -> Result:
-        group = build_cli(build_manager(names=[], record_problems=True))
+        group = build_cli(build_manager(names=["msprof"], record_problems=True))
         return CliRunner().invoke(group, [str(argument) for argument in arguments])
 
     return invoke

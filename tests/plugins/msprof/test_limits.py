@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from drynpu.cli.msprof._flags import PROCESSING_FLAGS
-from drynpu.cli.msprof._limits import LIMITS, limits_of
 from drynpu.options import ProfilingRequest
 from drynpu.options.msprof_cli import FLAGS, parse
+from drynpu_msprof._flags import PROCESSING_FLAGS
+from drynpu_msprof._limits import LIMITS, limits_of
 
 Run = Callable[..., Result]
-PAGE = Path(__file__).parents[4] / "docs" / "msprof.md"
+PAGE = Path(__file__).parents[3] / "docs" / "msprof.md"
 ASKING = {
     "ascendcl": "off",
     "ge-api": "l0",

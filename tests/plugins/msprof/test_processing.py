@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import CommandError
-from drynpu.cli.msprof._flags import read_request
 from drynpu.options import Level
 from drynpu.products import REPORT_KEYS, read_reports
+from drynpu_msprof._flags import read_request
 
 Make = Callable[..., Path]
 Run = Callable[..., Result]

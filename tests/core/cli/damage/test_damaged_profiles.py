@@ -241,7 +241,7 @@ DAMAGES: tuple[Damage, ...] = (
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(build_cli(build_manager(names=[], record_problems=True)), list(arguments))
+    return CliRunner().invoke(build_cli(build_manager(names=["msprof"], record_problems=True)), list(arguments))
 
 
 def arguments(command: str, result: Path, prof: Path) -> tuple[str, ...]:
