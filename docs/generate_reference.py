@@ -30,7 +30,7 @@ _COLUMNS = 90
 
 def commands_page() -> str:
     """Return the help of every command, as the command prints it."""
-    group = build_cli(build_manager(names=["torch", "cluster", "pages", "sweep"]))
+    group = build_cli(build_manager())
     parts = ["# Commands in full", "What `--help` prints. [Commands](../commands.md) has an example of each."]
     root = click.Context(group, info_name="drynpu", terminal_width=_COLUMNS, **group.context_settings)
     for context in _contexts(root):

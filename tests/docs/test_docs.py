@@ -155,7 +155,7 @@ def test_every_setting_is_on_the_options_page() -> None:
 
 def test_every_verb_is_on_the_commands_page_with_an_example() -> None:
     page = text("docs/commands.md")
-    group = build_cli(build_manager(names=["torch"]))
+    group = build_cli(build_manager())
     for verb in group.commands:
         assert re.search(rf"^\| `{verb}` \| `[^`]*drynpu {verb}\b", page, re.MULTILINE), verb
 
@@ -167,7 +167,7 @@ def loaded(group: click.Group, verb: str) -> click.Command:
 
 
 def test_the_verbs_take_the_options_that_the_commands_page_shows() -> None:
-    group = build_cli(build_manager(names=["torch"]))
+    group = build_cli(build_manager())
     rows = re.findall(r"^\| `(\w+)` \|(.*)$", text("docs/commands.md"), re.MULTILINE)
     shown = {verb: set(re.findall(r"(?<![\w-])(--?[a-z][\w-]*)", row)) for verb, row in rows if verb in group.commands}
     for verb, options in shown.items():
