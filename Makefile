@@ -299,12 +299,12 @@ fuzz: $(FUZZ_STAMP)
 	$(QUIET) TF_CPP_MIN_LOG_LEVEL=3 $(FUZZ)/bin/python tests/fuzz/fuzz.py --inputs $(INPUTS)
 
 # The facades as a user's type checker sees them, against what they are at run time.
-# Packages that a plugin adds to torch_npu.
-TORCH_NPU_PARTS := torch_npu.atb torch_npu.contrib.function torch_npu.contrib.module torch_npu.dynamo torch_npu.testing
+# Modules that plugins add to facades.
+FACADE_PARTS := acl.media torch_npu.atb torch_npu.contrib.function torch_npu.contrib.module torch_npu.dynamo torch_npu.testing
 PLUGINS := $(patsubst %/,%,$(wildcard plugins/*/))
 FACADE_PATHS := adapters/acl/vendor adapters/tf/vendor adapters/torch/vendor $(wildcard plugins/*/vendor)
 FACADE_SOURCES := $(FACADE_PATHS) core adapters/acl adapters/tf adapters/torch $(PLUGINS)
-FACADES ?= acl apex torch_npu $(TORCH_NPU_PARTS) hccl npu_bridge npu_device
+FACADES ?= acl apex torch_npu $(FACADE_PARTS) hccl npu_bridge npu_device
 EMPTY :=
 SPACE := $(EMPTY) $(EMPTY)
 

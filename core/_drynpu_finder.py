@@ -24,6 +24,7 @@ NAMES = ("acl", "aclruntime", "ais_bench", "apex", "hccl", "npu_bridge", "npu_de
 _PLUGIN_OF = {"aclruntime": "offline_inference", "ais_bench": "offline_inference", "apex": "apex"}
 """The plugin that serves a facade; the other facades are adapters'."""
 _PART_OF = {
+    "acl.media": "offline_inference",
     "torch_npu.atb": "torch_operators",
     "torch_npu.contrib.function": "torch_operators",
     "torch_npu.contrib.module": "torch_operators",
@@ -32,6 +33,8 @@ _PART_OF = {
     "torchair": "torch_operators",
 }
 """The plugin that adds a module to an adapter's facade."""
+_JOINED = {"offline_inference": "acl", "torch_operators": "torch_npu"}
+"""The facade that modules of a plugin join."""
 _APEX = "apex"
 # They look for apex to take NVIDIA's kernels from it, and are often run from a checkout.
 _APEX_SEEKERS = ("megatron", "mindspeed", "mindspeed_llm")
@@ -60,7 +63,7 @@ class FacadeFinder:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the facade's spec if *name* is a facade that the importing code may see."""
-        if name in _PART_OF and self._serves("torch_npu"):
+        if name in _PART_OF and self._serves(_JOINED[_PART_OF[name]]):
             _say_off(name, _PART_OF[name])  # whoever asks here has not found it in the facade
             return None
         if path is not None or name not in NAMES or not _is_visible(name, sys._getframe(1)):

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from drynpu import needs_plugin
-from drynpu.plugins import PLUGINS_VARIABLE, build_manager
+from drynpu.plugins import PLUGINS_VARIABLE, FacadePart, build_manager
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 Look: TypeAlias = Callable[..., list[str]]
@@ -225,6 +225,14 @@ def test_it_imports_next_to_nothing(look: Look) -> None:
     assert look("-c", code) == ["__future__", "_drynpu_finder"]
 
 
+PACKAGES = ("acl", "torch_npu", "torch_npu.contrib")
+"""Packages of facades that plugins may add to."""
+
+
+def every_part() -> list[FacadePart]:
+    return [part for package in PACKAGES for part in build_manager().facade_parts(package)]
+
+
 def test_the_finder_knows_every_facade(monkeypatch: pytest.MonkeyPatch) -> None:
     import _drynpu_finder
 
@@ -234,8 +242,8 @@ def test_the_finder_knows_every_facade(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(facade.module for facade in every) == sorted(_drynpu_finder.NAMES)
     of_plugins = {facade.module: facade.folder.parent for facade in every if facade.folder.parents[1].name == "plugins"}
     assert {module: folder.name for module, folder in of_plugins.items()} == _drynpu_finder._PLUGIN_OF
-    parts = [part for name in ("torch_npu", "torch_npu.contrib") for part in build_manager().facade_parts(name)]
-    places = {str(facade.folder) for facade in every} | {str(part.folder).partition("/torch_npu")[0] for part in parts}
+    places = {str(facade.folder) for facade in every}
+    places |= {str(part.folder).removesuffix("/" + part.package.replace(".", "/")) for part in every_part()}
     assert places == set(_drynpu_finder.FacadeFinder(_drynpu_finder._facade_folders()).folders)
 
 
@@ -244,10 +252,12 @@ def test_the_finder_knows_the_parts_of_plugins(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.delenv(PLUGINS_VARIABLE, raising=False)
 
-    parts = [part for name in ("torch_npu", "torch_npu.contrib") for part in build_manager().facade_parts(name)]
-    packages = {f"{part.package}.{init.parent.name}" for part in parts for init in part.folder.glob("*/__init__.py")}
-    assert packages | {"torchair"} == _drynpu_finder._PART_OF.keys()
-    assert {part.folder.relative_to(Path(__file__).parents[2] / "plugins").parts[0] for part in parts} == {
-        "torch_operators"
-    }
-    assert set(_drynpu_finder._PART_OF.values()) == {"torch_operators"}
+    served = {"torchair": "torch_operators"}
+    joined = {}
+    for part in every_part():
+        plugin = part.folder.relative_to(PLUGINS).parts[0]
+        modules = {*part.folder.glob("[!_]*.py"), *(init.parent for init in part.folder.glob("*/__init__.py"))}
+        served |= {f"{part.package}.{module.stem}": plugin for module in modules}
+        joined[plugin] = part.package.partition(".")[0]
+    assert served == _drynpu_finder._PART_OF
+    assert joined == _drynpu_finder._JOINED

@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from attrs import frozen
 from click.testing import CliRunner
 
 from drynpu import needs_plugin
@@ -148,38 +149,91 @@ def test_a_surface_profiles_without_plugins(surface: str, tmp_path: Path) -> Non
     assert kernels(surface, tmp_path / "absent", house=make_house(tmp_path / "house")) == every
 
 
-OFF = """
+NAMES_AND_MODULES = """
 import importlib
+{first}
+
+for name in {names}:
+    try:
+        eval(f"{facade}.{{name}}")
+    except AttributeError as error:
+        print(f"{facade}.{{name}}", error)
+for name in {modules}:
+    try:
+        importlib.import_module(f"{facade}.{{name}}")
+    except ModuleNotFoundError as error:
+        print(error.name, error)
+{last}
+"""
+TORCH_FIRST = """
 import torch
 import torch_npu
 from torch_npu.contrib import transfer_to_npu
-
-for name in ("npu_swiglu", "_npu_flash_attention", "atb", "dynamo", "int4", "contrib.ROIAlign"):
-    try:
-        eval(f"torch_npu.{name}")
-    except AttributeError as error:
-        print(f"torch_npu.{name}", error)
 try:
     torch.ops.npu.npu_swiglu(torch.ones(4).npu())
 except AttributeError as error:
     print("torch.ops.npu.npu_swiglu", error)
-for name in ("atb", "contrib.module", "contrib.function.iou", "dynamo", "testing.testcase"):
-    try:
-        importlib.import_module(f"torch_npu.{name}")
-    except ModuleNotFoundError as error:
-        print(error.name, error)
-print(hasattr(torch_npu, "no_such_name"), torch_npu.npu_format_cast(torch.ones(2).npu(), 2).sum().item())
 """
+TORCH_LAST = "print(hasattr(torch_npu, 'no_such_name'), torch_npu.npu_format_cast(torch.ones(2).npu(), 2).sum().item())"
+ACL_LAST = (
+    "print(hasattr(acl, 'no_such_name'), acl.init(), acl.rt.set_device(0), acl.rt.malloc(8, 0)[1], acl.finalize())"
+)
+
+
+@frozen(kw_only=True)
+class Parts:
+    """What a plugin adds to a facade, and a script that looks for it while the plugin is off."""
+
+    plugin: str
+    first: str
+    names: tuple[str, ...]
+    modules: tuple[str, ...]
+    missing: tuple[str, ...]
+    """The modules that Python says are missing: the outermost that is not there."""
+    last: str
+    works: str
+    """What ``last`` prints."""
+    lines: int
+    """How many names are missing."""
+
+
+PARTS = {
+    "acl": Parts(
+        plugin="offline_inference",
+        first="import acl",
+        names=("media",),
+        modules=("media",),
+        missing=("media",),
+        last=ACL_LAST,
+        works="False 0 0 0 0",
+        lines=1,
+    ),
+    "torch_npu": Parts(
+        plugin="torch_operators",
+        first=TORCH_FIRST,
+        names=("npu_swiglu", "_npu_flash_attention", "atb", "dynamo", "int4", "contrib.ROIAlign"),
+        modules=("atb", "contrib.module", "contrib.function.iou", "dynamo", "testing.testcase"),
+        missing=("atb", "contrib.module", "contrib.function", "dynamo", "testing"),
+        last=TORCH_LAST,
+        works="False 2.0",
+        lines=7,
+    ),
+}
 
 
 @pytest.mark.slow
-def test_every_part_of_torch_npu_that_is_off_names_its_plugin(tmp_path: Path) -> None:
-    """One line for each name and module, whose process says it; the rest of torch_npu is there."""
-    pytest.importorskip("torch")
+@pytest.mark.parametrize("facade", PARTS)
+def test_every_part_of_a_facade_that_is_off_names_its_plugin(facade: str, tmp_path: Path) -> None:
+    """One line for each name and module, whose process says it; the rest of the facade is there."""
+    pytest.importorskip("torch" if facade == "torch_npu" else "onnx")
+    parts = PARTS[facade]
+    script = NAMES_AND_MODULES.format(
+        facade=facade, first=parts.first, names=parts.names, modules=parts.modules, last=parts.last
+    )
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-    environment = {**clean, "DRYNPU_PLUGINS": "-torch_operators", "KINETO_LOG_LEVEL": "99"}
+    environment = {**clean, "DRYNPU_PLUGINS": f"-{parts.plugin}", "KINETO_LOG_LEVEL": "99"}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", OFF],
+        [sys.executable, "-W", "ignore", "-c", script],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
@@ -189,11 +243,10 @@ def test_every_part_of_torch_npu_that_is_off_names_its_plugin(tmp_path: Path) ->
     )
     assert done.returncode == 0, done.stderr
     *lines, last = done.stdout.splitlines()
-    assert last == "False 2.0"
-    raised = [line for line in lines if not line.endswith(needs_plugin(line.split()[0], "torch_operators"))]
-    assert len(lines) == 12
-    modules = ["torch_npu.atb", "torch_npu.contrib.module", "torch_npu.contrib.function"]
-    modules += ["torch_npu.dynamo", "torch_npu.testing"]
-    assert raised == [f"{name} No module named {name!r}" for name in modules]
+    assert last == parts.works
+    raised = [line for line in lines if not line.endswith(needs_plugin(line.split()[0], parts.plugin))]
+    missing = [f"{facade}.{name}" for name in parts.missing]
+    assert raised == [f"{name} No module named {name!r}" for name in missing]
+    assert len(lines) - len(raised) == parts.lines
     said = [line for line in done.stderr.splitlines() if line.startswith("[drynpu]")]
-    assert said == [f"[drynpu] {needs_plugin(name, 'torch_operators')}" for name in modules]
+    assert said == [f"[drynpu] {needs_plugin(name, parts.plugin)}" for name in missing]

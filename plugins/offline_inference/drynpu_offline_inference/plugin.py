@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu.plugins import Facade, facade_folder, hookimpl
+from drynpu.plugins import Facade, FacadePart, facade_folder, hookimpl
 
 
 @hookimpl
@@ -12,3 +12,9 @@ def drynpu_facades() -> tuple[Facade, ...]:
     return tuple(
         Facade(module=module, framework="onnx", extra="onnx", folder=folder) for module in ("aclruntime", "ais_bench")
     )
+
+
+@hookimpl
+def drynpu_facade_parts() -> tuple[FacadePart, ...]:
+    """Add images (``acl.media``) to ``acl``."""
+    return (FacadePart(package="acl", folder=facade_folder(__file__) / "acl", names="_part"),)

@@ -6,19 +6,15 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-
-import numpy as np
-import numpy.typing as npt
+from typing import Protocol
 
 from drynpu import DrynpuError, say, say_once
-from drynpu.arrays import U8
 from drynpu.options import Settings
 from drynpu.platforms import Chip
 from drynpu.recorder import load_chosen_chip
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import handle_numbers
 from drynpu_acl.kernels import ACL_SIZES
-from drynpu_acl.media import Coding, Cutting, Units
 from drynpu_acl.runtime._aipp_calls import AippCalls
 from drynpu_acl.runtime._data import DataSets
 from drynpu_acl.runtime._devices import Devices
@@ -41,6 +37,13 @@ _POLICIES = range(6)
 """Numbers of aclrtMemMallocPolicy; pages are the process's whatever they say."""
 
 
+class Clearable(Protocol):
+    """What forgets all that a program has made."""
+
+    def clear(self) -> None:
+        """Forget it."""
+
+
 class Process:
     """
     The library: everything that functions of ``acl`` reach.
@@ -49,6 +52,10 @@ class Process:
     ----------
     listener, lifecycle:
         What takes over calls and runs, and what begins and ends with the library; ``None`` for nothing.
+    numbers:
+        The handles that come next; whoever keeps objects of a program takes them from here.
+    cleared_at_end:
+        What ``acl.finalize`` clears. A plugin that keeps objects of a program adds itself.
     """
 
     def __init__(self) -> None:
@@ -59,7 +66,7 @@ class Process:
         self._lock = threading.RLock()
         self._messages = threading.local()
         self.chip: Chip | None = None
-        numbers = handle_numbers()
+        self.numbers = numbers = handle_numbers()
         self.devices = Devices(0, numbers)
         self.waiting = Waiting(self.devices)
         self.memory = Memory(0)
@@ -77,8 +84,13 @@ class Process:
         self.shapes = ModelShapes(self.models, self.data, self.memory, self.complain)
         self.tensors = TensorDescriptions(numbers, self.data)
         self.aipp = AippCalls(numbers, self.models, self.data, self.complain)
-        self.media = Units(numbers, self)
-        self.coding, self.cutting = Coding(self.media), Cutting(self.media)
+        self.cleared_at_end: list[Clearable] = [
+            self.devices,
+            self.data,
+            self.memory,
+            self.aipp.settings,
+            self.tensors.descriptions,
+        ]
 
     # Beginning and end ------------------------------------------------------------------------------------------
 
@@ -116,15 +128,8 @@ class Process:
                 self.lifecycle.finalize()
             self.waiting.close()
             self.models.clear()
-            for kept in (
-                self.devices,
-                self.data,
-                self.memory,
-                self.aipp.settings,
-                self.tensors.descriptions,
-                self.media,
-            ):
-                kept.clear()
+            for each in self.cleared_at_end:
+                each.clear()
             self._references, self._finalized = 0, True
             return ReturnCode.SUCCESS
 
@@ -183,22 +188,6 @@ class Process:
         if context is None:
             return 0, ReturnCode.CONTEXT_NULL
         return self.memory.allocate(size, context.device_id) if policy in _POLICIES else (0, ReturnCode.INVALID_PARAM)
-
-    def malloc_media(self, size: int) -> tuple[int, int]:
-        """Return ``(pointer, code)`` of *size* bytes for images on this thread's device."""
-        return self.malloc(size, _POLICIES[0])
-
-    def view(self, pointer: int, size: int) -> U8 | None:
-        """Return the bytes at a pointer, ``None`` where they are not all known memory."""
-        return self.memory.view(pointer, size)
-
-    def write(self, pointer: int, values: npt.NDArray[np.generic]) -> bool:
-        """Put the bytes of an array at a pointer; False where there is no room for them."""
-        return self.memory.write(pointer, values)
-
-    def stream_code(self, handle: int) -> int:
-        """Return 0 for a stream of this thread's context, else the code of the error."""
-        return int(self.devices.stream(handle)[0])
 
     def malloc_host(self, size: int) -> tuple[int, int]:
         """Return ``(pointer, code)`` of *size* bytes on the host."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from acl import blas, fv, himpi, mdl, media, op, prof, rt, util
+from typing import NoReturn as _NoReturn
 
+from acl import blas, fv, himpi, mdl, op, prof, rt, util
+
+from drynpu import needs_plugin as _needs_plugin
+from drynpu.plugins import join_parts as _join_parts
 from drynpu_acl.binding import Binder as _Binder
 from drynpu_acl.runtime import PROCESS as _process
 
@@ -34,7 +38,6 @@ __all__ = [
     "himpi",
     "init",
     "mdl",
-    "media",
     "op",
     "prof",
     "rt",
@@ -43,6 +46,7 @@ __all__ = [
     "util",
 ]
 
+parts = _join_parts("acl")
 _bind = _Binder("acl", "acl", lambda: _process.listener, _process.ready)
 
 init = _bind("init", "|s", _process.init, api="")
@@ -72,3 +76,9 @@ get_tensor_desc_dim_v2 = _bind("get_tensor_desc_dim_v2", "kk", _tensors.get_tens
 get_tensor_desc_name = _bind("get_tensor_desc_name", "k", _tensors.get_tensor_desc_name)
 set_tensor_desc_name = _bind("set_tensor_desc_name", "ks", _tensors.set_tensor_desc_name)
 app_log = _bind("app_log", "is", _tensors.app_log, api="")
+
+
+def __getattr__(name: str) -> _NoReturn:
+    if name == "media" and name not in parts:
+        raise AttributeError(_needs_plugin(f"acl.{name}", "offline_inference"))
+    raise AttributeError(f"module 'acl' has no attribute {name!r}")

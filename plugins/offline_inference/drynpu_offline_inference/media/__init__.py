@@ -7,9 +7,9 @@ Pillow computes the numbers, so they are not the bits of a device. Each call is 
 
 from __future__ import annotations
 
-from drynpu_acl.media._coding import Coding
-from drynpu_acl.media._cutting import Cutting
-from drynpu_acl.media._files import JPEG, PNG
-from drynpu_acl.media._units import Runtime, Units
+from drynpu_offline_inference.media._coding import Coding
+from drynpu_offline_inference.media._cutting import Cutting
+from drynpu_offline_inference.media._files import JPEG, PNG
+from drynpu_offline_inference.media._units import Units
 
-__all__ = ["JPEG", "PNG", "Coding", "Cutting", "Runtime", "Units"]
+__all__ = ["JPEG", "PNG", "Coding", "Cutting", "Units"]

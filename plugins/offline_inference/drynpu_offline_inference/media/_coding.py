@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 
 from drynpu_acl.constants import ReturnCode
-from drynpu_acl.media import _files
-from drynpu_acl.media._formats import LAYOUTS, NV12, RGB_888, UNKNOWN_FORMAT
-from drynpu_acl.media._units import Units
+from drynpu_offline_inference.media import _files
+from drynpu_offline_inference.media._formats import LAYOUTS, NV12, RGB_888, UNKNOWN_FORMAT
+from drynpu_offline_inference.media._units import Units
 
 _DECODED_ROW, _DECODED_ROWS = 128, 16
 """What a decoder aligns rows and their number to, where a program asks how much memory it needs."""
@@ -99,7 +99,7 @@ class Coding:
     def encode(self, channel: int, source: int, result: int, size_pointer: int, config: int, stream: int) -> int:
         """Encode a picture; where the program put the room that there is, it finds the bytes of the file."""
         picture, encoding = self._units.pictures.handles.get(source), self._units.encodings.handles.get(config)
-        room = self._units.runtime.view(size_pointer, np.dtype(np.uint32).itemsize)
+        room = self._units.runtime.memory.view(size_pointer, np.dtype(np.uint32).itemsize)
         code = self._units.ready(channel, stream)
         if code or picture is None or encoding is None or room is None:
             return code or ReturnCode.INVALID_PARAM
@@ -111,8 +111,8 @@ class Coding:
         if data is None:
             return code
         there = int(room.view(np.uint32)[0])
-        if len(data) > there or not self._units.runtime.write(result, np.frombuffer(data, np.uint8)):
+        if len(data) > there or not self._units.runtime.memory.write(result, np.frombuffer(data, np.uint8)):
             self._units.runtime.complain(f"dvpp_jpeg_encode_async: the file takes {len(data)} bytes, there are {there}")
             return ReturnCode.INVALID_PARAM
-        noted = self._units.runtime.write(size_pointer, np.array([len(data)], np.uint32))
+        noted = self._units.runtime.memory.write(size_pointer, np.array([len(data)], np.uint32))
         return ReturnCode.SUCCESS if noted else ReturnCode.INVALID_PARAM

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 
 from drynpu_acl.constants import ReturnCode
-from drynpu_acl.media._descriptions import Picture, Rectangle, Scaling
-from drynpu_acl.media._pixels import Pixels
-from drynpu_acl.media._units import Units
+from drynpu_offline_inference.media._descriptions import Picture, Rectangle, Scaling
+from drynpu_offline_inference.media._pixels import Pixels
+from drynpu_offline_inference.media._units import Units
 
 _NEAREST, _BILINEAR, _BICUBIC = 0, 2, 3
 """Methods of Pillow's ``Image.Resampling``."""

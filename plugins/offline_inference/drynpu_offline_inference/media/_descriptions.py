@@ -9,8 +9,8 @@ from attrs import define, field
 
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import Handles
-from drynpu_acl.media._files import MOST_QUALITY
-from drynpu_acl.media._formats import LAYOUTS, ROW_PAIR, Layout
+from drynpu_offline_inference.media._files import MOST_QUALITY
+from drynpu_offline_inference.media._formats import LAYOUTS, ROW_PAIR, Layout
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 from attrs import frozen
 
-from drynpu_acl.media._formats import Colour
-from drynpu_acl.media._pillow import pillow
-from drynpu_acl.media._pixels import Pixels
+from drynpu_offline_inference.media._formats import Colour
+from drynpu_offline_inference.media._pillow import pillow
+from drynpu_offline_inference.media._pixels import Pixels
 
 JPEG, PNG = "JPEG", "PNG"
 # acldvppJpegFormat by how many pixels share the colours of a file, across and down.

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import frozen
 
 from drynpu.arrays import U8
-from drynpu_acl.media._formats import Colour, Layout
-from drynpu_acl.media._pillow import pillow
+from drynpu_offline_inference.media._formats import Colour, Layout
+from drynpu_offline_inference.media._pillow import pillow
 
 _OPAQUE: Final = 255
 _NEUTRAL: Final = 128

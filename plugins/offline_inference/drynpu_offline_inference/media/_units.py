@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from drynpu.arrays import U8
 from drynpu_acl.constants import ReturnCode
-from drynpu_acl.media._descriptions import (
+from drynpu_acl.runtime import Process
+from drynpu_offline_inference.media._descriptions import (
     Border,
     Channel,
     Descriptions,
@@ -21,33 +18,18 @@ from drynpu_acl.media._descriptions import (
     Scaling,
     StreamData,
 )
-from drynpu_acl.media._pillow import MissingPillowError
-from drynpu_acl.media._pixels import Pixels, read_pixels, write_pixels
+from drynpu_offline_inference.media._pillow import MissingPillowError
+from drynpu_offline_inference.media._pixels import Pixels, read_pixels, write_pixels
 
 T = TypeVar("T")
 _MOST_BATCH: Final = 256
 
 
-class Runtime(Protocol):
-    """What images need of the library: memory, streams, and somebody who keeps why a call failed."""
-
-    def view(self, pointer: int, size: int) -> U8 | None:
-        """Return the bytes at a pointer, ``None`` where they are not all known memory."""
-
-    def write(self, pointer: int, values: npt.NDArray[np.generic]) -> bool:
-        """Put the bytes of an array at a pointer; False where there is no room for them."""
-
-    def stream_code(self, handle: int) -> int:
-        """Return 0 for a stream of this thread's context, else the code of the error."""
-
-    def complain(self, reason: str, *, aloud: bool = False) -> None:
-        """Keep why a call failed."""
-
-
 class Units:
-    """All descriptions that programs have made, and the pictures behind them."""
+    """All descriptions that programs have made, and the pictures behind them in the memory of a runtime."""
 
-    def __init__(self, numbers: Iterator[int], runtime: Runtime) -> None:
+    def __init__(self, runtime: Process) -> None:
+        numbers = runtime.numbers
         self.pictures = Descriptions(Picture, numbers)
         self.batches = Descriptions(list[int], numbers)
         self.streams = Descriptions(StreamData, numbers)
@@ -116,11 +98,11 @@ class Units:
         found = self.channels.handles.get(channel)
         if found is None or not found.created:
             return ReturnCode.INVALID_PARAM
-        return self.runtime.stream_code(stream)
+        return int(self.runtime.devices.stream(stream)[0])
 
     def file(self, pointer: int, size: int) -> bytes:
         """Return the bytes at a pointer, none where they are not all known memory."""
-        memory = self.runtime.view(pointer, size)
+        memory = self.runtime.memory.view(pointer, size)
         return b"" if memory is None else memory.tobytes()
 
     def read(self, picture: Picture) -> Pixels | None:
@@ -130,7 +112,7 @@ class Units:
             self.runtime.complain(f"acl.media: pixel format {picture.format} is not simulated; 0 to 17 are")
             return None
         stride, rows = picture.room(layout)
-        memory = self.runtime.view(picture.data, layout.size(stride, rows))
+        memory = self.runtime.memory.view(picture.data, layout.size(stride, rows))
         if memory is None or picture.size < len(memory) or stride < picture.width * layout.samples:
             self._complain_of_room(picture, layout.size(stride, rows))
             return None
@@ -143,7 +125,7 @@ class Units:
             self.runtime.complain(f"acl.media: pixel format {picture.format} is not simulated; 0 to 17 are")
             return ReturnCode.INVALID_PARAM
         stride, rows = picture.room(layout)
-        memory = self.runtime.view(picture.data, layout.size(stride, rows))
+        memory = self.runtime.memory.view(picture.data, layout.size(stride, rows))
         width, height = pixels.size
         left, top = (0, 0) if place is None else (place.left, place.top)
         fits = stride >= (left + width) * layout.samples and rows >= top + height
@@ -153,7 +135,7 @@ class Units:
         # What lies around a part of the picture stays.
         whole = memory.copy()
         write_pixels(pixels, whole, layout, stride, rows, (left, top))
-        if not self.runtime.write(picture.data, whole):
+        if not self.runtime.memory.write(picture.data, whole):
             return ReturnCode.INVALID_PARAM
         picture.ret_code = 0
         return ReturnCode.SUCCESS

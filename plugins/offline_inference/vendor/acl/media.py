@@ -7,13 +7,20 @@ from typing import Any as _Any
 
 from drynpu_acl.binding import Binder as _Binder
 from drynpu_acl.binding import refuse_names as _refuse_names
-from drynpu_acl.media import JPEG as _JPEG
-from drynpu_acl.media import PNG as _PNG
 from drynpu_acl.runtime import PROCESS as _process
+from drynpu_offline_inference.media import JPEG as _JPEG
+from drynpu_offline_inference.media import PNG as _PNG
+from drynpu_offline_inference.media import Coding as _Coding
+from drynpu_offline_inference.media import Cutting as _Cutting
+from drynpu_offline_inference.media import Units as _Units
 
 _binder = _Binder("acl.media", "acl", lambda: _process.listener, _process.ready, refused="{} args parse failed!")
-_units, _coding, _cutting = _process.media, _process.coding, _process.cutting
+_units = _Units(_process)
+_process.cleared_at_end.append(_units)
+_coding, _cutting = _Coding(_units), _Cutting(_units)
 _MOST_AREAS = 256
+_ANY_PAGES = 0
+"""ACL_MEM_MALLOC_HUGE_FIRST of aclrtMemMallocPolicy."""
 
 
 def _bind(
@@ -42,7 +49,12 @@ def _batched(arguments: str, *, paste: bool, scaled: bool = False, returns: bool
     return call
 
 
-dvpp_malloc = _bind("dvpp_malloc", "k", _process.malloc_media, zeros=1)
+def _allocate(size: int) -> tuple[int, int]:
+    """Return ``(pointer, code)`` of *size* bytes for images on this thread's device."""
+    return _process.malloc(size, _ANY_PAGES)
+
+
+dvpp_malloc = _bind("dvpp_malloc", "k", _allocate, zeros=1)
 dvpp_free = _bind("dvpp_free", "k", _process.free, zeros=0)
 
 dvpp_create_channel_desc = _bind("dvpp_create_channel_desc", "", _units.channels.create)

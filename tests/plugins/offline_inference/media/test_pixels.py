@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from drynpu_acl.media._formats import LAYOUTS, NV12, RGB_888, Colour
-from drynpu_acl.media._pixels import Pixels, read_pixels, write_pixels
+from drynpu_offline_inference.media._formats import LAYOUTS, NV12, RGB_888, Colour
+from drynpu_offline_inference.media._pixels import Pixels, read_pixels, write_pixels
 
 ROUNDING = 1
 
