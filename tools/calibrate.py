@@ -17,13 +17,10 @@ import numpy as np
 import polars as pl
 
 from drynpu.arrays import F64
-from drynpu.kernels._calibration import Calibration
-from drynpu.kernels._described import described_kernel
-from drynpu.kernels._families import family_of
-from drynpu.kernels._fitting import Measured, calibration_document, calibration_of, fit, predicted_us
+from drynpu.kernels import Calibration, described_kernel, family_of, task_type_of, tensors_of
 from drynpu.kernels._pipes import mac_rate
-from drynpu.kernels._rows import task_type_of, tensors_of
 from drynpu.platforms import load_chip
+from drynpu_calibration import Measured, calibration_document, calibration_of, fit, predicted_us
 
 FOLDS = 5
 MOST_ROWS = {"mini": 60}

@@ -14,7 +14,6 @@ from drynpu._lazy import lazy_room
 if TYPE_CHECKING:
     from drynpu.analysis._absent_files import AbsentFile
     from drynpu.analysis._bandwidth import llc_averages, memory_averages
-    from drynpu.analysis._called_kernels import LaunchComparison, compare_launches
     from drynpu.analysis._cluster import cluster_links, cluster_ranks, cluster_steps
     from drynpu.analysis._cluster_schemas import CLUSTER_LINKS, CLUSTER_RANKS, CLUSTER_STEPS
     from drynpu.analysis._comparison import COMPARED, COMPARED_TYPES, Comparison, compare_profiles
@@ -43,14 +42,6 @@ if TYPE_CHECKING:
     from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
     from drynpu.analysis._intervals import step_intervals_us, total_interval_us
     from drynpu.analysis._launched_steps import launched_step_trace
-    from drynpu.analysis._measured import (
-        Errors,
-        Kernels,
-        Recalibration,
-        measured_kernels,
-        recalibrate,
-        validate_kernels,
-    )
     from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
     from drynpu.analysis._memory_blocks import (
         CATEGORIES,
@@ -143,14 +134,10 @@ __all__ = [
     "AbsentFile",
     "Busy",
     "Comparison",
-    "Errors",
     "GraphIterations",
     "KernelShare",
-    "Kernels",
-    "LaunchComparison",
     "Links",
     "NamedTables",
-    "Recalibration",
     "Summary",
     "api_statistic",
     "chip_like",
@@ -161,7 +148,6 @@ __all__ = [
     "communication_steps",
     "communication_time",
     "communication_transfers",
-    "compare_launches",
     "compare_profiles",
     "component_memory",
     "framework_lives",
@@ -179,7 +165,6 @@ __all__ = [
     "live_blocks",
     "llc_averages",
     "loader_waits",
-    "measured_kernels",
     "memory_averages",
     "memory_blocks",
     "memory_record",
@@ -201,7 +186,6 @@ __all__ = [
     "query_profile",
     "queue_records",
     "queue_status",
-    "recalibrate",
     "scope_bars",
     "select_iteration",
     "select_mindspore_steps",
@@ -218,5 +202,4 @@ __all__ = [
     "thread_load",
     "toolkit_memory",
     "total_interval_us",
-    "validate_kernels",
 ]

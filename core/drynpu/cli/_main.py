@@ -28,8 +28,6 @@ SECTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "Kernel times": {
             "chips": "List the chips that can be simulated, or every figure of one.",
             "predict": "Say how long the kernels or transfers in a table take.",
-            "validate": "Say how far off these times are for a profile of a real device.",
-            "calibrate": "Fit these times to profiles of a real device.",
         },
         "This installation": {
             "doctor": "Say what is installed, what vendor imports get, what is wrong.",

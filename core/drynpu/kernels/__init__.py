@@ -13,7 +13,10 @@ from drynpu.kernels._binding import Binding
 from drynpu.kernels._calibration import (
     CALIBRATION_VARIABLE,
     Calibration,
+    Coefficient,
+    Factors,
     Generation,
+    Level,
     bundled_calibration,
     load_calibration,
     usual_calibration,
@@ -28,7 +31,6 @@ from drynpu.kernels._described import described_kernel
 from drynpu.kernels._elements import counted_types, element_operations
 from drynpu.kernels._estimate import Estimate, estimate
 from drynpu.kernels._families import family_of, is_of_family
-from drynpu.kernels._fitting import Measured, calibration_document, fit, predicted_us
 from drynpu.kernels._jitter import draw_quantiles, jitter, occurrences
 from drynpu.kernels._joining import concatenate, merge_equal, used_entries
 from drynpu.kernels._named import Named
@@ -91,19 +93,21 @@ __all__ = [
     "Binding",
     "Calibration",
     "Call",
+    "Coefficient",
     "Copy",
     "CoreCounters",
     "CostTable",
     "CounterValues",
     "DType",
     "Estimate",
+    "Factors",
     "Fixed",
     "Generation",
     "KernelCost",
     "KernelPlan",
     "KernelSpec",
     "Key",
-    "Measured",
+    "Level",
     "Named",
     "NodeCall",
     "Operator",
@@ -121,7 +125,6 @@ __all__ = [
     "broadcast_shape",
     "build_rule_book",
     "bundled_calibration",
-    "calibration_document",
     "computed_on_cpu",
     "concatenate",
     "copy_kernel",
@@ -138,7 +141,6 @@ __all__ = [
     "estimate",
     "event_codes",
     "family_of",
-    "fit",
     "framed",
     "is_of_family",
     "jitter",
@@ -155,7 +157,6 @@ __all__ = [
     "output_tiles",
     "overflow_share",
     "plan_of",
-    "predicted_us",
     "presumed_cold",
     "table_rows",
     "task_type_of",

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from attrs import frozen
 
-from drynpu.analysis.links import link_operators
+from drynpu.analysis import link_operators
 from drynpu.arrays import I64
 from drynpu.kernels import Operators, Signature
 from drynpu.simulate import Planner, Recording, lower

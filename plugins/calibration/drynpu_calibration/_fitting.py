@@ -18,11 +18,7 @@ import yaml
 from attrs import evolve, frozen
 
 from drynpu.arrays import F64
-from drynpu.kernels._calibration import Calibration, Coefficient, Factors, Generation, Level
-from drynpu.kernels._cost import cost
-from drynpu.kernels._families import family_of
-from drynpu.kernels._tuning import Tuning
-from drynpu.kernels._types import KernelSpec
+from drynpu.kernels import Calibration, Coefficient, Factors, Generation, KernelSpec, Level, Tuning, cost, family_of
 from drynpu.platforms import Chip
 
 _PRIOR: Final = {"generation": (0.3, 0.3), "chip": (0.08, 0.08), "family": (0.25, 0.4), "type": (0.25, 0.4)}

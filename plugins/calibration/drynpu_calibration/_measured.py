@@ -13,23 +13,20 @@ import polars as pl
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from drynpu._errors import CommandError
+from drynpu import CommandError
 from drynpu.arrays import F64
 from drynpu.kernels import (
     Calibration,
     Generation,
-    Measured,
     Tuning,
-    calibration_document,
     described_kernel,
     estimate,
-    fit,
-    predicted_us,
     task_type_of,
     tensors_of,
 )
 from drynpu.platforms import Chip
 from drynpu.tables import Profile
+from drynpu_calibration._fitting import Measured, calibration_document, fit, predicted_us
 
 _SIDES: Final = [[f"{side}_{what}" for what in ("shapes", "dtypes", "formats")] for side in ("input", "output")]
 _TEXTS: Final = ["op_type", "task_type", *_SIDES[0], *_SIDES[1]]

@@ -14,21 +14,19 @@ from describe import describe, scalar
 from kernel_specs import specs, tensor_texts, work_text
 
 from drynpu import DrynpuError
-from drynpu.analysis import Kernels, predict_kernels, predict_transfers, recalibrate
+from drynpu.analysis import predict_kernels, predict_transfers
 from drynpu.kernels import (
     CoreCounters,
     CostTable,
-    Measured,
     bundled_calibration,
     counter_values,
     estimate,
     event_codes,
-    fit,
     jitter,
     metric_columns,
-    predicted_us,
 )
 from drynpu.platforms import load_chip
+from drynpu_calibration import Kernels, Measured, fit, predicted_us, recalibrate
 
 CHIPS = ("Ascend310P3", "Ascend910A", "Ascend910B2", "Ascend910_93", "Ascend950PR")
 

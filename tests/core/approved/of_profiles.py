@@ -18,6 +18,7 @@ from drynpu.options import ExportType
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_msprof_db, export_result, export_stacks
 from drynpu.tables import Profile
+from drynpu_calibration import measured_kernels, validate_kernels
 
 EXPORTED = datetime(2026, 1, 2, 3, 4, 5)
 LONG_TABLES = ("api", "tasks", "kernels", "host_ops", "queue", "allocations", "python_calls", "gc", "communication_ops")
@@ -162,10 +163,10 @@ def joined(profiles: Sequence[Profile]) -> Iterator[str]:
 
 def predicted(profile: Profile, chip: str) -> Iterator[str]:
     """Yield the kernels of a profile as measurements of the cost model."""
-    measured = analysis.measured_kernels(profile, load_chip(chip), "approved")
+    measured = measured_kernels(profile, load_chip(chip), "approved")
     yield from describe(measured, "measured_kernels")
     for by in ("family", "type"):
-        yield from describe(analysis.validate_kernels(measured, usual_calibration(), by=by), f"validate_kernels {by}")
+        yield from describe(validate_kernels(measured, usual_calibration(), by=by), f"validate_kernels {by}")
 
 
 def text_files(profile: Profile, folder: Path) -> Iterator[str]:

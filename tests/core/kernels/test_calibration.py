@@ -18,8 +18,6 @@ from drynpu.kernels import (
     load_calibration,
     usual_calibration,
 )
-from drynpu.kernels._calibration import Factors
-from drynpu.kernels._fitting import Measured, calibration_of, fit, predicted_us
 from drynpu.platforms import load_chip
 
 MINE = """
@@ -93,20 +91,6 @@ def test_the_bundled_files_are_small_and_apart() -> None:
         assert 0 < known.high["family"] - known.low["family"] <= math.log(6) + 0.002
         assert all(level.work.error > 0 and level.work.rows > 0 for level in known.levels.values())
         assert known.sources
-
-
-def test_a_fit_finds_what_is_wrong_with_the_work_and_leaves_the_rest() -> None:
-    true = Tuning(uniform=Factors(fixed=1.0, work=1.5))
-    specs = [kernel("Mul", 8 * 2**power) for power in range(8, 24)]
-    kernels = [
-        Measured(spec=spec, chip=B3, source="s", duration_us=cost(spec, B3, true).duration_ns / 1000) for spec in specs
-    ]
-    found = calibration_of({"split": fit(kernels)})
-    factors = found.factors("Mul", "split", "Ascend910B3")
-    assert factors.work == pytest.approx(1.5, rel=0.1)
-    assert factors.fixed == pytest.approx(1.0, rel=0.1)
-    assert predicted_us(kernels, found)[-1] == pytest.approx(kernels[-1].duration_us, rel=0.05)
-    assert fit([]) == {}
 
 
 def test_an_estimate_is_the_cost_with_its_interval() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.core.analysis.conftest import host_op, make_profile
 
-from drynpu.analysis._called_kernels import _outermost, compare_launches
 from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType
 from drynpu.tables import Profile
-
-from .conftest import host_op, make_profile
+from drynpu_calibration._called_kernels import _outermost, compare_launches
 
 RULES = {
     "aten::linear": (),

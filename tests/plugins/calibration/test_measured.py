@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from attrs import fields
+from tests.core.analysis.conftest import make_profile
 
-from drynpu._errors import CommandError
-from drynpu.analysis import _measured
-from drynpu.analysis._measured import Kernels, _errors, _halves, measured_kernels, validate_kernels
-from drynpu.kernels import Calibration, Estimate, Measured, TaskType, TensorDesc, described_kernel
+from drynpu import CommandError
+from drynpu.kernels import Calibration, Estimate, TaskType, TensorDesc, described_kernel
 from drynpu.platforms import load_chip
 from drynpu.tables import Profile
-
-from .conftest import make_profile
+from drynpu_calibration import Kernels, Measured, _measured, measured_kernels, validate_kernels
+from drynpu_calibration._measured import _errors, _halves
 
 CHIP = load_chip("910B2")
 

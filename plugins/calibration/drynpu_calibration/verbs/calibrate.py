@@ -8,11 +8,11 @@ import attrs
 import click
 from rich.table import Table
 
-from drynpu.analysis import Errors, recalibrate
-from drynpu.cli._genuine import chip_option, read_genuine
 from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.kernels import CALIBRATION_VARIABLE, bundled_calibration
 from drynpu.plugins import Plugins
+from drynpu_calibration._genuine import chip_option, read_genuine
+from drynpu_calibration._measured import Errors, recalibrate
 
 
 @click.command()

@@ -10,11 +10,12 @@ import polars as pl
 from attrs import asdict
 from rich.table import Table
 
-from drynpu.analysis import LaunchComparison, validate_kernels
-from drynpu.cli._genuine import chip_option, read_genuine, read_launches
 from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.kernels import bundled_calibration, load_calibration
 from drynpu.plugins import Plugins
+from drynpu_calibration._called_kernels import LaunchComparison
+from drynpu_calibration._genuine import chip_option, read_genuine, read_launches
+from drynpu_calibration._measured import validate_kernels
 
 _HEADINGS = ("kernels", "launches", "real\nms", "model\nms")
 _ERRORS = ("total\nerror", "median\nerror", "within\n25 %", "in\nrange")

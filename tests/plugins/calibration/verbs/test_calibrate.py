@@ -14,7 +14,7 @@ import pytest
 from drynpu.kernels import TaskType, TensorDesc, described_kernel, estimate, load_calibration
 from drynpu.platforms import load_chip
 
-GENUINE = Path(os.environ.get("GENUINE_PROFILES", Path(__file__).parents[4] / "shared" / "data")) / "genuine"
+GENUINE = Path(os.environ.get("GENUINE_PROFILES", Path(__file__).parents[5] / "shared" / "data")) / "genuine"
 RANKS = GENUINE / "torch_text_level1"
 CHIP = "Ascend910B4"
 SLOWER = {"MatMulV3": 1.9, "Add": 1.0, "Cast": 0.6}

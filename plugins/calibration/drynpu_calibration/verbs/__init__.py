@@ -1,0 +1,1 @@
+"""The verbs of the plugin: ``drynpu validate`` and ``drynpu calibrate``."""
