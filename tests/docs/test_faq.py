@@ -66,7 +66,7 @@ CLAIMS = {
         "test_the_summary_names_the_device_once",
     ),
     "without the framework and the script: `drynpu analyze DIR`": (
-        "tests/core/cli/damage/test_damaged_profiles.py",
+        "tests/plugins/msprof/damage/test_damaged_profiles.py",
         "test_a_profile_without_the_framework_is_exported_whole",
     ),
     "A damaged profile is named, and the others of the folder are done": (
