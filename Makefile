@@ -300,7 +300,8 @@ fuzz: $(FUZZ_STAMP)
 
 # The facades as a user's type checker sees them, against what they are at run time.
 # Modules that plugins add to facades.
-FACADE_PARTS := acl.media torch_npu.atb torch_npu.contrib.function torch_npu.contrib.module torch_npu.dynamo torch_npu.testing
+FACADE_PARTS := acl.media torch_npu.atb torch_npu.contrib.function torch_npu.contrib.module torch_npu.dynamo torch_npu.optim torch_npu.testing \
+	torch_npu.utils.combine_tensors
 PLUGINS := $(patsubst %/,%,$(wildcard plugins/*/))
 FACADE_PATHS := adapters/acl/vendor adapters/tf/vendor adapters/torch/vendor $(wildcard plugins/*/vendor)
 FACADE_SOURCES := $(FACADE_PATHS) core adapters/acl adapters/tf adapters/torch $(PLUGINS)

@@ -29,11 +29,13 @@ _PART_OF = {
     "torch_npu.contrib.function": "torch_operators",
     "torch_npu.contrib.module": "torch_operators",
     "torch_npu.dynamo": "torch_operators",
+    "torch_npu.optim": "apex",
     "torch_npu.testing": "torch_operators",
+    "torch_npu.utils.combine_tensors": "apex",
     "torchair": "torch_operators",
 }
 """The plugin that adds a module to an adapter's facade."""
-_JOINED = {"offline_inference": "acl", "torch_operators": "torch_npu"}
+_JOINED = {"apex": "torch_npu", "offline_inference": "acl", "torch_operators": "torch_npu"}
 """The facade that modules of a plugin join."""
 _APEX = "apex"
 # They look for apex to take NVIDIA's kernels from it, and are often run from a checkout.

@@ -225,7 +225,7 @@ def test_it_imports_next_to_nothing(look: Look) -> None:
     assert look("-c", code) == ["__future__", "_drynpu_finder"]
 
 
-PACKAGES = ("acl", "torch_npu", "torch_npu.contrib")
+PACKAGES = ("acl", "torch_npu", "torch_npu.contrib", "torch_npu.utils")
 """Packages of facades that plugins may add to."""
 
 

@@ -184,7 +184,7 @@ ACL_LAST = (
 class Parts:
     """What a plugin adds to a facade, and a script that looks for it while the plugin is off."""
 
-    plugin: str
+    facade: str
     first: str
     names: tuple[str, ...]
     modules: tuple[str, ...]
@@ -198,8 +198,18 @@ class Parts:
 
 
 PARTS = {
-    "acl": Parts(
-        plugin="offline_inference",
+    "apex": Parts(
+        facade="torch_npu",
+        first="import torch\nimport torch_npu",
+        names=("optim", "utils.npu_combine_tensors", "utils.combine_tensors"),
+        modules=("optim", "utils.combine_tensors"),
+        missing=("optim", "utils.combine_tensors"),
+        last=TORCH_LAST,
+        works="False 2.0",
+        lines=3,
+    ),
+    "offline_inference": Parts(
+        facade="acl",
         first="import acl",
         names=("media",),
         modules=("media",),
@@ -208,8 +218,8 @@ PARTS = {
         works="False 0 0 0 0",
         lines=1,
     ),
-    "torch_npu": Parts(
-        plugin="torch_operators",
+    "torch_operators": Parts(
+        facade="torch_npu",
         first=TORCH_FIRST,
         names=("npu_swiglu", "_npu_flash_attention", "atb", "dynamo", "int4", "contrib.ROIAlign"),
         modules=("atb", "contrib.module", "contrib.function.iou", "dynamo", "testing.testcase"),
@@ -222,16 +232,16 @@ PARTS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("facade", PARTS)
-def test_every_part_of_a_facade_that_is_off_names_its_plugin(facade: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("plugin", PARTS)
+def test_every_part_of_a_facade_that_is_off_names_its_plugin(plugin: str, tmp_path: Path) -> None:
     """One line for each name and module, whose process says it; the rest of the facade is there."""
-    pytest.importorskip("torch" if facade == "torch_npu" else "onnx")
-    parts = PARTS[facade]
+    parts = PARTS[plugin]
+    pytest.importorskip("torch" if parts.facade == "torch_npu" else "onnx")
     script = NAMES_AND_MODULES.format(
-        facade=facade, first=parts.first, names=parts.names, modules=parts.modules, last=parts.last
+        facade=parts.facade, first=parts.first, names=parts.names, modules=parts.modules, last=parts.last
     )
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-    environment = {**clean, "DRYNPU_PLUGINS": f"-{parts.plugin}", "KINETO_LOG_LEVEL": "99"}
+    environment = {**clean, "DRYNPU_PLUGINS": f"-{plugin}", "KINETO_LOG_LEVEL": "99"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script],
         cwd=tmp_path,
@@ -244,9 +254,9 @@ def test_every_part_of_a_facade_that_is_off_names_its_plugin(facade: str, tmp_pa
     assert done.returncode == 0, done.stderr
     *lines, last = done.stdout.splitlines()
     assert last == parts.works
-    raised = [line for line in lines if not line.endswith(needs_plugin(line.split()[0], parts.plugin))]
-    missing = [f"{facade}.{name}" for name in parts.missing]
+    raised = [line for line in lines if not line.endswith(needs_plugin(line.split()[0], plugin))]
+    missing = [f"{parts.facade}.{name}" for name in parts.missing]
     assert raised == [f"{name} No module named {name!r}" for name in missing]
     assert len(lines) - len(raised) == parts.lines
     said = [line for line in done.stderr.splitlines() if line.startswith("[drynpu]")]
-    assert said == [f"[drynpu] {needs_plugin(name, parts.plugin)}" for name in missing]
+    assert said == [f"[drynpu] {needs_plugin(name, plugin)}" for name in missing]

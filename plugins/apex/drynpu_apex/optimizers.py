@@ -9,8 +9,8 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.optimizer import ParamsT
 
-from drynpu_torch import fused
-from drynpu_torch.fused import Slice
+from drynpu_apex import fused
+from drynpu_apex.fused import Slice
 
 
 class AmpFused(fused.NpuFusedOptimizerBase):

@@ -38,8 +38,6 @@ MODULES = {
     "clear_npu_overflow_flag current_blas_handle check_uce_in_memory stress_detect get_cann_version ipc_collect "
     "set_op_timeout_ms set_sync_debug_mode get_sync_debug_mode obfuscation_initialize obfuscation_calculate "
     "obfuscation_finalize",
-    "optim": "NpuFusedAdadelta NpuFusedAdam NpuFusedAdamP NpuFusedAdamW NpuFusedBertAdam NpuFusedLamb "
-    "NpuFusedOptimizerBase NpuFusedRMSprop NpuFusedRMSpropTF NpuFusedSGD",
     "profiler": "profile ProfilerActivity supported_activities tensorboard_trace_handler schedule ProfilerAction "
     "_ExperimentalConfig supported_profiler_level supported_ai_core_metrics supported_export_type ProfilerLevel "
     "AiCMetrics ExportType HostSystem",
@@ -49,12 +47,10 @@ MODULES = {
     "profiler.profiler": "profile analyse tensorboard_trace_handler supported_activities _KinetoProfile",
     "profiler.profiler_interface": "supported_activities",
     "profiler.scheduler": "ProfilerAction Schedule",
-    "utils": "npu_combine_tensors get_part_combined_tensor is_combined_tensor_valid FlopsCounter set_thread_affinity "
-    "reset_thread_affinity save_async",
+    "utils": "FlopsCounter set_thread_affinity reset_thread_affinity save_async",
     "utils.affinity": "_set_thread_affinity _reset_thread_affinity",
     "utils.asd_detector": "set_asd_loss_scale register_asd_hook",
     "utils.collect_env": "get_cann_version get_pretty_env_info main",
-    "utils.combine_tensors": "npu_combine_tensors get_part_combined_tensor is_combined_tensor_valid",
     "utils.cpp_extension": "NpuExtension",
     "utils.flops_count": "FlopsCounter",
     "utils.profiler": "Profile",

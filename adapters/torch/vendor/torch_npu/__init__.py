@@ -13,10 +13,11 @@ if not hand_over(__name__, __file__):
 
     from torch_npu._facade import *
     from torch_npu._facade import __getattr__, __version__  # noqa: F401
-    from torch_npu._facade import operators as _operators
+    from torch_npu._facade import parts as _parts
 
-    globals().update(_operators)
-    if _typing.TYPE_CHECKING:  # a plugin adds them when the facade is imported
+    globals().update(_parts)
+    if _typing.TYPE_CHECKING:  # plugins add them when the facade is imported
         from torch_npu import atb as atb
         from torch_npu import dynamo as dynamo
+        from torch_npu import optim as optim
         from torch_npu._operator_names import *

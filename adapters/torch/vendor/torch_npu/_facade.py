@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NoReturn
 
-from drynpu import facade_version, require
+from drynpu import facade_version, needs_plugin, require
 from drynpu.plugins import join_parts
 
 torch = require("torch", "torch")
@@ -24,13 +24,12 @@ from drynpu_torch.install import install  # noqa: E402
 
 install()
 alias_modules("torch_npu.npu")
-operators = join_parts("torch_npu")
+parts = join_parts("torch_npu")
 
 from torch_npu import (  # noqa: E402 - they find the device in place
     _C,
     contrib,
     distributed,
-    optim,
     profiler,
     utils,
 )
@@ -72,7 +71,6 @@ __all__ += [
     "npu_change_data_ptr",
     "npu_format_cast",
     "npu_format_cast_",
-    "optim",
     "profiler",
     "unsupported_dtype",
     "utils",
@@ -83,6 +81,8 @@ _OPERATORS = ("npu_", "_npu_", "atb", "dynamo", "int4", "hifloat8", "float4_", "
 
 
 def __getattr__(name: str) -> NoReturn:
+    if name == "optim":
+        raise AttributeError(needs_plugin(f"torch_npu.{name}", "apex"))
     if name.startswith(_OPERATORS):
         check_operator(f"torch_npu.{name}")
     if name.startswith("npu_"):

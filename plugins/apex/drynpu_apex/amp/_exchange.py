@@ -11,8 +11,8 @@ from torch import distributed
 
 from drynpu_apex.amp._kinds import Kind
 from drynpu_apex.amp._state import print_at
+from drynpu_apex.fused import combined_part
 from drynpu_torch.device import npu
-from drynpu_torch.fused import combined_part
 
 _LEAST: Final = 1024 * 1024
 _MOST: Final = 24 * 1024 * 1024

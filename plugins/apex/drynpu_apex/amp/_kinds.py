@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from attrs import define, field
 
-from drynpu_torch.fused import combine, is_combined
+from drynpu_apex.fused import combine, is_combined
 
 
 @define(eq=False)

@@ -13,7 +13,7 @@ from drynpu_apex.amp._kinds import Kind, clip_norm
 from drynpu_apex.amp._options import Properties
 from drynpu_apex.amp._scaler import LossScaler
 from drynpu_apex.amp._state import print_at
-from drynpu_torch.fused import Slice, slices_of_groups
+from drynpu_apex.fused import Slice, slices_of_groups
 
 _DESTROYED = (
     "Combined {} has been destroyed and will be recombined afterwards, please check if "

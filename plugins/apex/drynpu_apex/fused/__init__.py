@@ -7,9 +7,9 @@ buffer, not one fused kernel. The formulas come from ``torch.optim`` if that has
 
 from __future__ import annotations
 
-from drynpu_torch.fused._base import NpuFusedOptimizerBase, Slice, slices_of_groups
-from drynpu_torch.fused._combine import combine, combined_part, is_combined, storage_size
-from drynpu_torch.fused._layerwise import (
+from drynpu_apex.fused._base import NpuFusedOptimizerBase, Slice, slices_of_groups
+from drynpu_apex.fused._combine import combine, combined_part, is_combined, storage_size
+from drynpu_apex.fused._layerwise import (
     SCHEDULES,
     NpuFusedAdamP,
     NpuFusedBertAdam,
@@ -20,7 +20,7 @@ from drynpu_torch.fused._layerwise import (
     warmup_poly,
     whole_norm,
 )
-from drynpu_torch.fused._optimizers import (
+from drynpu_apex.fused._optimizers import (
     NpuFusedAdadelta,
     NpuFusedAdam,
     NpuFusedAdamW,

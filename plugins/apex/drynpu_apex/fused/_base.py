@@ -9,7 +9,7 @@ import torch
 from attrs import field, frozen
 from torch.optim.optimizer import Optimizer, ParamsT
 
-from drynpu_torch.fused._combine import combine, combined_part
+from drynpu_apex.fused._combine import combine, combined_part
 
 _DTYPES = (torch.float32, torch.float16)
 

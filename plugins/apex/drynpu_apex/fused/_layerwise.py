@@ -9,8 +9,8 @@ from typing import Any, Final
 import torch
 from torch.optim.optimizer import ParamsT
 
-from drynpu_torch.fused._base import NpuFusedOptimizerBase, Slice
-from drynpu_torch.fused._optimizers import check_betas, check_positive
+from drynpu_apex.fused._base import NpuFusedOptimizerBase, Slice
+from drynpu_apex.fused._optimizers import check_betas, check_positive
 
 
 class NpuFusedLamb(NpuFusedOptimizerBase):

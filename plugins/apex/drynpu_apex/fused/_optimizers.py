@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import ParamsT
 
-from drynpu_torch.fused._base import NpuFusedOptimizerBase, Slice
+from drynpu_apex.fused._base import NpuFusedOptimizerBase, Slice
 
 
 class NpuFusedAdam(NpuFusedOptimizerBase):

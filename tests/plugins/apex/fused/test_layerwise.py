@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from drynpu_torch.fused import NpuFusedAdamP, NpuFusedBertAdam, NpuFusedLamb, NpuFusedRMSpropTF
+from drynpu_apex.fused import NpuFusedAdamP, NpuFusedBertAdam, NpuFusedLamb, NpuFusedRMSpropTF
 from drynpu_torch.install import install
 
 Array = np.ndarray[Any, Any]

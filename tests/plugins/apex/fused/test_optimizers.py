@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from drynpu_torch.fused import (
+from drynpu_apex.fused import (
     NpuFusedAdadelta,
     NpuFusedAdam,
     NpuFusedAdamW,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from drynpu_apex.optimizers import NpuFusedBertAdam
-from drynpu_torch.fused import (
+from drynpu_apex.fused import (
     SCHEDULES,
     warmup_constant,
     warmup_cosine,
     warmup_linear,
     warmup_poly,
 )
+from drynpu_apex.optimizers import NpuFusedBertAdam
 
 __all__ = ["SCHEDULES", "NpuFusedBertAdam", "warmup_constant", "warmup_cosine", "warmup_linear", "warmup_poly"]

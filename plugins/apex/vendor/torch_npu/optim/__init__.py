@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_torch.fused import (
+from drynpu_apex.fused import (
     NpuFusedAdadelta,
     NpuFusedAdam,
     NpuFusedAdamP,
