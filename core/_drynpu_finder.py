@@ -25,17 +25,20 @@ _PLUGIN_OF = {"aclruntime": "offline_inference", "ais_bench": "offline_inference
 """The plugin that serves a facade; the other facades are adapters'."""
 _PART_OF = {
     "acl.media": "offline_inference",
+    "torch_npu._operator_names": "torch_operators",
     "torch_npu.atb": "torch_operators",
     "torch_npu.contrib.function": "torch_operators",
     "torch_npu.contrib.module": "torch_operators",
     "torch_npu.dynamo": "torch_operators",
+    "torch_npu.npu._sanitizer": "races",
+    "torch_npu.npu._stream_check": "races",
     "torch_npu.optim": "apex",
     "torch_npu.testing": "torch_operators",
     "torch_npu.utils.combine_tensors": "apex",
     "torchair": "torch_operators",
 }
 """The plugin that adds a module to an adapter's facade."""
-_JOINED = {"apex": "torch_npu", "offline_inference": "acl", "torch_operators": "torch_npu"}
+_JOINED = {"apex": "torch_npu", "offline_inference": "acl", "races": "torch_npu", "torch_operators": "torch_npu"}
 """The facade that modules of a plugin join."""
 _APEX = "apex"
 # They look for apex to take NVIDIA's kernels from it, and are often run from a checkout.

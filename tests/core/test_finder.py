@@ -225,7 +225,7 @@ def test_it_imports_next_to_nothing(look: Look) -> None:
     assert look("-c", code) == ["__future__", "_drynpu_finder"]
 
 
-PACKAGES = ("acl", "torch_npu", "torch_npu.contrib", "torch_npu.utils")
+PACKAGES = ("acl", "torch_npu", "torch_npu.contrib", "torch_npu.npu", "torch_npu.utils")
 """Packages of facades that plugins may add to."""
 
 
@@ -256,8 +256,8 @@ def test_the_finder_knows_the_parts_of_plugins(monkeypatch: pytest.MonkeyPatch) 
     joined = {}
     for part in every_part():
         plugin = part.folder.relative_to(PLUGINS).parts[0]
-        modules = {*part.folder.glob("[!_]*.py"), *(init.parent for init in part.folder.glob("*/__init__.py"))}
-        served |= {f"{part.package}.{module.stem}": plugin for module in modules}
+        modules = {*part.folder.glob("*.py"), *(init.parent for init in part.folder.glob("*/__init__.py"))}
+        served |= {f"{part.package}.{module.stem}": plugin for module in modules if module.stem != part.names}
         joined[plugin] = part.package.partition(".")[0]
     assert served == _drynpu_finder._PART_OF
     assert joined == _drynpu_finder._JOINED

@@ -218,6 +218,16 @@ PARTS = {
         works="False 0 0 0 0",
         lines=1,
     ),
+    "races": Parts(
+        facade="torch_npu",
+        first="import os, torch\nos.environ['TORCH_NPU_SANITIZER'] = '1'\nimport torch_npu",
+        names=(),
+        modules=("npu._sanitizer", "npu._stream_check"),
+        missing=("npu._sanitizer", "npu._stream_check"),
+        last=TORCH_LAST,
+        works="False 2.0",
+        lines=0,
+    ),
     "torch_operators": Parts(
         facade="torch_npu",
         first=TORCH_FIRST,

@@ -33,7 +33,7 @@ from drynpu_torch.device._formats import (
 from drynpu_torch.device._graph_program import GRAPH_CAPTURE, GRAPH_KEEPING, GRAPH_REPLAY
 from drynpu_torch.device._launching import launch_mode
 from drynpu_torch.device._library import Library
-from drynpu_torch.device._objects import is_tensor, on_npu
+from drynpu_torch.device._objects import address_of, is_tensor, on_npu, storage_of
 from drynpu_torch.device._placement import known_device
 from drynpu_torch.device._recorded import ACCESS, RecordedOperators
 from drynpu_torch.device._registration import alias_modules, register_device
@@ -61,6 +61,7 @@ __all__ = [
     "RecordedOperators",
     "ScriptMarks",
     "Stream",
+    "address_of",
     "alias_modules",
     "change_data_ptr",
     "dist_error",
@@ -80,5 +81,6 @@ __all__ = [
     "register_device",
     "state",
     "storage_elements",
+    "storage_of",
     "tagged",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import NoReturn
 
 from drynpu import facade_version, needs_plugin, require
@@ -24,6 +25,7 @@ from drynpu_torch.install import install  # noqa: E402
 
 install()
 alias_modules("torch_npu.npu")
+join_parts("torch_npu.npu")
 parts = join_parts("torch_npu")
 
 from torch_npu import (  # noqa: E402 - they find the device in place
@@ -48,9 +50,10 @@ profiler._NonIntrusiveProfile.init()
 if is_transfer_wanted(os.environ):
     from torch_npu.contrib import transfer_to_npu as transfer_to_npu
 if "TORCH_NPU_SANITIZER" in os.environ:
-    from drynpu_torch.races import sanitizer
+    with suppress(ModuleNotFoundError):  # without the plugin that has it, the finder of the facades says so
+        from torch_npu.npu._sanitizer import npu_sanitizer
 
-    sanitizer.enable()
+        npu_sanitizer.enable()
 
 __version__ = facade_version(torch.__version__)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from drynpu_torch.races import CheckKind as SanitizerMode
-from drynpu_torch.races import Sanitizer as NPUSanitizer
-from drynpu_torch.races import sanitizer as npu_sanitizer
+from drynpu_races import CheckKind as SanitizerMode
+from drynpu_races import Sanitizer as NPUSanitizer
+from drynpu_races import sanitizer as npu_sanitizer
 
 __all__ = ["NPUSanitizer", "SanitizerMode", "enable_npu_sanitizer", "npu_sanitizer"]
 

@@ -12,10 +12,9 @@ from torch.cuda._sanitizer import FACTORY_FUNCTION_REGEX, CUDASanitizerErrors
 from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from drynpu_torch.device._objects import address_of, on_npu, storage_of
-from drynpu_torch.device._state import state
+from drynpu_races._accesses import Accesses
+from drynpu_torch.device import address_of, on_npu, state, storage_of
 from drynpu_torch.device.npu.streams import current_stream
-from drynpu_torch.races._accesses import Accesses
 
 
 class SanitizerMode(TorchDispatchMode):  # type: ignore[no-untyped-call]

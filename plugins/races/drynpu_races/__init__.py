@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from drynpu_torch.races._accesses import Accesses
-from drynpu_torch.races._dispatch import SanitizerMode
-from drynpu_torch.races._sanitizer import CheckKind, Sanitizer, sanitizer
-from drynpu_torch.races._streams_of_memory import CrossStreamUse, MissingRecordStreamError, StorageUse, StreamsOfMemory
+from drynpu_races._accesses import Accesses
+from drynpu_races._dispatch import SanitizerMode
+from drynpu_races._sanitizer import CheckKind, Sanitizer, sanitizer
+from drynpu_races._streams_of_memory import CrossStreamUse, MissingRecordStreamError, StorageUse, StreamsOfMemory
 
 __all__ = [
     "Accesses",

@@ -6,9 +6,9 @@ import contextlib
 import os
 import warnings
 
-from drynpu_torch.device._state import state
-from drynpu_torch.races._dispatch import SanitizerMode
-from drynpu_torch.races._streams_of_memory import StreamsOfMemory
+from drynpu_races._dispatch import SanitizerMode
+from drynpu_races._streams_of_memory import StreamsOfMemory
+from drynpu_torch.device import state
 
 VARIABLE = "TORCH_NPU_SANITIZER"
 _KERNELS = "ASCEND_OPP_DEBUG_PATH"

@@ -9,8 +9,7 @@ import traceback
 from attrs import define, field, fields, frozen
 from torch.cuda._sanitizer import EventHandler, SynchronizationError
 
-from drynpu_torch.device._state import state
-from drynpu_torch.device._trace import Callbacks, DeviceTrace
+from drynpu_torch.device import state
 from drynpu_torch.device.npu.streams import current_stream
 
 
@@ -156,9 +155,9 @@ class StreamsOfMemory(EventHandler):
 
     def listen(self) -> None:
         """Be called whenever something happens to streams, events and memory."""
-        for kind in fields(DeviceTrace):
-            callbacks: Callbacks = getattr(state().trace, kind.name)
-            callbacks.register(getattr(self, f"_handle_{kind.name}"), f"handle_{kind.name}")
+        trace = state().trace
+        for kind in fields(type(trace)):
+            getattr(trace, kind.name).register(getattr(self, f"_handle_{kind.name}"), f"handle_{kind.name}")
 
 
 def _stack() -> traceback.StackSummary:

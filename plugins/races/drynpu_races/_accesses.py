@@ -8,7 +8,7 @@ from typing import Any
 from torch.cuda._sanitizer import zip_arguments
 from torch.utils import _pytree
 
-from drynpu_torch.device._objects import address_of, on_npu
+from drynpu_torch.device import address_of, on_npu
 
 
 class Accesses:
