@@ -48,8 +48,8 @@ class Handles(Generic[T]):
         """Return ``(code, object)`` as the runtime answers: 0 is a missing parameter, no wrong handle."""
         if number == 0:
             return ReturnCode.INVALID_PARAM, None
-        found = self.get(number)
-        return (ReturnCode.INVALID_HANDLE if found is None else ReturnCode.SUCCESS), found
+        value = self.get(number)
+        return (ReturnCode.INVALID_HANDLE if value is None else ReturnCode.SUCCESS), value
 
     def remove(self, number: int) -> T | None:
         """Forget the object and return it, ``None`` for an unknown number."""

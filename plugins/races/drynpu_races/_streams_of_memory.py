@@ -125,9 +125,9 @@ class StreamsOfMemory(EventHandler):
 
     def flush_record_stream_warnings(self) -> list[MissingRecordStreamError]:
         """Look at all memory that is in use now; print, keep and return what is missing."""
-        found = [error for address in self._npu_tensors for error in self._missing(address)]
-        self._tell(found)
-        return found
+        errors = [error for address in self._npu_tensors for error in self._missing(address)]
+        self._tell(errors)
+        return errors
 
     def _tell(self, errors: list[MissingRecordStreamError]) -> None:
         for error in errors:

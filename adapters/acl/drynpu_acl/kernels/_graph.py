@@ -149,12 +149,12 @@ def _fusions(known: frozenset[str], *, split: bool, times: int) -> list[Fusion]:
     def takes_bias(first: GraphOperator, second: GraphOperator) -> bool:
         return first.op_type == "MatMul" and second.op_type == "Add" and _is_bias(first, second, known)
 
-    found = [
+    fusions = [
         Fusion(folds, folds=True, times=times),
         Fusion(takes_bias, renames=False),
         Fusion(_TYPES.activates_convolution),
     ]
-    return found if split else [*found, Fusion(_TYPES.activates_product)]
+    return fusions if split else [*fusions, Fusion(_TYPES.activates_product)]
 
 
 def _is_bias(first: GraphOperator, second: GraphOperator, known: frozenset[str]) -> bool:

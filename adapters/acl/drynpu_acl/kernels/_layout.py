@@ -40,10 +40,10 @@ class OnnxFormats(FormatPass):
     def follows(self, operator: GraphOperator) -> tuple[int, ...]:
         """Return the images that an element-wise operator takes."""
         out = self._result(operator) if operator.op_type in _FOLLOWERS else None
-        found = [self.tensors.get(name) for name, _ in operator.inputs if name]
+        tensors = [self.tensors.get(name) for name, _ in operator.inputs if name]
         # Whole images and single numbers go in; anything that has to be stretched is read plain.
         whole = out is not None and all(
-            t is not None and (t.shape == out.shape or t.elements == 1) and t.dtype == out.dtype for t in found
+            t is not None and (t.shape == out.shape or t.elements == 1) and t.dtype == out.dtype for t in tensors
         )
         return self._image_inputs(operator) if whole else ()
 
@@ -62,8 +62,8 @@ class OnnxFormats(FormatPass):
 
     def _result(self, operator: GraphOperator) -> TensorDesc | None:
         """Return the image that an operator returns."""
-        found = self.tensors.get(operator.outputs[0][0]) if operator.outputs else None
-        return found if found is not None and is_image(found.shape) else None
+        image = self.tensors.get(operator.outputs[0][0]) if operator.outputs else None
+        return image if image is not None and is_image(image.shape) else None
 
     def _image_inputs(self, operator: GraphOperator) -> tuple[int, ...]:
         described = ((i, name, self.tensors.get(name)) for i, (name, _) in enumerate(operator.inputs))

@@ -20,8 +20,8 @@ def node_plans(plan: Planner) -> Planner:
     """
 
     def planned(signature: Signature) -> KernelPlan:
-        found = plan(signature)
-        if not found.mapped:
+        kernel_plan = plan(signature)
+        if not kernel_plan.mapped:
             call = NodeCall(signature)
             node: dict[str, Any] = {
                 "name": f"{call.node}{UNMAPPED_SUFFIX}",
@@ -29,8 +29,8 @@ def node_plans(plan: Planner) -> Planner:
                 "outputs": call.outputs,
                 "bytes_written": sum(t.size_bytes for t in call.outputs),
             }
-            found = evolve(found, kernels=tuple(evolve(kernel, **node) for kernel in found.kernels))
-        return evolve(found, api="", claims=True, synchronizes=False, in_graph=True)
+            kernel_plan = evolve(kernel_plan, kernels=tuple(evolve(kernel, **node) for kernel in kernel_plan.kernels))
+        return evolve(kernel_plan, api="", claims=True, synchronizes=False, in_graph=True)
 
     return planned
 
@@ -58,7 +58,7 @@ def planned_memory(signatures: Iterable[Signature]) -> tuple[StaticMemory, ...]:
 
     Sizes are tensor sizes; a compiler's own adds alignment and workspaces, which are not modelled.
     """
-    found = []
+    lifetimes = []
     for call in map(NodeCall, signatures):
         lives = call.integers("_lives")
         if len(lives) == 2 and call.outputs:
@@ -66,5 +66,5 @@ def planned_memory(signatures: Iterable[Signature]) -> tuple[StaticMemory, ...]:
             size = sum(tensor.size_bytes for tensor in call.outputs)
             name = call.node + call.text("_tail")
             last_node = None if last < 0 else last
-            found.append(StaticMemory(op_name=name, size_bytes=size, first_node=first, last_node=last_node))
-    return tuple(found)
+            lifetimes.append(StaticMemory(op_name=name, size_bytes=size, first_node=first, last_node=last_node))
+    return tuple(lifetimes)

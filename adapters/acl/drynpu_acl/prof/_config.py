@@ -28,12 +28,12 @@ class Config:
 
     devices: tuple[int, ...]
     metrics: int
-    given: int
+    bits: int
 
     @property
     def mask(self) -> int:
         """The mask with the bits that others bring along."""
-        return widen_mask(self.given)
+        return widen_mask(self.bits)
 
 
 def read_devices(device_list: object) -> tuple[int, ...]:
@@ -70,13 +70,13 @@ def config_code(config_type: int, text: str, chip: str) -> int:
 
 def check_config(config: Config, chip: str) -> int:
     """Return what ``start`` answers to a configuration before it looks at what is running (pyacl_prof.md 5)."""
-    if config.given == 0:
+    if config.bits == 0:
         return ReturnCode.INVALID_PARAM
-    if unsupported_bits(config.given, chip):
+    if unsupported_bits(config.bits, chip):
         return ReturnCode.PROF_MODULES_UNSUPPORTED
     if len(config.devices) > MAX_DEVICES:
         return ReturnCode.INVALID_PARAM
-    if config.given & DataType.AICORE_METRICS:
+    if config.bits & DataType.AICORE_METRICS:
         try:
             metric_group(config.metrics, chip)
         except OptionError:
@@ -93,7 +93,7 @@ def config_request(config: Config, settings: Mapping[int, str], chip: str) -> Pr
     OptionError
         A value was accepted on another chip.
     """
-    counted = config.given & DataType.AICORE_METRICS
+    counted = config.bits & DataType.AICORE_METRICS
     group = metric_group(config.metrics, chip) if counted else MetricGroup.NONE
     others = {code: text for code, text in settings.items() if code != ConfigType.PATH}
-    return apply_configs(request_from_mask(config.given, group, chip=chip), others, chip=chip)
+    return apply_configs(request_from_mask(config.bits, group, chip=chip), others, chip=chip)

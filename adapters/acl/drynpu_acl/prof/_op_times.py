@@ -57,22 +57,22 @@ class OpTimes:
         begin = fifo(simulation.schedule.kernel_start_ticks, ticks, 0)
         on_device = np.array([each.task_type is not TaskType.MEMCPY for each in lowered.kernels] or [False])[kernel]
         rows = np.flatnonzero(on_device)
-        kernel, found = kernel[rows], np.zeros(len(rows), RECORD)
+        kernel, records = kernel[rows], np.zeros(len(rows), RECORD)
         start_us = (start_ns + np.ceil(begin[rows] * self.chip.tick_ns).astype(np.int64)) // 1000
         end_us = (start_ns + np.ceil((begin + ticks)[rows] * self.chip.tick_ns).astype(np.int64)) // 1000
         core_ns = np.maximum(costs.cube.time_ns, costs.vector.time_ns)[kernel] * factor[rows]
         cores = np.array([each.task_type not in _NO_CORE for each in lowered.kernels] or [False])[kernel]
-        found["model_id"], found["flag"] = model_id, int(SubscribeFlag.OP)
-        found["start_us"], found["end_us"], found["duration_us"] = start_us, end_us, end_us - start_us
-        found["execution_us"] = np.where(cores, core_ns, 0).astype(np.int64) // 1000
+        records["model_id"], records["flag"] = model_id, int(SubscribeFlag.OP)
+        records["start_us"], records["end_us"], records["duration_us"] = start_us, end_us, end_us - start_us
+        records["execution_us"] = np.where(cores, core_ns, 0).astype(np.int64) // 1000
         if counters:
             for name, values in (
                 ("cube_flops", [each.cube_flops for each in lowered.kernels]),
                 ("vector_flops", [each.vector_ops for each in lowered.kernels]),
             ):
-                found[name] = np.array(values or [0], np.uint64)[kernel]
+                records[name] = np.array(values or [0], np.uint64)[kernel]
         words = [(each.name, each.op_type) for each in lowered.kernels]
-        return found, [words[index] for index in kernel.tolist()]
+        return records, [words[index] for index in kernel.tolist()]
 
     def _earlier(
         self,

@@ -137,8 +137,8 @@ class RecordPipe:
 def file_identity(descriptor: int) -> tuple[int, int] | None:
     """Return device and inode of an open file; ``None`` for a number that is not open."""
     with contextlib.suppress(OSError, OverflowError):
-        found = os.fstat(descriptor)
-        return found.st_dev, found.st_ino
+        status = os.fstat(descriptor)
+        return status.st_dev, status.st_ino
     return None
 
 

@@ -61,10 +61,10 @@ class OpReaders:
         if room > _MOST_LENGTH:
             return "", _BAD
         key, kept = self._key(address, length, index), self._kept(kind)
-        found = kept.get(key)
-        if found is None or len(found.encode()) > room:
+        text = kept.get(key)
+        if text is None or len(text.encode()) > room:
             return "", _BAD
-        return ("", _BAD) if kept.pop(key, None) is None else (found, _OK)
+        return ("", _BAD) if kept.pop(key, None) is None else (text, _OK)
 
     def text_v2(self, kind: str, address: int, length: int, index: int) -> tuple[str | None, int]:
         """Return the same without a length: ``None`` where there is no text."""
@@ -73,8 +73,8 @@ class OpReaders:
 
     def text_length(self, kind: str, address: int, length: int, index: int) -> tuple[int, int]:
         """Return the bytes of the text and its terminating zero, and the code; the text stays."""
-        found = self._kept(kind).get(self._key(address, length, index))
-        return (0, _BAD) if found is None else (len(found.encode()) + _TERMINATOR_BYTES, _OK)
+        text = self._kept(kind).get(self._key(address, length, index))
+        return (0, _BAD) if text is None else (len(text.encode()) + _TERMINATOR_BYTES, _OK)
 
     def value(self, name: str, address: int, length: int, index: int, missing: int) -> int:
         """Return a field of a record, *missing* where there is none."""
@@ -109,8 +109,8 @@ def _write() -> Callable[[int, int, int], int]:
     """Return the C library's ``write``, which takes an address."""
     write = ctypes.CDLL(None).write
     write.argtypes, write.restype = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t), ctypes.c_ssize_t
-    found: Callable[[int, int, int], int] = write
-    return found
+    typed_write: Callable[[int, int, int], int] = write
+    return typed_write
 
 
 def read_memory(address: int, size: int) -> bytes | None:

@@ -51,9 +51,9 @@ class AclSettings:
         """
         shared = Settings.from_environ(environ)
         version = environ.get(_VERSION, "").strip() or "9.0"
-        found = re.fullmatch(r"(\d{1,3})\.(\d{1,3})(\..*)?", version, re.ASCII)
+        release = re.fullmatch(r"(\d{1,3})\.(\d{1,3})(\..*)?", version, re.ASCII)
         compat = environ.get(_COMPAT, "").strip().casefold() or "documented"
-        if found is None:
+        if release is None:
             say_once(
                 f"{_VERSION}: {version!r} is not allowed; allowed: a release of CANN such as 9.0 or 9.1. "
                 "The default is used instead."
@@ -63,7 +63,7 @@ class AclSettings:
         return cls(
             shared=shared,
             chip=_known_chip(shared),
-            version=_DEFAULT_VERSION if found is None else (int(found[1]), int(found[2])),
+            version=_DEFAULT_VERSION if release is None else (int(release[1]), int(release[2])),
             source_rules=compat == "source",
         )
 

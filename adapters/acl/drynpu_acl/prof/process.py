@@ -42,8 +42,8 @@ class _ProcessRuntime:
 
     def stream_id(self, stream: int) -> int | None:
         """Return the number of a stream of this thread's context."""
-        _, found = self._process.devices.stream(stream)
-        return None if found is None else found.number
+        _, entry = self._process.devices.stream(stream)
+        return None if entry is None else entry.number
 
     def device_id(self) -> int:
         """Return the device of this thread's context."""

@@ -96,7 +96,7 @@ def launched_executions(executions: Sequence[ModelExecution], plan: Planner) -> 
     Executions of several threads may overlap, because this CPU computes them at once; a host beside an NPU has launched
     one of them before another begins. So none begins among the operators of another.
     """
-    found = []
+    launched = []
     ordered = sorted(executions, key=attrgetter("start_ns"))
     free_ns = 0
     for execution, following in zip_longest(ordered, ordered[1:]):
@@ -104,8 +104,8 @@ def launched_executions(executions: Sequence[ModelExecution], plan: Planner) -> 
         start_ns = max(execution.start_ns, free_ns)
         table = launches(execution.operators, plan, start_ns=start_ns, end_ns=execution.end_ns, until_ns=until_ns)
         free_ns = int(table.start_ns.max(initial=start_ns)) + 1
-        found.append((execution, table))
-    return found
+        launched.append((execution, table))
+    return launched
 
 
 def copies_and_steps(captured: CapturedCalls) -> Operators:

@@ -120,7 +120,9 @@ def apply_aipp(settings: AippSettings, source: U8) -> Array:
     count = len(settings.images)
     each = source[: settings.source_bytes].reshape(count, -1)
     planes = [_planes(settings, row, width, height) for row in each]
-    return np.stack([_finish(settings, image, found) for image, found in zip(settings.images, planes, strict=True)])
+    return np.stack(
+        [_finish(settings, image, channels) for image, channels in zip(settings.images, planes, strict=True)]
+    )
 
 
 def _planes(settings: AippSettings, row: U8, width: int, height: int) -> Array:
@@ -130,14 +132,14 @@ def _planes(settings: AippSettings, row: U8, width: int, height: int) -> Array:
     if settings.format == _YUV:
         luma = row[: width * height].reshape(height, width)
         pairs = row[width * height :].reshape(height // 2, width // 2, 2).repeat(2, axis=0).repeat(2, axis=1)
-        found = np.stack([luma, pairs[..., 0], pairs[..., 1]])
+        planes = np.stack([luma, pairs[..., 0], pairs[..., 1]])
         order = (0, 2, 1) if settings.swap_colours else (0, 1, 2)
     else:
-        found = row.reshape(height, width, -1).transpose(2, 0, 1)
-        if len(found) == 4:  # XRGB: three channels go on, the first ones unless the swap has put X behind the colours
-            found = found[1:] if settings.swap_alpha else found[:3]
+        planes = row.reshape(height, width, -1).transpose(2, 0, 1)
+        if len(planes) == 4:  # XRGB: three channels go on, the first ones unless the swap has put X behind the colours
+            planes = planes[1:] if settings.swap_alpha else planes[:3]
         order = (2, 1, 0) if settings.swap_colours else (0, 1, 2)
-    ordered: Array = found[list(order)].astype(np.float32)
+    ordered: Array = planes[list(order)].astype(np.float32)
     return ordered
 
 
@@ -148,8 +150,8 @@ def _finish(settings: AippSettings, image: ImageSettings, planes: Array) -> Arra
     if settings.matrix is not None and len(planes) == 3:
         matrix = np.array(settings.matrix, np.int64).reshape(3, 3)
         whole = planes.astype(np.int64) - np.array(settings.input_bias).reshape(3, 1, 1)
-        found = np.einsum("oc,chw->ohw", matrix, whole) // 256 + np.array(settings.output_bias).reshape(3, 1, 1)
-        planes = np.clip(found, 0, 255).astype(np.float32)
+        colours = np.einsum("oc,chw->ohw", matrix, whole) // 256 + np.array(settings.output_bias).reshape(3, 1, 1)
+        planes = np.clip(colours, 0, 255).astype(np.float32)
     count = len(planes)
     mean, minimum, factor = (
         np.array(each[:count], np.float32).reshape(count, 1, 1) for each in (image.mean, image.minimum, image.factor)
@@ -244,12 +246,12 @@ def _conf(values: dict[str, str]) -> AippConf:
 
 def static_settings(conf: AippConf, shape: tuple[int, ...]) -> AippSettings:
     """Return the settings of a static operator for a model's input ``[batch, channels, height, width]``."""
-    found = conf.settings
-    assert found is not None, "a dynamic one has its settings from the program"
-    image = found.images[0]
+    settings = conf.settings
+    assert settings is not None, "a dynamic one has its settings from the program"
+    image = settings.images[0]
     if image.crop is not None and not all(image.crop[2:]):  # a crop without a size ends where the model's input does
         top, bottom, left, right = image.padding or (0, 0, 0, 0)
         wide, high = shape[3] - left - right, shape[2] - top - bottom
         image = evolve(image, crop=(*image.crop[:2], wide, high))
-    size = found.size if all(found.size) else (shape[3], shape[2])
-    return evolve(found, images=[image] * shape[0], size=size)
+    size = settings.size if all(settings.size) else (shape[3], shape[2])
+    return evolve(settings, images=[image] * shape[0], size=size)

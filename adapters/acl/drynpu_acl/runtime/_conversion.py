@@ -65,7 +65,7 @@ class Conversion:
     def bind(self, gear: Sequence[int]) -> dict[str, tuple[int, ...]]:
         """Return the shapes of all named inputs under a gear."""
         rest = list(gear)
-        found = {}
+        shapes = {}
         for name, dims in self.shapes.items():
             bound = []
             for axis, dim in enumerate(dims):
@@ -77,8 +77,8 @@ class Conversion:
                     bound.append(gear[self.image_axes.index(axis)])
                 else:
                     bound.append(rest.pop(0))
-            found[name] = tuple(bound)
-        return found
+            shapes[name] = tuple(bound)
+        return shapes
 
     @property
     def largest(self) -> int:
@@ -161,26 +161,26 @@ def _check(
 def _options(text: str) -> dict[str, str]:
     """Return what stands behind the names of options, as ``--name=value`` or ``--name value``."""
     words = shlex.split(text.replace("\\\n", " "), comments=True)
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     name = ""
     for word in words:
         if word.startswith("--"):
             name, equals, value = word[2:].partition("=")
-            found[name] = value
+            options[name] = value
             name = "" if equals else name
         elif name:
-            found[name], name = word, ""
-    return found
+            options[name], name = word, ""
+    return options
 
 
 def _shapes(text: str) -> dict[str, tuple[int, ...]]:
-    found = {}
+    shapes = {}
     for part in filter(None, text.split(";")):
         name, _, dims = part.rpartition(":")
         if not name.strip() or not re.fullmatch(r"\s*-?\d+(\s*,\s*-?\d+)*\s*", dims):
             raise BadConversion(f"--input_shape: {part!r} is no name with dims (x:-1,3,224,224)")
-        found[name.strip()] = tuple(int(dim) for dim in dims.split(","))
-    return found
+        shapes[name.strip()] = tuple(int(dim) for dim in dims.split(","))
+    return shapes
 
 
 def _gears(kind: GearKind, text: str) -> tuple[tuple[int, ...], ...]:

@@ -171,11 +171,11 @@ class DataSets:
 
     def stored_dims(self, side: str, handle: int, index: int) -> tuple[dict[str, Any], int]:
         """Return what `dims` does, but images that a model prepares itself as they lie in memory."""
-        found, code = self.dims(side, handle, index)
+        dims, code = self.dims(side, handle, index)
         tensor = self.tensor(side, handle, index)
         if tensor is not None and tensor.stored is not None:
-            found["dims"] = list(tensor.stored)
-        return found, code
+            dims["dims"] = list(tensor.stored)
+        return dims, code
 
     def name(self, side: str, handle: int, index: int) -> str:
         """Return a tensor's name, empty for an unknown one."""
@@ -186,8 +186,8 @@ class DataSets:
         """Return ``(index, code)`` of the tensor of that name."""
         description = self.descriptions.get(handle)
         tensors = () if description is None or description.model is None else getattr(description.model, side)
-        found = [number for number, tensor in enumerate(tensors) if tensor.name == name]
-        return (found[0], ReturnCode.SUCCESS) if found else (0, ReturnCode.INVALID_PARAM)
+        numbers = [number for number, tensor in enumerate(tensors) if tensor.name == name]
+        return (numbers[0], ReturnCode.SUCCESS) if numbers else (0, ReturnCode.INVALID_PARAM)
 
     def dtype(self, side: str, handle: int, index: int) -> int:
         """Return the aclDataType, -1 (undefined) for an unknown tensor."""

@@ -90,8 +90,8 @@ class Evaluation:
             node = self.plain(step.onnx_node, number)
             started = time.time_ns()
             if step.op_type in _WITH_GRAPHS:
-                found = _WITH_GRAPHS[step.op_type](self, step, node, values, names, f"{prefix}{node.name}/")
-                values.update(zip(node.outputs, found, strict=False))
+                returned = _WITH_GRAPHS[step.op_type](self, step, node, values, names, f"{prefix}{node.name}/")
+                values.update(zip(node.outputs, returned, strict=False))
                 continue
             inputs = [values[name] for name in step.input]
             outputs: Sequence[Any]
@@ -126,7 +126,7 @@ class Evaluation:
     def run_inside(
         self,
         body: Any,
-        given: Mapping[str, tuple[Any, str]],
+        inputs: Mapping[str, tuple[Any, str]],
         values: Mapping[str, Any],
         names: Mapping[str, str],
         prefix: str,
@@ -134,27 +134,27 @@ class Evaluation:
         """
         Run a graph inside a node and return its results with their names in the whole run.
 
-        *given* are the graph's inputs by name, each with the name of the tensor that it is, empty for one that the
+        *inputs* are the graph's inputs by name, each with the name of the tensor that it is, empty for one that the
         host knows.
         """
         self._scopes += 1
         scope = str(self._scopes)
         inner_names = {**names, "": scope}
         fixed = {name: value for name, value in body.rt_inits_.items() if name}
-        for name in (*fixed, *given):
+        for name in (*fixed, *inputs):
             inner_names[name] = f"{name}@{scope}"
-        inner = {**values, **fixed, **{name: value for name, (value, _) in given.items()}}
-        self.tensors.update((inner_names[name], inner[name]) for name in (*fixed, *given))
+        inner = {**values, **fixed, **{name: value for name, (value, _) in inputs.items()}}
+        self.tensors.update((inner_names[name], inner[name]) for name in (*fixed, *inputs))
         self.constants.update(inner_names[name] for name in fixed)
-        for name, (value, source) in given.items():
+        for name, (value, source) in inputs.items():
             if source:
                 self.tie(source, inner_names[name], value)
             else:
                 self.constants.add(inner_names[name])
         self.run(body, inner, inner_names, prefix)
-        found = [(inner[name], inner_names.get(name, name)) for name in body.output_names]
-        self.results.update(name for _, name in found)
-        return found
+        results = [(inner[name], inner_names.get(name, name)) for name in body.output_names]
+        self.results.update(name for _, name in results)
+        return results
 
     def tie(self, source: str, name: str, value: object) -> None:
         """Let a tensor be another one."""
@@ -205,8 +205,8 @@ def _run_loop(
     turn = 0
     while going and turn < most:
         known = {body.input_names[0]: (np.array(turn, np.int64), ""), body.input_names[1]: (np.array(True), "")}
-        given = known | dict(zip(body.input_names[2:], states, strict=True))
-        results = run.run_inside(body, given, values, names, prefix)
+        inputs = known | dict(zip(body.input_names[2:], states, strict=True))
+        results = run.run_inside(body, inputs, values, names, prefix)
         going = bool(np.asarray(results[0][0]).item())
         states, scanned = results[1 : 1 + len(states)], results[1 + len(states) :]
         for part, result in zip(parts, scanned, strict=True):
@@ -234,8 +234,8 @@ def _run_scan(
             started, place = time.time_ns(), f"{source}[{turn}]{prefix}"
             run.add(GraphNode(f"{prefix}slice", "Slice", (source,), (place,)), [value], started)
             slices.append((value, place))
-        given = dict(zip(body.input_names, [*states, *slices], strict=True))
-        results = run.run_inside(body, given, values, names, prefix)
+        inputs = dict(zip(body.input_names, [*states, *slices], strict=True))
+        results = run.run_inside(body, inputs, values, names, prefix)
         states = results[: len(states)]
         for part, result in zip(parts, results[len(states) :], strict=True):
             part.append(result)
@@ -256,10 +256,10 @@ def _finish(
 ) -> list[Any]:
     """Return the outputs of a node that ran its graph in turns: the last states, then what all turns gave."""
     run.return_from(node, states, names, prefix)
-    found = [value for value, _ in states]
+    outputs = [value for value, _ in states]
     for output, part, axis in zip(node.outputs[len(states) :], parts, axes, strict=False):
-        found.append(run.stack(node, run.claim(output, names, prefix), part, axis))
-    return found
+        outputs.append(run.stack(node, run.claim(output, names, prefix), part, axis))
+    return outputs
 
 
 _COMPUTED: Mapping[str, Callable[..., tuple[Any, ...]]] = {**RECURRENT, **QUANTISED}

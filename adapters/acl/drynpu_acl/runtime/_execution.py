@@ -112,7 +112,7 @@ class Runner:
 
     def _described(self, dataset: Dataset) -> dict[str, int]:
         """Return the lengths of open dims that descriptions of the data set give; others have to be the model's."""
-        found: dict[str, int] = {}
+        lengths: dict[str, int] = {}
         for number, description in dataset.tensors.items():
             tensor = self.model.inputs[number]
             if len(description.dims) != len(tensor.dims) or any(
@@ -122,12 +122,12 @@ class Runner:
                     ReturnCode.MODEL_INPUT_NOT_MATCH,
                     f"input {tensor.name}: {description.dims} do not fit {tensor.dims}",
                 )
-            found.update(
+            lengths.update(
                 (tensor.dim_name(axis), length)
                 for axis, length in enumerate(description.dims)
                 if tensor.shape[axis] < 0
             )
-        return found
+        return lengths
 
     def _images(self, dataset: Dataset, data: DataSets, memory: Memory) -> tuple[AippSettings, U8] | None:
         """Return settings and bytes of the images that the model prepares by itself, ``None`` for a model without."""
@@ -168,10 +168,10 @@ class Runner:
         conversion = self.model.conversion
         if conversion.kind is None:
             return None
-        found = [
+        fitting = [
             all(feeds[name].shape == dims for name, dims in conversion.bind(gear).items()) for gear in conversion.gears
         ]
-        return found.index(True)
+        return fitting.index(True)
 
     def _operators(self, run: NodeTimes, gear: int | None) -> Operators:
         key = run.key
@@ -192,8 +192,8 @@ class Runner:
 def _buffers(dataset: Dataset, data: DataSets, count: int, code: int) -> list[DataBuffer]:
     if len(dataset.buffers) != count:
         raise Refused(code, f"the data set has {len(dataset.buffers)} buffers, the model {count}")
-    found = [data.buffers.get(handle) for handle in dataset.buffers]
-    known = [buffer for buffer in found if buffer is not None]
+    buffers = [data.buffers.get(handle) for handle in dataset.buffers]
+    known = [buffer for buffer in buffers if buffer is not None]
     if len(known) < count:
         raise Refused(ReturnCode.INVALID_PARAM, "a buffer of the data set was destroyed")
     return known

@@ -154,16 +154,16 @@ class ModelShapes:
 
     def get_input_index_by_name(self, handle: int, name: str) -> tuple[int, int]:
         """Return ``(index, code)`` of an input, also of one that the model compiler has added."""
-        found = self._data.index("inputs", handle, name)
+        answer = self._data.index("inputs", handle, name)
         description = self._data.descriptions.get(handle)
         model = None if description is None else description.model
-        if found[1] and name == GEAR_INPUT and model is not None and _open_dims(model):
+        if answer[1] and name == GEAR_INPUT and model is not None and _open_dims(model):
             self._complain(
                 f"{model.name}: has no gears to choose from; name them in {model.name}.atc beside it "
                 "(docs/pyacl.md), or choose without the index",
                 aloud=True,
             )
-        return found
+        return answer
 
 
 def _open_dims(model: ModelFile) -> list[tuple[Tensor, int]]:

@@ -21,19 +21,19 @@ Step: TypeAlias = Callable[[Array, list[Array]], list[Array]]
 
 def run_lstm(inputs: Sequence[Array | None], attrs: Mapping[str, object]) -> tuple[Array, ...]:
     """Return ``Y, Y_h, Y_c`` of an LSTM; inputs are ``X W R B sequence_lens initial_h initial_c P``."""
-    found = _padded(inputs, 8)
-    peepholes = found[7]
-    hidden = _weight(found, 2).shape[2]
+    tensors = _padded(inputs, 8)
+    peepholes = tensors[7]
+    hidden = _weight(tensors, 2).shape[2]
 
     def cell(direction: int) -> Step:
         gate, candidate, outgoing = _functions(attrs, direction, ("Sigmoid", "Tanh", "Tanh"))
-        recurrent = _weight(found, 2)[direction].T
+        recurrent = _weight(tensors, 2)[direction].T
         peep = np.zeros(3 * hidden, recurrent.dtype) if peepholes is None else peepholes[direction]
         p_input, p_output, p_forget = np.split(peep, 3)
 
-        def step(given: Array, states: list[Array]) -> list[Array]:
+        def step(projected: Array, states: list[Array]) -> list[Array]:
             h, c = states
-            i, o, f, g = np.split(_clip(given + h @ recurrent, attrs), 4, axis=-1)
+            i, o, f, g = np.split(_clip(projected + h @ recurrent, attrs), 4, axis=-1)
             i = gate(i + p_input * c)
             f = 1 - i if attrs.get("input_forget") else gate(f + p_forget * c)
             c = f * c + i * candidate(g)
@@ -41,23 +41,23 @@ def run_lstm(inputs: Sequence[Array | None], attrs: Mapping[str, object]) -> tup
 
         return step
 
-    return _run(found, attrs, cell, gates=4, state_inputs=(5, 6))
+    return _run(tensors, attrs, cell, gates=4, state_inputs=(5, 6))
 
 
 def run_gru(inputs: Sequence[Array | None], attrs: Mapping[str, object]) -> tuple[Array, ...]:
     """Return ``Y, Y_h`` of a GRU; inputs are ``X W R B sequence_lens initial_h``."""
-    found = _padded(inputs, 6)
-    hidden = _weight(found, 2).shape[2]
+    tensors = _padded(inputs, 6)
+    hidden = _weight(tensors, 2).shape[2]
 
     def cell(direction: int) -> Step:
         gate, candidate = _functions(attrs, direction, ("Sigmoid", "Tanh"))
-        recurrent = _weight(found, 2)[direction].T
-        new_bias = np.zeros(hidden, recurrent.dtype) if found[3] is None else found[3][direction][5 * hidden :]
+        recurrent = _weight(tensors, 2)[direction].T
+        new_bias = np.zeros(hidden, recurrent.dtype) if tensors[3] is None else tensors[3][direction][5 * hidden :]
 
-        def step(given: Array, states: list[Array]) -> list[Array]:
+        def step(projected: Array, states: list[Array]) -> list[Array]:
             (h,) = states
-            z, r = np.split(gate(_clip(given[:, : 2 * hidden] + h @ recurrent[:, : 2 * hidden], attrs)), 2, axis=-1)
-            mine = given[:, 2 * hidden :]
+            z, r = np.split(gate(_clip(projected[:, : 2 * hidden] + h @ recurrent[:, : 2 * hidden], attrs)), 2, axis=-1)
+            mine = projected[:, 2 * hidden :]
             if attrs.get("linear_before_reset"):
                 n = mine + r * (h @ recurrent[:, 2 * hidden :] + new_bias)
             else:
@@ -67,19 +67,19 @@ def run_gru(inputs: Sequence[Array | None], attrs: Mapping[str, object]) -> tupl
         return step
 
     # The bias of the hidden part of the new gate stands apart: it may be inside the reset.
-    return _run(found, attrs, cell, gates=3, state_inputs=(5,), joined_biases=5)
+    return _run(tensors, attrs, cell, gates=3, state_inputs=(5,), joined_biases=5)
 
 
 def run_rnn(inputs: Sequence[Array | None], attrs: Mapping[str, object]) -> tuple[Array, ...]:
     """Return ``Y, Y_h`` of a plain recurrent layer; inputs are ``X W R B sequence_lens initial_h``."""
-    found = _padded(inputs, 6)
+    tensors = _padded(inputs, 6)
 
     def cell(direction: int) -> Step:
         (activation,) = _functions(attrs, direction, ("Tanh",))
-        recurrent = _weight(found, 2)[direction].T
-        return lambda given, states: [activation(_clip(given + states[0] @ recurrent, attrs))]
+        recurrent = _weight(tensors, 2)[direction].T
+        return lambda projected, states: [activation(_clip(projected + states[0] @ recurrent, attrs))]
 
-    return _run(found, attrs, cell, gates=1, state_inputs=(5,))
+    return _run(tensors, attrs, cell, gates=1, state_inputs=(5,))
 
 
 RECURRENT: Mapping[str, Callable[[Sequence[Array | None], Mapping[str, Any]], tuple[Array, ...]]] = {
@@ -91,7 +91,7 @@ RECURRENT: Mapping[str, Callable[[Sequence[Array | None], Mapping[str, Any]], tu
 
 
 def _run(
-    found: Sequence[Array | None],
+    tensors: Sequence[Array | None],
     attrs: Mapping[str, object],
     cell: Callable[[int], Step],
     *,
@@ -101,17 +101,17 @@ def _run(
 ) -> tuple[Array, ...]:
     """Return all outputs of all directions in the layout of the node."""
     batch_first = bool(attrs.get("layout"))
-    x, weights = _weight(found, 0), _weight(found, 1)
+    x, weights = _weight(tensors, 0), _weight(tensors, 1)
     x = np.swapaxes(x, 0, 1) if batch_first else x
     steps, batch, _ = x.shape
-    hidden = _weight(found, 2).shape[2]
-    lengths = np.full(batch, steps) if found[4] is None else np.asarray(found[4]).astype(np.int64).reshape(-1)
+    hidden = _weight(tensors, 2).shape[2]
+    lengths = np.full(batch, steps) if tensors[4] is None else np.asarray(tensors[4]).astype(np.int64).reshape(-1)
     backwards = {"reverse": (True,), "bidirectional": (False, True)}.get(_text(attrs.get("direction")), (False,))
     outputs, last = [], []
     for direction, back in enumerate(backwards):
-        given = x @ weights[direction].T + _bias(found[3], direction, gates, hidden, joined_biases, x.dtype)
-        states = [_initial(found[place], direction, batch, hidden, x.dtype, batch_first) for place in state_inputs]
-        y, states = _steps(given, states, cell(direction), lengths, back=back)
+        projected = x @ weights[direction].T + _bias(tensors[3], direction, gates, hidden, joined_biases, x.dtype)
+        states = [_initial(tensors[place], direction, batch, hidden, x.dtype, batch_first) for place in state_inputs]
+        y, states = _steps(projected, states, cell(direction), lengths, back=back)
         outputs.append(y)
         last.append(states)
     y = np.stack(outputs, axis=1).astype(x.dtype)
@@ -121,23 +121,25 @@ def _run(
     return y, *finals
 
 
-def _steps(given: Array, states: list[Array], step: Step, lengths: Array, *, back: bool) -> tuple[Array, list[Array]]:
+def _steps(
+    projected: Array, states: list[Array], step: Step, lengths: Array, *, back: bool
+) -> tuple[Array, list[Array]]:
     """Return the outputs of all steps, 0 behind the end of a sample, and the states behind its last step."""
-    count = len(given)
-    outputs = np.zeros((count, *states[0].shape), given.dtype)
+    count = len(projected)
+    outputs = np.zeros((count, *states[0].shape), projected.dtype)
     for number in range(count)[:: -1 if back else 1]:
         alive = (number < lengths)[:, None]
-        following = step(given[number], states)
+        following = step(projected[number], states)
         states = [np.where(alive, new, old) for new, old in zip(following, states, strict=True)]
         outputs[number] = np.where(alive, following[0], 0)
     return outputs, states
 
 
-def _bias(found: Array | None, direction: int, gates: int, hidden: int, joined: int | None, dtype: Any) -> Array:
+def _bias(biases: Array | None, direction: int, gates: int, hidden: int, joined: int | None, dtype: Any) -> Array:
     """Return what is added to the products of the inputs: both biases of each gate, up to those that stand apart."""
-    if found is None:
+    if biases is None:
         return np.zeros(gates * hidden, dtype)
-    of_input, of_state = np.split(found[direction], 2)
+    of_input, of_state = np.split(biases[direction], 2)
     if joined is None:
         return np.asarray(of_input + of_state)
     of_state = np.concatenate(
@@ -146,18 +148,18 @@ def _bias(found: Array | None, direction: int, gates: int, hidden: int, joined: 
     return np.asarray(of_input + of_state)
 
 
-def _initial(found: Array | None, direction: int, batch: int, hidden: int, dtype: Any, batch_first: bool) -> Array:
-    if found is None:
+def _initial(state: Array | None, direction: int, batch: int, hidden: int, dtype: Any, batch_first: bool) -> Array:
+    if state is None:
         return np.zeros((batch, hidden), dtype)
-    return np.asarray(found[:, direction] if batch_first else found[direction])
+    return np.asarray(state[:, direction] if batch_first else state[direction])
 
 
 def _padded(inputs: Sequence[Array | None], count: int) -> list[Array | None]:
     return [*inputs, *[None] * (count - len(inputs))]
 
 
-def _weight(found: Sequence[Array | None], place: int) -> Array:
-    value = found[place]
+def _weight(tensors: Sequence[Array | None], place: int) -> Array:
+    value = tensors[place]
     if value is None:
         raise ValueError(f"input {place} of a recurrent node is missing")
     return value
@@ -201,7 +203,7 @@ _DEFAULTS: Mapping[str, tuple[float | None, float | None]] = {
 
 def _activation(name: str, alpha: float, beta: float) -> Function:
     """Return an activation; raises `ValueError` for a name that ONNX does not have."""
-    found: dict[str, Function] = {
+    activations: dict[str, Function] = {
         "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
         "tanh": np.tanh,
         "relu": lambda x: np.maximum(x, 0),
@@ -214,6 +216,6 @@ def _activation(name: str, alpha: float, beta: float) -> Function:
         "hardsigmoid": lambda x: np.clip(alpha * x + beta, 0, 1),
         "elu": lambda x: np.where(x >= 0, x, alpha * (np.exp(np.minimum(x, 0)) - 1)),
     }
-    if name.lower() not in found:
+    if name.lower() not in activations:
         raise ValueError(f"activation {name} is not known")
-    return found[name.lower()]
+    return activations[name.lower()]

@@ -47,69 +47,73 @@ class TensorDescriptions:
 
     def get_tensor_desc_type(self, handle: int) -> int:
         """Return the aclDataType, -1 for an unknown description."""
-        found = self.descriptions.get(handle)
-        return _UNDEFINED if found is None else found.dtype
+        description = self.descriptions.get(handle)
+        return _UNDEFINED if description is None else description.dtype
 
     def get_tensor_desc_format(self, handle: int) -> int:
         """Return the aclFormat, -1 for an unknown description."""
-        found = self.descriptions.get(handle)
-        return _UNDEFINED if found is None else found.format
+        description = self.descriptions.get(handle)
+        return _UNDEFINED if description is None else description.format
 
     def get_tensor_desc_element_count(self, handle: int) -> int:
         """Return the number of elements, 0 for unknown dims."""
-        found = self.descriptions.get(handle)
-        return 0 if found is None or min(found.dims, default=0) < 0 else math.prod(found.dims)
+        description = self.descriptions.get(handle)
+        return 0 if description is None or min(description.dims, default=0) < 0 else math.prod(description.dims)
 
     def get_tensor_desc_size(self, handle: int) -> int:
         """Return the size in bytes, 0 for unknown dims or types."""
-        found = self.descriptions.get(handle)
-        return 0 if found is None else self.get_tensor_desc_element_count(handle) * ACL_SIZES.get(found.dtype, 0)
+        description = self.descriptions.get(handle)
+        return (
+            0
+            if description is None
+            else self.get_tensor_desc_element_count(handle) * ACL_SIZES.get(description.dtype, 0)
+        )
 
     def get_tensor_desc_num_dims(self, handle: int) -> int:
         """Return the number of dims, 0 for an unknown description."""
-        found = self.descriptions.get(handle)
-        return 0 if found is None else len(found.dims)
+        description = self.descriptions.get(handle)
+        return 0 if description is None else len(description.dims)
 
     def get_tensor_desc_dim_v2(self, handle: int, index: int) -> tuple[int, int]:
         """Return ``(length, code)`` of a dim."""
-        found = self.descriptions.get(handle)
-        if found is None or index >= len(found.dims):
+        description = self.descriptions.get(handle)
+        if description is None or index >= len(description.dims):
             return 0, ReturnCode.INVALID_PARAM
-        return found.dims[index], ReturnCode.SUCCESS
+        return description.dims[index], ReturnCode.SUCCESS
 
     def get_tensor_desc_name(self, handle: int) -> str:
         """Return the name, empty for none."""
-        found = self.descriptions.get(handle)
-        return "" if found is None else found.name
+        description = self.descriptions.get(handle)
+        return "" if description is None else description.name
 
     def set_tensor_desc_name(self, handle: int, name: str) -> None:
         """Set the name."""
-        found = self.descriptions.get(handle)
-        if found is not None:
-            found.name = name
+        description = self.descriptions.get(handle)
+        if description is not None:
+            description.name = name
 
     # Data sets ------------------------------------------------------------------------------------------------------
 
     def set_dataset_tensor_desc(self, dataset: int, handle: int, index: int) -> tuple[int, int]:
         """Give a buffer of a data set a copy of a description, or with 0 none, and return ``(data set, code)``."""
         owner = self._data.datasets.get(dataset)
-        found = self.descriptions.get(handle)
-        if owner is None or index >= len(owner.buffers) or (found is None and handle):
+        description = self.descriptions.get(handle)
+        if owner is None or index >= len(owner.buffers) or (description is None and handle):
             return dataset, ReturnCode.INVALID_PARAM
-        if found is None:
+        if description is None:
             owner.tensors.pop(index, None)
         else:
-            owner.tensors[index] = evolve(found)
+            owner.tensors[index] = evolve(description)
         return dataset, ReturnCode.SUCCESS
 
     def get_dataset_tensor_desc(self, dataset: int, index: int) -> int:
         """Return the description of a buffer, after a run of the result in it; 0 for none."""
         owner = self._data.datasets.get(dataset)
-        found = None if owner is None else owner.results.get(index, owner.tensors.get(index))
-        if found is None:
+        description = None if owner is None else owner.results.get(index, owner.tensors.get(index))
+        if description is None:
             return 0
-        known = [handle for handle, each in self.descriptions.items() if each is found]
-        return known[0] if known else self.descriptions.add(found)
+        known = [handle for handle, each in self.descriptions.items() if each is description]
+        return known[0] if known else self.descriptions.add(description)
 
     def app_log(self, level: int, text: str) -> None:
         """Take over a line of the program's log; errors are shown."""

@@ -47,10 +47,10 @@ class Utilities:
         ValueError
             They do not all lie in memory that the program has allocated or lent.
         """
-        found = self._memory.read(pointer, size)
-        if found is None:
+        data = self._memory.read(pointer, size)
+        if data is None:
             raise ValueError(f"no {size} bytes at {pointer:#x}: not allocated, freed, or too few")
-        return found
+        return data
 
     def numpy_to_ptr(self, array: npt.NDArray[np.generic]) -> int:
         """
@@ -103,10 +103,10 @@ class Utilities:
         if dtype is None or any(dim < 0 for dim in shape):
             raise ValueError(f"shape {shape!r} or numpy type {npy_type} cannot be")
         size = math.prod(shape) * dtype.itemsize
-        found = self._memory.view(pointer, size)
-        if found is None:
+        memory = self._memory.view(pointer, size)
+        if memory is None:
             raise ValueError(f"no {size} bytes at {pointer:#x}: not allocated, freed, or too few")
-        return found.view(dtype).reshape(shape)
+        return memory.view(dtype).reshape(shape)
 
 
 def _warn(text: str) -> None:

@@ -109,18 +109,18 @@ def _explained(
     distinct = list(dict.fromkeys(kinds))
     codes = np.array([distinct.index(kind) for kind in kinds] or [0], np.int32)[launches.name]
     in_graph = np.array([bool(graphs.named(name)) for name in launches.names] or [False])[launches.name]
-    found = explain(codes, distinct, np.flatnonzero(in_graph), forward)
+    explained = explain(codes, distinct, np.flatnonzero(in_graph), forward)
     unknown = np.array([not is_known(known) for known in signatures])
-    return _filled(call, unknown, found.signatures, found.call, signatures), found.backward
+    return _filled(call, unknown, explained.signatures, explained.call, signatures), explained.backward
 
 
 def _reported(launches: Launches, calls: ReportedCalls, call: I32, signatures: dict[Signature, int]) -> I32:
     """Return the calls of launches, with those that are not known yet as their operators reported them."""
     distinct = list(dict.fromkeys(name for name in launches.names if "/" not in name))
     codes = np.array([distinct.index(name) if "/" not in name else -1 for name in launches.names] or [-1], np.int32)
-    found, number = join_calls(distinct, codes[launches.name], calls)
+    reported, number = join_calls(distinct, codes[launches.name], calls)
     unknown = np.array([not is_known(known) for known in signatures] or [False])
-    return _filled(call, unknown, found, number, signatures)
+    return _filled(call, unknown, reported, number, signatures)
 
 
 def _seen(launches: Launches, seen: SeenLaunches, call: I32, signatures: dict[Signature, int]) -> I32:
@@ -129,14 +129,16 @@ def _seen(launches: Launches, seen: SeenLaunches, call: I32, signatures: dict[Si
 
     Launches of no graph are described as they were seen; only a graph knows attributes.
     """
-    found, number = join_seen(launches.names, launches.name, launches.start_ns, launches.end_ns, seen)
-    if not found:
+    seen_signatures, number = join_seen(launches.names, launches.name, launches.start_ns, launches.end_ns, seen)
+    if not seen_signatures:
         return call
     bare = np.array([_COUNTED.search(name) is None for name in launches.names])[launches.name]
     triples, at = np.unique(np.stack([call, number, bare], axis=1), axis=0, return_inverse=True)
     known = tuple(signatures)
     better = [
-        old if new < 0 else signatures.setdefault(_better(known[old], found[new], bool(alone)), len(signatures))
+        old
+        if new < 0
+        else signatures.setdefault(_better(known[old], seen_signatures[new], bool(alone)), len(signatures))
         for old, new, alone in triples.tolist()
     ]
     chosen: I32 = np.array(better, np.int32)[at.reshape(-1)]
@@ -148,10 +150,10 @@ def _better(call: Signature, seen: Signature, alone: bool) -> Signature:
 
 
 def _filled(
-    call: I32, unknown: Bools, found: Sequence[Signature], number: I32, signatures: dict[Signature, int]
+    call: I32, unknown: Bools, reported: Sequence[Signature], number: I32, signatures: dict[Signature, int]
 ) -> I32:
-    """Return *call* with the *found* calls in place of unknown ones; *number* is -1 where nothing was found."""
-    numbers = [signatures.setdefault(each, len(signatures)) for each in found]
+    """Return *call* with the *reported* calls in place of unknown ones; *number* is -1 where nothing was reported."""
+    numbers = [signatures.setdefault(each, len(signatures)) for each in reported]
     return np.where((number >= 0) & unknown[call], np.array([*numbers, -1], np.int32)[number], call).astype(np.int32)
 
 

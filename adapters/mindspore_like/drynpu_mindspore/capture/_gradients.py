@@ -48,11 +48,11 @@ def expected_gradients(calls: Sequence[ForwardCall], kernel: str, wanted: int) -
     if any(call.outputs is None and kernel in _kernels(call) for call in calls):
         return None
     for behind_views in (True, False):
-        found = [
+        gradients = [
             gradient for call in reversed(calls) for gradient in _gradients(call, kernel, behind_views=behind_views)
         ]
-        if len(found) == wanted:
-            return found
+        if len(gradients) == wanted:
+            return gradients
     return None
 
 

@@ -188,12 +188,12 @@ class GraphStore:
 
         Nothing if it was compiled with several, or never.
         """
-        found = {
+        variants = {
             tuple(t.dtype for t in node.inputs if t is not None)
             for (name, _), node in self._single.items()
             if name == primitive
         }
-        fitting = [types for types in found if len(types) == tensors]
+        fitting = [types for types in variants if len(types) == tensors]
         return fitting[0] if len(fitting) == 1 else ()
 
     def _forward(self, text: str) -> tuple[ForwardCall, ...]:
@@ -211,9 +211,9 @@ class GraphStore:
         ours = None if self._folder is None else Path(self._folder.name)
         named = self._path if ours is None else Path(context.get_param(parameters.save_graphs_path))
         others = [] if named == ours else _saved_in(named)
-        found = [path for path in others if path not in self._seen and self._is_recent(path)]
-        self._seen.update(found)
-        return [*(path for path in sorted(ours.rglob("*")) if path.is_file()), *found] if ours is not None else found
+        new = [path for path in others if path not in self._seen and self._is_recent(path)]
+        self._seen.update(new)
+        return [*(path for path in sorted(ours.rglob("*")) if path.is_file()), *new] if ours is not None else new
 
     def _is_recent(self, path: Path) -> bool:
         return path.stat().st_mtime >= self._begun_s
@@ -245,8 +245,8 @@ def _number(path: Path) -> int:
 
 def _graph_number(path: Path) -> int:
     """Return the number of a graph that PyNative compiled, which the names of files hold between others."""
-    found = _COMPILED.search(path.name)
-    return int(found.group(1)) if found else 0
+    match = _COMPILED.search(path.name)
+    return int(match.group(1)) if match else 0
 
 
 def _sweep(folder: Path, quiet: threading.Event) -> None:

@@ -157,8 +157,8 @@ def _put_in_place(package: Path) -> LaunchHook | None:
     library = _functions_of(path)
     launch = launching[0] + 1
     replaced = (read_functions(read_word(timer))[timing[0]], read_functions(read_word(executor))[launch])
-    found = (ctypes.c_size_t * (len(words) + 3))(*replaced, *words, names.index(_OBJECT_TYPE))
-    library.drynpu_prepare(found)
+    pointers = (ctypes.c_size_t * (len(words) + 3))(*replaced, *words, names.index(_OBJECT_TYPE))
+    library.drynpu_prepare(pointers)
     timed, launched = address_of(library, "drynpu_timed"), address_of(library, "drynpu_launch")
     change_table(read_word(timer), {timing[0]: timed})
     change_table(read_word(executor), {launch: launched, launch + 1: launched})

@@ -157,8 +157,8 @@ def _moment(library: ProfilerLibrary) -> tuple[int, int]:
 
 
 def _read(path: Path, begun: tuple[int, int], ended: tuple[int, int]) -> FrameworkEvents:
-    found = read_tlv(path, mindspore_facts.MS_OP_RANGE)
-    records = found.fixed
+    content = read_tlv(path, mindspore_facts.MS_OP_RANGE)
+    records = content.fixed
     rate = (ended[1] - begun[1]) / max(ended[0] - begun[0], 1)
     for name in ("start", "end"):
         counts = records[name].astype(np.int64) - begun[0]
@@ -166,7 +166,7 @@ def _read(path: Path, begun: tuple[int, int], ended: tuple[int, int]) -> Framewo
     # The start and the end of a flow are read at one moment and may come in the wrong order.
     times = np.sort(np.stack([records["start"], records["end"]]), axis=0)
     records["start"], records["end"] = times
-    return FrameworkEvents(records=records, text_index=found.text_index, texts=found.texts)
+    return FrameworkEvents(records=records, text_index=content.text_index, texts=content.texts)
 
 
 def _split(events: FrameworkEvents) -> tuple[FrameworkEvents, I64]:
@@ -205,7 +205,7 @@ def hide_own_calls(records: Records, text_index: I64, texts: Sequence[Mapping[in
 
 
 def _events_named(records: Records, kinds: tuple[tuple[str, str], ...]) -> Bools:
-    found = np.zeros(len(records), bool)
+    matching = np.zeros(len(records), bool)
     for module, event in kinds:
-        found |= (records["module"] == MS_MODULES.index(module)) & (records["event"] == MS_EVENTS.index(event))
-    return found & ~records["is_graph_data"] & ~records["is_stage"] & ~records["is_stack"]
+        matching |= (records["module"] == MS_MODULES.index(module)) & (records["event"] == MS_EVENTS.index(event))
+    return matching & ~records["is_graph_data"] & ~records["is_stage"] & ~records["is_stack"]

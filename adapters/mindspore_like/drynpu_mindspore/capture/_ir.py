@@ -149,10 +149,10 @@ def split(text: str) -> list[str]:
 
 def constant_tensor(text: str) -> TensorDesc | None:
     """Return the first tensor that *text* writes as ``Tensor(shape=[2, 3], dtype=Float32, ...)``, if there is one."""
-    found = _CONSTANT.search(text)
-    if found is None:
+    match = _CONSTANT.search(text)
+    if match is None:
         return None
-    return TensorDesc(tuple(int(dim) for dim in found.group(1).split(",") if dim.strip()), ge_dtype(found.group(2)))
+    return TensorDesc(tuple(int(dim) for dim in match.group(1).split(",") if dim.strip()), ge_dtype(match.group(2)))
 
 
 def single_tensor(tensors: tuple[TensorDesc, ...] | None) -> TensorDesc | None:
@@ -175,21 +175,21 @@ def tensors_of(kind: str) -> tuple[TensorDesc, ...] | None:
     dims = [_dims(shape) for shape in shape_texts]
     if len(dims) != len(names):
         return None
-    found = [TensorDesc(shape, ge_dtype(name)) for name, shape in zip(names, dims, strict=True) if shape is not None]
-    return tuple(found) if len(found) == len(names) else None
+    tensors = [TensorDesc(shape, ge_dtype(name)) for name, shape in zip(names, dims, strict=True) if shape is not None]
+    return tuple(tensors) if len(tensors) == len(names) else None
 
 
 def _names(types: str) -> list[str]:
     """Return the types of the tensors of ``Tuple[Tensor[Float32]*3]``; none for what is no tensor."""
     if not types.startswith("Tuple["):
-        found = _TENSOR.search(types)
-        return [found.group(1)] if found else []
+        match = _TENSOR.search(types)
+        return [match.group(1)] if match else []
     names: list[str] = []
     for part in split(types[len("Tuple[") : -1]):
-        found = _TENSOR.search(part)
+        match = _TENSOR.search(part)
         _, star, count = part.rpartition("*")
-        if found:
-            names += [found.group(1)] * (int(count) if star and count.isdigit() else 1)
+        if match:
+            names += [match.group(1)] * (int(count) if star and count.isdigit() else 1)
     return names
 
 
@@ -201,8 +201,8 @@ def _dims(text: str) -> tuple[int, ...] | None:
 
 
 def _attributes(text: str) -> tuple[tuple[str, object], ...]:
-    _, found, rest = text.partition(_ATTRS)
-    if not found:
+    _, separator, rest = text.partition(_ATTRS)
+    if not separator:
         return ()
     pairs = (part.partition(": ") for part in split(group("{" + rest)[0]))
     values = ((name, value_of(value)) for name, _, value in pairs if not name.startswith(_NOTES))

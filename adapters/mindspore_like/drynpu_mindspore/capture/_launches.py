@@ -137,7 +137,7 @@ def _descriptions(lines: list[str], names: tuple[str, ...], name: I32) -> tuple[
     texts = tuple(distinct.to_list())
     labels = [text.split(";", 2)[1] if text.count(";") > 1 else "" for text in texts]
     line_group = np.array([places.get(text, -1) for text in labels] or [0], np.int64)[line]
-    found = np.full(len(name), -1, np.int32)
+    launch_line = np.full(len(name), -1, np.int32)
     wanted, recorded = (
         np.bincount(group, minlength=len(places)),
         np.bincount(line_group[line_group >= 0], minlength=len(places)),
@@ -147,5 +147,5 @@ def _descriptions(lines: list[str], names: tuple[str, ...], name: I32) -> tuple[
     records = np.flatnonzero(np.isin(line_group, kept))
     launches = launches[np.argsort(group[launches], kind="stable")]
     records = records[np.argsort(line_group[records], kind="stable")]
-    found[launches] = line[records]
-    return texts, found
+    launch_line[launches] = line[records]
+    return texts, launch_line

@@ -174,10 +174,10 @@ def _written(node: GraphNode, sources: Value) -> Value:
     if not dict(node.attrs).get(_WRITES) or not node.outputs:
         return ()
     parameters = [buffer for buffer in sources if buffer.lasting]
-    found = []
+    written = []
     for tensor in node.outputs:
         same = next((buffer for buffer in parameters if buffer.tensor == tensor), None)
         if same is None:
             return ()
-        found.append(same)
-    return tuple(found)
+        written.append(same)
+    return tuple(written)

@@ -64,13 +64,13 @@ class _Explainer:
         spans: list[tuple[int, int, tuple[ForwardCall, ...]]] = []
         at = 0
         for calls in graphs:
-            found = self._forward(calls, at)
-            if found < 0:
+            row = self._forward(calls, at)
+            if row < 0:
                 continue
             pattern = self.patterns[calls]
-            at = found + len(pattern.codes)
-            call[found:at] = pattern.calls
-            spans.append((found, at, calls))
+            at = row + len(pattern.codes)
+            call[row:at] = pattern.calls
+            spans.append((row, at, calls))
         nexts = [*(begin for begin, _, _ in spans), len(self.codes)][1:]
         for (_, end, calls), after in zip(spans, nexts, strict=False):
             over = self._over(end, after)
@@ -89,9 +89,9 @@ class _Explainer:
         """Return where the launches of *calls* begin, -1 if they are not there."""
         pattern = self.patterns.get(calls)
         if pattern is not None:
-            found = _find(self.codes, pattern.codes, at)
-            if found >= 0:
-                return found
+            first = _find(self.codes, pattern.codes, at)
+            if first >= 0:
+                return first
         rows = self._rows(calls, at)
         if not rows:
             return -1
@@ -152,8 +152,8 @@ class _Explainer:
         return self.launched_as[primitive]
 
     def _next(self, primitive: str, at: int) -> int:
-        found = np.flatnonzero(np.isin(self.codes[at : at + _REACH], self._numbers_of(primitive)))
-        return at + int(found[0]) if len(found) else -1
+        rows = np.flatnonzero(np.isin(self.codes[at : at + _REACH], self._numbers_of(primitive)))
+        return at + int(rows[0]) if len(rows) else -1
 
     def _backward(self, calls: tuple[ForwardCall, ...], codes: I32) -> I32:
         known = self.patterns[calls].backward
@@ -177,10 +177,10 @@ def _looseness(rows: Sequence[int]) -> tuple[int, int]:
 def _find(codes: I32, pattern: I32, at: int) -> int:
     """Return the first row from *at* on where *pattern* stands, -1 if nowhere."""
     row_bytes, pattern_bytes, width = codes.tobytes(), pattern.tobytes(), codes.itemsize
-    found = row_bytes.find(pattern_bytes, at * width)
-    while found >= 0 and found % width:
-        found = row_bytes.find(pattern_bytes, found + 1)
-    return found // width if found >= 0 else -1
+    place = row_bytes.find(pattern_bytes, at * width)
+    while place >= 0 and place % width:
+        place = row_bytes.find(pattern_bytes, place + 1)
+    return place // width if place >= 0 else -1
 
 
 def explain(codes: I32, kinds: Sequence[str], ends: I64, graphs: Sequence[tuple[ForwardCall, ...]]) -> Explained:

@@ -69,7 +69,7 @@ def _cut(keys: I64, rows: I64, local: Mapping[int, I64], graphs: Mapping[int, Ke
         int(key): [graph for graph, key_nodes in local.items() if key_nodes[key] >= 0]
         for key in np.unique(keys).tolist()
     }
-    found: dict[int, list[I64]] = {}
+    runs_by_graph: dict[int, list[I64]] = {}
     at = 0
     while at < len(keys):
         tried = []
@@ -79,9 +79,9 @@ def _cut(keys: I64, rows: I64, local: Mapping[int, I64], graphs: Mapping[int, Ke
         _, length, _, graph, nodes = max(tried, key=lambda candidate: candidate[:4])
         run = np.full(len(graphs[graph].nodes), -1, np.int64)
         run[nodes] = rows[at : at + length]
-        found.setdefault(graph, []).append(run)
+        runs_by_graph.setdefault(graph, []).append(run)
         at += length
-    return {graph: np.stack(runs) for graph, runs in sorted(found.items())}
+    return {graph: np.stack(runs) for graph, runs in sorted(runs_by_graph.items())}
 
 
 def _prefix(nodes: I64) -> I64:

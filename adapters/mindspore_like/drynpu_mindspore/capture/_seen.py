@@ -51,9 +51,9 @@ class _Reader:
         return int(value)
 
     def bytes(self, count: int) -> bytes:
-        found = self.text[self.at : self.at + count]
+        data = self.text[self.at : self.at + count]
         self.at += count
-        return found
+        return data
 
     def argument(self, *, is_result: bool = False, reads_numbers: bool = False) -> tuple[TensorDesc | None, object]:
         """
@@ -77,11 +77,11 @@ class _Reader:
         return number, _value(np.frombuffer(value, name), shape)
 
 
-def _value(found: np.ndarray[tuple[int], np.dtype[np.generic]], shape: tuple[int, ...]) -> object:
+def _value(numbers: np.ndarray[tuple[int], np.dtype[np.generic]], shape: tuple[int, ...]) -> object:
     """Return a number, or a tuple of numbers; nothing where there are not as many as the shape says."""
-    if len(found) != np.prod(shape, dtype=np.int64):
+    if len(numbers) != np.prod(shape, dtype=np.int64):
         return None
-    return tuple(found.tolist()) if shape else found[0].item()
+    return tuple(numbers.tolist()) if shape else numbers[0].item()
 
 
 def read_call(text: bytes) -> tuple[str, Signature]:
@@ -112,9 +112,9 @@ def join_seen(
     may launch at once: where as many were seen as launched, the k-th of a name that was seen is the k-th launch.
     """
     calls = [read_call(text) for text in seen.calls]
-    found = np.full(len(name), -1, np.int32)
+    launch_call = np.full(len(name), -1, np.int32)
     if not len(seen.rows) or not len(name):
-        return (), found
+        return (), launch_call
     numbers: dict[str, int] = {}
     group = np.array([numbers.setdefault(text, len(numbers)) for text in names], np.int64)[name]
     of_call = np.array([numbers.get(text, -1) for text, _ in calls], np.int64)
@@ -131,8 +131,8 @@ def join_seen(
     last = _last_begun(rows, row_group, group, start_ns)
     at = np.where(whole[group], in_turn, last)
     inside = _inside(rows, row_group, at, group, start_ns, end_ns)
-    found[order[inside]] = rows[at[inside], 2]
-    return tuple(call for _, call in calls), found
+    launch_call[order[inside]] = rows[at[inside], 2]
+    return tuple(call for _, call in calls), launch_call
 
 
 def _spans(group: I64, groups: int) -> tuple[I64, I64]:

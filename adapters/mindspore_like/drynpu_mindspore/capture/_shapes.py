@@ -49,9 +49,9 @@ def read_calls(path: Path) -> ReportedCalls:
     """Return the calls in a file ``mindspore.record_shapes``; none where it is not there."""
     if not path.is_file():
         return ReportedCalls()
-    found = read_tlv(path, facts.MS_RECORD_SHAPES)
-    names = tuple(texts.get(MsShapesField.NAME, "") for texts in found.texts)
-    return ReportedCalls(names, tuple(_tensors(texts) for texts in found.texts), found.text_index)
+    content = read_tlv(path, facts.MS_RECORD_SHAPES)
+    names = tuple(texts.get(MsShapesField.NAME, "") for texts in content.texts)
+    return ReportedCalls(names, tuple(_tensors(texts) for texts in content.texts), content.text_index)
 
 
 def _tensors(texts: dict[int, str]) -> tuple[TensorDesc, ...]:
@@ -76,7 +76,7 @@ def join_calls(kinds: Sequence[str], codes: I32, calls: ReportedCalls) -> tuple[
     The k-th report of a name belongs to the k-th launch of that primitive. Where there are more of one than of the
     other nothing is said.
     """
-    found = np.full(len(codes), -1, np.int32)
+    launch_call = np.full(len(codes), -1, np.int32)
     distinct: dict[Signature, int] = {}
     reported = np.array(calls.names, object)[calls.index] if len(calls.index) else np.empty(0, object)
     for code, kind in enumerate(kinds):
@@ -86,9 +86,9 @@ def join_calls(kinds: Sequence[str], codes: I32, calls: ReportedCalls) -> tuple[
             if len(launches) and len(reports) == len(launches):
                 entries, place = np.unique(reports, return_inverse=True)
                 numbers = [_number(kind, calls.inputs[entry], distinct) for entry in entries.tolist()]
-                found[launches] = np.array(numbers, np.int32)[place]
+                launch_call[launches] = np.array(numbers, np.int32)[place]
                 break
-    return tuple(distinct), found
+    return tuple(distinct), launch_call
 
 
 def _number(kind: str, inputs: tuple[TensorDesc, ...], distinct: dict[Signature, int]) -> int:

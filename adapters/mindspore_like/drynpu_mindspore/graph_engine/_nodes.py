@@ -74,7 +74,7 @@ class _Wiring:
         if len(launch.inputs) != len(saved.inputs):
             launch = saved
         # A list of tensors counts as so many inputs.
-        places = [place for found in sources for place in (found or (_NOWHERE,))]
+        places = [place for source in sources for place in (source or (_NOWHERE,))]
         places += [_NOWHERE] * (len(launch.inputs) - len(places))
         count = max(len(node.outputs or ()), 1)
         outputs = tuple((node.label, slot) for slot in range(count))
@@ -89,7 +89,7 @@ def _passed(node: GraphNode, sources: list[tuple[Place, ...]]) -> tuple[Place, .
     if node.primitive in _FIRST:
         return first
     if node.primitive in JOIN:
-        return tuple(place for found in sources for place in found)
+        return tuple(place for source in sources for place in source)
     if node.primitive in PICK:
         position = node.arguments[1] if len(node.arguments) > 1 else None
         return (first[position],) if isinstance(position, int) and 0 <= position < len(first) else first

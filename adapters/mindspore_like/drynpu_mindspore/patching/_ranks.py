@@ -122,7 +122,7 @@ def replace_init(device: SimulatedDevice, ranks: JobRanks) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind((_LOCAL_HOST, 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind((_LOCAL_HOST, 0))
+        port: int = listener.getsockname()[1]
         return port

@@ -38,11 +38,11 @@ Hook = Callable[[type[BaseException], BaseException, TracebackType | None], obje
 
 def reword(text: str) -> str:
     """Return a message of MindSpore's with Ascend in it, where it says that the CPU lacks an operator or a type."""
-    text = _ABSENT.sub(lambda found: _absent(found["a"] or found["b"] or found["c"]), text)
+    text = _ABSENT.sub(lambda match: _absent(match["a"] or match["b"] or match["c"]), text)
     return _TYPES.sub(
-        lambda found: (
-            f"drynpu does not compute {found[1]}, which Ascend has, for input{found[3]} and output{found[4]}. "
-            f"Cast its arguments: {_TOO_MANY.sub('...', found[2])}."
+        lambda match: (
+            f"drynpu does not compute {match[1]}, which Ascend has, for input{match[3]} and output{match[4]}. "
+            f"Cast its arguments: {_TOO_MANY.sub('...', match[2])}."
         ),
         text,
     )

@@ -50,10 +50,10 @@ def analyse_offline(
 
     apart = functools.partial(_in_process, simplify=simplify, steps=steps, mode="sync")
     here = functools.partial(analyse, simplify=simplify, steps=steps)
-    found = deliver_many(
+    reasons = deliver_many(
         runs, processes, here=functools.partial(_reason, here), apart=functools.partial(_reason, apart)
     )
-    return {run: reason for run, reason in zip(runs, found, strict=True) if reason is not None}
+    return {run: reason for run, reason in zip(runs, reasons, strict=True) if reason is not None}
 
 
 def _reason(parse: Callable[[Path], None], path: Path) -> str | None:
@@ -100,10 +100,10 @@ def _print_progress(path: Path, mode: str) -> Iterator[Callable[[], None]]:
 
 def _info(path: Path) -> Path:
     """Return profiler_info_<rank>.json. Raises `OutputError` in the vendor's words if there is none."""
-    found = sorted(path.glob(RANKED_INFO_PATTERN))
-    if not found:
+    paths = sorted(path.glob(RANKED_INFO_PATTERN))
+    if not paths:
         raise OutputError(f"Cannot find profiler_info.json in the {path}")
-    return found[0]
+    return paths[0]
 
 
 def _parameters(path: Path) -> Mapping[str, Any]:

@@ -71,13 +71,13 @@ def find_collectives(
     if len(groups[WORLD_GROUP]) < 2:
         return FoundCollectives()
     rows = _launches(operators, {call.name for call in noted} | set(KINDS))
-    found: list[tuple[Collective, Messages]] = []
+    collectives: list[tuple[Collective, Messages]] = []
     seen: set[int] = set()
     for call in noted:
         attributes = LaunchCall(call.call).attrs if isinstance(call.call, Signature) else {}
         row = _launch_of(call, operators, rows[call.name]) if attributes["launch"] else -1
         collective = _noted(call, attributes, rank, _times(operators, row) if row not in {-1, *seen} else None)
-        found.append((collective, attributes["messages"]))
+        collectives.append((collective, attributes["messages"]))
         seen.add(row)
     left_out: Counter[str] = Counter()
     for row in np.sort(np.concatenate([rows[name] for name in KINDS])).tolist():
@@ -87,22 +87,23 @@ def find_collectives(
         if launched is None:
             left_out[operators.signatures[int(operators.signature[row])].name] += 1
         else:
-            found.append((launched, ()))
-    found.sort(key=lambda each: each[0].start_ns)
+            collectives.append((launched, ()))
+    collectives.sort(key=lambda each: each[0].start_ns)
     calls = [
-        RankCall(group=each.group, ranks=each.ranks, kind=each.kind, messages=messages) for each, messages in found
+        RankCall(group=each.group, ranks=each.ranks, kind=each.kind, messages=messages)
+        for each, messages in collectives
     ]
-    return FoundCollectives(tuple(each for each, _ in found), tuple(calls), dict(left_out))
+    return FoundCollectives(tuple(each for each, _ in collectives), tuple(calls), dict(left_out))
 
 
 def _launches(operators: Operators, names: Iterable[str]) -> dict[str, I64]:
     """Return by primitive the rows of its launches, in the order of their starts."""
-    found = {}
+    rows_by_name = {}
     for name in names:
         wanted = [number for number, each in enumerate(operators.signatures) if each.name == name]
         rows = np.flatnonzero(np.isin(operators.signature, wanted))
-        found[name] = rows[np.argsort(operators.start_ns[rows], kind="stable")]
-    return found
+        rows_by_name[name] = rows[np.argsort(operators.start_ns[rows], kind="stable")]
+    return rows_by_name
 
 
 def _launch_of(call: Call, operators: Operators, rows: I64) -> int:

@@ -50,11 +50,11 @@ def make_run_directory(run: RunRequest, now: datetime | None = None) -> Path:
 def clear_raw(path: Path) -> None:
     """Remove the raw data of a run, which is about to be written again."""
     for pattern in _RAW:
-        for found in path.glob(pattern):
-            if found.is_dir():
-                shutil.rmtree(found, ignore_errors=True)
+        for entry in path.glob(pattern):
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
             else:
-                found.unlink(missing_ok=True)
+                entry.unlink(missing_ok=True)
 
 
 def info_name(run: RunRequest) -> str:

@@ -246,12 +246,12 @@ class MindSporeRecording:
         noted, calls = part_calls(call for call in calls if call.start_ns >= recorder.begin_ns)
         operators = merge_equal(concatenate([*(part.operators for part in parts), Operators.from_calls(calls)]))
         begin_ns, end_ns = recorder.begin_ns, cut_ns or recorder.end_ns(int(operators.end_ns.max(initial=0)))
-        found = find_collectives(operators, self._rank_id, self._ranks.groups, noted)
+        communication = find_collectives(operators, self._rank_id, self._ranks.groups, noted)
         memory = model_memory(self.run, [part.memory for part in parts], operators, progress)
         sunk = self._sunk(operators, [part.memory for part in parts])
         recording = Recording(
             operators=sunk.operators,
-            collectives=found.collectives,
+            collectives=communication.collectives,
             allocations=memory.allocations,
             live_before_bytes=memory.live_before_bytes,
             # At jit level O2 a device plans memory ahead, which the pool of the CPU says nothing of.
@@ -263,7 +263,7 @@ class MindSporeRecording:
             framework_events=FrameworkEvents.join([part.host_events for part in parts]),
             marks=tuple(mark for mark in marks if mark.start_ns >= begin_ns),
         )
-        return recording, (*memory.notes, *found.notes, *sunk.notes), found.calls
+        return recording, (*memory.notes, *communication.notes, *sunk.notes), communication.calls
 
     def _sunk(self, operators: Operators, known: Sequence[GraphMemory | None]) -> SunkLaunches:
         """Return the launches of a recording as the graph engine runs them, or as they are below jit level O2."""

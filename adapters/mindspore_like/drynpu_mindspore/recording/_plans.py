@@ -20,8 +20,12 @@ def launching_plans(plan: Planner) -> Planner:
     """
 
     def planned(signature: Signature) -> KernelPlan:
-        found = plan(signature)
-        return found if found.api or not found.kernels else evolve(found, api=api_of(signature.name))
+        kernel_plan = plan(signature)
+        return (
+            kernel_plan
+            if kernel_plan.api or not kernel_plan.kernels
+            else evolve(kernel_plan, api=api_of(signature.name))
+        )
 
     return planned
 
@@ -37,7 +41,7 @@ def sunk_plans(plan: Planner, platform: Platform) -> Planner:
     typed = typed if platform.split else for_unified_cores(typed)
 
     def planned(signature: Signature) -> KernelPlan:
-        found = typed(signature)
-        return evolve(found, in_graph=True, synchronizes=False) if found.kernels else found
+        kernel_plan = typed(signature)
+        return evolve(kernel_plan, in_graph=True, synchronizes=False) if kernel_plan.kernels else kernel_plan
 
     return planned

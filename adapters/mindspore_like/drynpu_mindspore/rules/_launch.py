@@ -78,9 +78,9 @@ class LaunchCall(OperatorCall):
 def answer_known(call: OperatorCall, operator: Operator) -> KernelPlan:
     """Return what *operator* makes of a call whose shapes and types are known, else a kernel of which nothing is."""
     known = all(t.dtype != NO_DATA for t in (*call.signature.tensors(), *call.outputs))
-    found = operator(call) if known else None
-    if found is not None:
-        return found
+    kernel_plan = operator(call) if known else None
+    if kernel_plan is not None:
+        return kernel_plan
     return unknown_plan(call.binding.kernel or call.signature.name, engine_of(operator))
 
 

@@ -37,7 +37,7 @@ def forward(
     kind = x.dtype
     x, w_x, w_h, b_x, b_h, h, attention = _wide(x, w_x, w_h, b_x, b_h, h, attention)
     hidden = h.shape[1]
-    found = np.zeros((6, x.shape[0], *h.shape), x.dtype)
+    results = np.zeros((6, x.shape[0], *h.shape), x.dtype)
     for time in range(x.shape[0]):
         of_x, of_h = x[time] @ w_x + b_x, h @ w_h + b_h
         update = _sigmoid(of_x[:, :hidden] + of_h[:, :hidden])
@@ -47,10 +47,10 @@ def forward(
         attended = (1 - attention[time]) * update
         runs = (time < lengths)[:, None]
         h = np.where(runs, (1 - attended) * new + attended * h, h)
-        found[0, time] = h
+        results[0, time] = h
         for place, gate in enumerate((update, attended, reset, new, product), 1):
-            found[place, time] = np.where(runs, gate, 0)
-    return [part.astype(kind) for part in found]
+            results[place, time] = np.where(runs, gate, 0)
+    return [part.astype(kind) for part in results]
 
 
 def backward(
@@ -93,5 +93,5 @@ def _wide(*arrays: Array) -> list[Array]:
 
 
 def _sigmoid(x: Array) -> Array:
-    found: Array = 0.5 * (1 + np.tanh(0.5 * x))
-    return found
+    values: Array = 0.5 * (1 + np.tanh(0.5 * x))
+    return values

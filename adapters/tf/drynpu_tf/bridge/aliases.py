@@ -17,9 +17,9 @@ def alias_modules(package: str, alias: str) -> None:
         Names of packages; *alias* is being imported.
     """
     source = importlib.import_module(package)
-    for found in pkgutil.walk_packages(source.__path__, f"{package}."):
-        module = importlib.import_module(found.name)
-        name = alias + found.name.removeprefix(package)
+    for info in pkgutil.walk_packages(source.__path__, f"{package}."):
+        module = importlib.import_module(info.name)
+        name = alias + info.name.removeprefix(package)
         sys.modules[name] = module
         parent, _, last = name.rpartition(".")
         setattr(sys.modules[parent], last, module)

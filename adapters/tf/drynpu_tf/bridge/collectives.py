@@ -103,10 +103,10 @@ def reduce_as_one(
 ) -> list[Tensor]:
     """Return tensors of one type reduced by one operator, as :func:`reduce` reduces one."""
     _check_reduction(reduction)
-    given = [tf.convert_to_tensor(each) for each in tensors]
+    converted = [tf.convert_to_tensor(each) for each in tensors]
     if get_rank_size(group) == 1:
-        return [tf.identity(each) for each in given]
-    return communicate(_hcom("reduce", group, reduction, root_rank), given)
+        return [tf.identity(each) for each in converted]
+    return communicate(_hcom("reduce", group, reduction, root_rank), converted)
 
 
 def reduce_scatter(
@@ -203,8 +203,8 @@ def all_to_all_v_c(
     flat, matrix = tf.reshape(send_data, [-1]), tf.reshape(send_count_matrix, [get_rank_size(group)] * 2)
     if get_rank_size(group) == 1:
         return flat[: matrix[0][0]]
-    given = (flat.dtype, tf.TensorShape([None]))
-    return communicate(_hcom("alltoallvc", group), [flat], [given], matrix[rank])[0]
+    output = (flat.dtype, tf.TensorShape([None]))
+    return communicate(_hcom("alltoallvc", group), [flat], [output], matrix[rank])[0]
 
 
 def mean_over_ranks(tensor: TensorLike, average: bool = True) -> Tensor:
@@ -225,30 +225,32 @@ def combine_gradients(gradients: Sequence[Tensor], average: bool = True) -> list
     size = get_rank_size()
     if size == 1:
         return list(gradients)
-    found = list(gradients)
+    combined = list(gradients)
     scale = functools.partial(_scaled, factor=1.0 / size if average else 1.0)
     # The backward part computes the last gradient first.
-    backward = range(len(found) - 1, -1, -1)
-    dense = [place for place in backward if found[place] is not None and not isinstance(found[place], tf.IndexedSlices)]
-    sizes = [(found[place].shape.num_elements() or 0) * found[place].dtype.size for place in dense]
+    backward = range(len(combined) - 1, -1, -1)
+    dense = [
+        place for place in backward if combined[place] is not None and not isinstance(combined[place], tf.IndexedSlices)
+    ]
+    sizes = [(combined[place].shape.num_elements() or 0) * combined[place].dtype.size for place in dense]
     last: list[Tensor] = []
     for segment in gradient_segments(sizes):
         places = [dense[number] for number in segment]
-        for dtype in dict.fromkeys(found[place].dtype for place in places):
-            same = [place for place in places if found[place].dtype == dtype]
+        for dtype in dict.fromkeys(combined[place].dtype for place in places):
+            same = [place for place in places if combined[place].dtype == dtype]
             with tf.control_dependencies(last):
-                last = _reduced([found[place] for place in same], "sum", WORLD_GROUP)
+                last = _reduced([combined[place] for place in same], "sum", WORLD_GROUP)
             for place, summed in zip(same, last, strict=True):
-                found[place] = scale(summed)
-    for place in (place for place in backward if isinstance(found[place], tf.IndexedSlices)):
-        sparse = found[place]
+                combined[place] = scale(summed)
+    for place in (place for place in backward if isinstance(combined[place], tf.IndexedSlices)):
+        sparse = combined[place]
         with tf.control_dependencies(last):
             values = allgather(sparse.values, size)
         with tf.control_dependencies([values]):
             indices = allgather(sparse.indices, size)
         last = [indices]
-        found[place] = tf.IndexedSlices(scale(values), indices, dense_shape=sparse.dense_shape)
-    return found
+        combined[place] = tf.IndexedSlices(scale(values), indices, dense_shape=sparse.dense_shape)
+    return combined
 
 
 def _scaled(tensor: TensorLike, *, factor: float) -> Tensor:
@@ -262,11 +264,11 @@ def npu_allreduce(
     alone = not isinstance(values, (list, tuple))
     tensors = [values] if alone else list(values)
     if reduction == "mean" and group == WORLD_GROUP:
-        found = combine_gradients(tensors)
+        reduced = combine_gradients(tensors)
     elif reduction == "mean":
-        found = [_scaled(each, factor=1.0 / get_rank_size(group)) for each in _reduced(tensors, "sum", group)]
+        reduced = [_scaled(each, factor=1.0 / get_rank_size(group)) for each in _reduced(tensors, "sum", group)]
     elif any(isinstance(each, tf.IndexedSlices) for each in tensors):
-        found = combine_gradients(tensors, average=False)
+        reduced = combine_gradients(tensors, average=False)
     else:
-        found = [allreduce(each, reduction, fusion, fusion_id, group) for each in tensors]
-    return found[0] if alone else found
+        reduced = [allreduce(each, reduction, fusion, fusion_id, group) for each in tensors]
+    return reduced[0] if alone else reduced

@@ -29,23 +29,23 @@ def communicate(
     counts:
         Of all-to-all: a tensor with the number of elements for each rank.
     """
-    given = [tf.convert_to_tensor(tensor) for tensor in tensors]
-    found = [(tensor.dtype, tensor.shape) for tensor in given] if outputs is None else list(outputs)
+    converted = [tf.convert_to_tensor(tensor) for tensor in tensors]
+    results = [(tensor.dtype, tensor.shape) for tensor in converted] if outputs is None else list(outputs)
     if tf.executing_eagerly():
-        types = tuple(dtype for dtype, _ in found)
-        shapes = tuple(None if shape.rank is None else tuple(shape) for _, shape in found)
-        return _function(hcom, types, shapes)(given, *([] if counts is None else [counts]))
-    return _node(hcom, given, found, counts)
+        types = tuple(dtype for dtype, _ in results)
+        shapes = tuple(None if shape.rank is None else tuple(shape) for _, shape in results)
+        return _function(hcom, types, shapes)(converted, *([] if counts is None else [counts]))
+    return _node(hcom, converted, results, counts)
 
 
 @functools.cache
 def _function(hcom: Hcom, types: tuple[DType, ...], shapes: tuple[Shape, ...]) -> Callable[..., list[Tensor]]:
     """Return the operator as a function of its own, which is how the vendor's package runs it one by one."""
-    found = [(dtype, tf.TensorShape(shape)) for dtype, shape in zip(types, shapes, strict=True)]
+    results = [(dtype, tf.TensorShape(shape)) for dtype, shape in zip(types, shapes, strict=True)]
 
     def communicated(tensors: Sequence[Tensor], counts: Tensor = None) -> Sequence[Tensor]:
-        result = _node(hcom, list(tensors), found, counts)
-        return result if found else ()
+        result = _node(hcom, list(tensors), results, counts)
+        return result if results else ()
 
     function: Callable[..., list[Tensor]] = tf.function(communicated, autograph=False)
     return function

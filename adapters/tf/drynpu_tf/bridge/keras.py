@@ -19,8 +19,8 @@ from drynpu_tf.foreign import Tensor, TensorLike
 
 def keras_backend_if_there() -> Any:
     """Return the backend of the Keras that scripts reach as ``tf.keras``; ``None`` where it has no sessions."""
-    found = getattr(getattr(tf.compat.v1, "keras", None), "backend", None)
-    return found if hasattr(found, "set_session") else None
+    backend = getattr(getattr(tf.compat.v1, "keras", None), "backend", None)
+    return backend if hasattr(backend, "set_session") else None
 
 
 def keras_backend() -> Any:

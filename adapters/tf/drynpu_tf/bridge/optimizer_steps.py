@@ -157,8 +157,8 @@ def _written(
     for variable in variables:
         if not hasattr(variable, "assign"):
             function = re.sub("(?<!^)(?=[A-Z])", "_", kind).lower()
-            found = type(variable).__name__
-            raise TypeError(f"{function}: writes to its inputs, which have to be variables; got {found}")
+            kind_name = type(variable).__name__
+            raise TypeError(f"{function}: writes to its inputs, which have to be variables; got {kind_name}")
     dtype = variables[0].dtype.base_dtype
     writes: list[Operation] = []
 

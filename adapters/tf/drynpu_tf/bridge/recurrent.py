@@ -167,10 +167,10 @@ def _lstm(
             # The slope of a row of h comes as slices; what joins them is an operator of its own.
             slopes = {"cs_grad": tf.convert_to_tensor(c_slope), "h_grad": tf.convert_to_tensor(h_slope)}
             with scopes.marked(**{VENDOR_TYPE: "DynamicRNNGrad"}):
-                found = tf.raw_ops.BlockLSTMGrad(
+                gradients = tf.raw_ops.BlockLSTMGrad(
                     **inputs, **result._asdict(), **slopes, use_peephole=False, name="DynamicRNNGrad"
                 )
-            return [found.x_grad, found.cs_prev_grad, found.h_prev_grad, found.w_grad, found.b_grad]
+            return [gradients.x_grad, gradients.cs_prev_grad, gradients.h_prev_grad, gradients.w_grad, gradients.b_grad]
 
         return (result.cs, result.h, result.i, result.ci, result.f, result.o, result.co), gradient
 
@@ -271,13 +271,13 @@ def _gru(op_type: str, *inputs: TensorLike) -> tuple[Tensor, ...]:
     ) -> WithGradient:
         everything = (x, w_x, w_h, b_x, b_h, h, attention, lengths)
         with scopes.marked(**{VENDOR_TYPE: op_type}):
-            found = tf.numpy_function(_gru_steps.forward, everything, [x.dtype] * 6, stateful=False, name=op_type)
-        for part in found:
+            results = tf.numpy_function(_gru_steps.forward, everything, [x.dtype] * 6, stateful=False, name=op_type)
+        for part in results:
             part.set_shape([x.shape[0], x.shape[1], h.shape[1]])
 
         def gradient(slope: Tensor, *_: Tensor) -> list[Tensor]:
             slope = tf.convert_to_tensor(slope)
-            before = (x, w_x, w_h, h, attention, lengths, slope, *found)
+            before = (x, w_x, w_h, h, attention, lengths, slope, *results)
             with scopes.marked(**{VENDOR_TYPE: f"{op_type}Grad"}):
                 slopes = tf.numpy_function(
                     _gru_steps.backward, before, [x.dtype] * 7, stateful=False, name=f"{op_type}Grad"
@@ -286,7 +286,7 @@ def _gru(op_type: str, *inputs: TensorLike) -> tuple[Tensor, ...]:
                 part.set_shape(whole.shape)
             return [*slopes, None]
 
-        return tuple(found), gradient
+        return tuple(results), gradient
 
     return tuple(layer(*inputs))
 

@@ -163,8 +163,8 @@ class NPURunConfig(RunConfigBase):
 
 def _cluster(environ: Mapping[str, str]) -> Mapping[str, Any]:
     """Return the cluster of ``TF_CONFIG``, empty where there is none."""
-    found: Mapping[str, Any] = json.loads(environ.get("TF_CONFIG") or "{}").get("cluster", {})
-    return found
+    cluster: Mapping[str, Any] = json.loads(environ.get("TF_CONFIG") or "{}").get("cluster", {})
+    return cluster
 
 
 def _is_parameter_server(strategy: object) -> bool:

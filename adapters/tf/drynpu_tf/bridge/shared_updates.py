@@ -93,13 +93,13 @@ def fair_division(input: list[Any], number: int) -> list[Any]:  # noqa: A002 - t
 
 def _give(items: list[Any], first: int, rank: int, ranks_left: int) -> int:
     """Give a rank its items from the place *first* on; return the place of the first item that is left."""
-    fair, given = _fair_size([item.size for item in items if item.root_rank_id == _NO_RANK], ranks_left), 0
+    fair, size = _fair_size([item.size for item in items if item.root_rank_id == _NO_RANK], ranks_left), 0
     for place in range(first, len(items) - ranks_left + 1):
-        excess = given + items[place].size - fair
-        if place > first and excess > max(fair - given, 0):
+        excess = size + items[place].size - fair
+        if place > first and excess > max(fair - size, 0):
             return place
         items[place].root_rank_id = rank
-        given += items[place].size
+        size += items[place].size
         if excess > 0:
             return place + 1
     return len(items) - ranks_left + 1
@@ -109,12 +109,12 @@ def _fair_size(sizes: list[int], ranks: int) -> int:
     """Return the part of each rank; items that are larger than all others together have a rank of their own."""
     if ranks == 1:
         return sum(sizes)
-    shared, found = list(sizes), True
-    while found:
+    shared, shrinks = list(sizes), True
+    while shrinks:
         total = sum(shared)
         fair = total // (ranks - len(sizes) + len(shared))
         others = [size for size in shared if size <= total - size]
-        found, shared = len(others) < len(shared), others
+        shrinks, shared = len(others) < len(shared), others
     return fair
 
 
@@ -134,22 +134,22 @@ def reduce_to_owners(pairs: Sequence[GradientPair], name: str) -> list[GradientP
     if ranks > len(pairs):
         raise ValueError("The number of gradients is less than rank_size, so weight_update_sharding cannot be executed")
     add_grads_and_vars(pairs, ranks)
-    found, last = [grad for grad, _ in pairs], list[Any]()
+    reduced, last = [grad for grad, _ in pairs], list[Any]()
     with tf.name_scope(f"{name}_Reduce_Weight_Update_Sharding"):
         for rank in reversed(range(ranks)):
-            places = [at for at, grad in enumerate(found) if grad is not None and get_gid_by_grad(grad) == rank]
-            sparse = [at for at in places if isinstance(found[at], tf.IndexedSlices)]
-            for dtype in dict.fromkeys(found[at].dtype for at in places if at not in sparse):
-                same = [at for at in reversed(places) if at not in sparse and found[at].dtype == dtype]
+            places = [at for at, grad in enumerate(reduced) if grad is not None and get_gid_by_grad(grad) == rank]
+            sparse = [at for at in places if isinstance(reduced[at], tf.IndexedSlices)]
+            for dtype in dict.fromkeys(reduced[at].dtype for at in places if at not in sparse):
+                same = [at for at in reversed(places) if at not in sparse and reduced[at].dtype == dtype]
                 with tf.control_dependencies(last):
-                    last = reduce_as_one([found[at] for at in same], "sum", rank)
+                    last = reduce_as_one([reduced[at] for at in same], "sum", rank)
                 for at, total in zip(same, last, strict=True):
-                    found[at] = total / tf.cast(ranks, dtype) if rank == here else total
+                    reduced[at] = total / tf.cast(ranks, dtype) if rank == here else total
             for at in reversed(sparse):
                 with tf.control_dependencies(last):
-                    found[at] = mean_over_ranks(found[at])
-                last = [found[at].values]
-    return [(grad, variable) for grad, (_, variable) in zip(found, pairs, strict=True)]
+                    reduced[at] = mean_over_ranks(reduced[at])
+                last = [reduced[at].values]
+    return [(grad, variable) for grad, (_, variable) in zip(reduced, pairs, strict=True)]
 
 
 def update_local(

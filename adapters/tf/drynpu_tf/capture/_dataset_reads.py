@@ -59,12 +59,12 @@ def buffered_elements(planes: Planes) -> I64:
     int64 array ``[n]``
         ``UNKNOWN`` for rows of other kinds, other pipelines, and elements made before the trace began.
     """
-    found = np.full(len(planes.kind), UNKNOWN, np.int64)
+    buffered = np.full(len(planes.kind), UNKNOWN, np.int64)
     data, elements = _consumed(planes)
     produced = planes.rows(Kind.PRODUCE)
     produced = produced[np.lexsort((planes.end_ns[produced], planes.thread[produced]))]
     if not len(data) or not len(produced):
-        return found
+        return buffered
     by_element = np.argsort(planes.number[produced], kind="stable")
     place = np.searchsorted(planes.number[produced], elements, sorter=by_element)
     position = by_element[np.minimum(place, len(produced) - 1)]
@@ -77,8 +77,8 @@ def buffered_elements(planes: Planes) -> I64:
         ready = first + np.searchsorted(
             planes.end_ns[produced[first:last]], planes.start_ns[data[filled]], side="right"
         )
-        found[data[filled]] = np.maximum(ready - position[filled], 0)
-    return found
+        buffered[data[filled]] = np.maximum(ready - position[filled], 0)
+    return buffered
 
 
 def _consumed(planes: Planes) -> tuple[I64, I64]:

@@ -123,11 +123,11 @@ def _described(tensor: tuple[tuple[int, ...], int]) -> TensorDesc:
 
 def _plain(attrs: Sequence[Any]) -> tuple[object, ...]:
     """Return attributes as hashable values, types by name, without labels: those make no difference to a kernel."""
-    found: list[object] = []
+    plain: list[object] = []
     for name, value in zip(attrs[::2], attrs[1::2], strict=True):
         if name not in _LABELS:
-            found += [name, _plain_value(name, value)]
-    return tuple(found)
+            plain += [name, _plain_value(name, value)]
+    return tuple(plain)
 
 
 def _plain_value(name: str, value: object) -> object:
@@ -177,8 +177,8 @@ def _traced(
             heard = np.flatnonzero((name == position) & (thread == caller))
             calls_traced = rows[traced & (traced_thread == caller)]
             calls_traced = calls_traced[np.argsort(planes.end_ns[calls_traced])]
-            found = np.searchsorted(planes.end_ns[calls_traced], end[heard], side="right") - 1
-            known = found >= 0
-            start[heard[known]] = planes.start_ns[calls_traced[found[known]]]
-            end[heard[known]] = planes.end_ns[calls_traced[found[known]]]
+            row = np.searchsorted(planes.end_ns[calls_traced], end[heard], side="right") - 1
+            known = row >= 0
+            start[heard[known]] = planes.start_ns[calls_traced[row[known]]]
+            end[heard[known]] = planes.end_ns[calls_traced[row[known]]]
     return start, end

@@ -78,11 +78,11 @@ class _Calls:
         base = len(planes.texts) + 1
         columns = (planes.text[rows], planes.op_type[rows], planes.extra[rows])
         text, kind, extra = (column.astype(np.int64) + 1 for column in columns)
-        found, number = np.unique((text * base + kind) * base + extra, return_inverse=True)
+        codes, number = np.unique((text * base + kind) * base + extra, return_inverse=True)
         texts = ("", *planes.texts)
         distinct = (
             (texts[code // base**2], written_operator(texts[code // base % base])[0], texts[code % base])
-            for code in found.tolist()
+            for code in codes.tolist()
         )
         return cls(number, tuple(distinct))
 
@@ -106,7 +106,7 @@ class FunctionRuns:
         steps, buffered = _steps(planes, runs.call), buffered_elements(planes)
         calls = _Calls.from_rows(planes, runs.node)
         known: dict[tuple[int, bytes], tuple[_Variant, I32]] = {}
-        found = []
+        tables = []
         for number, call in enumerate(runs.call.tolist()):
             nodes = slice(int(bounds[number]), int(bounds[number + 1]))
             thread = threads.get(int(planes.thread[call]), default_thread)
@@ -119,7 +119,7 @@ class FunctionRuns:
             end_ns = int(planes.end_ns[call])
             operators = _operators(planes, runs.node[nodes], place[calls.number[nodes]], variant, thread, end_ns)
             data = runs.data[data_bounds[number] : data_bounds[number + 1]]
-            found.append(
+            tables.append(
                 FunctionRun(
                     function=function,
                     start_ns=int(planes.start_ns[call]),
@@ -133,7 +133,7 @@ class FunctionRuns:
                     reads=_dataset_reads(operators, variant.sources, planes.end_ns[data], buffered[data]),
                 )
             )
-        return found
+        return tables
 
     def _placed(self, function: str, calls: _Calls, numbers: I64) -> tuple[_Variant, I32]:
         """Return the variant that makes the calls with those *numbers*, and where in it each number is."""
@@ -166,7 +166,7 @@ class FunctionRuns:
             split=self.split,
             precision=self.precision,
         )
-        found = (
+        written = (
             compiled.signatures[name] if name in compiled.signatures and signature is first[name] else signature
             for (name, _, _), signature in zip(calls, signatures, strict=True)
         )
@@ -180,7 +180,7 @@ class FunctionRuns:
             names=tuple(name for name, _, _ in calls),
             scope=np.where(backward, BACKWARD_FUNCTION, FUNCTION).astype(np.uint8),
             sources=sources,
-            signatures=tuple(found),
+            signatures=tuple(written),
             fusions=compiled.fusions,
             # Of a function whose graph is not known nothing can be searched.
             points=compiled.points if nodes else None,
@@ -253,11 +253,11 @@ def shapes_of(text: str) -> _Tensors:
 
 
 def _shape_of(text: str) -> TensorDesc | None:
-    found = _TENSOR.fullmatch(text.strip())
-    if found is None:
+    match = _TENSOR.fullmatch(text.strip())
+    if match is None:
         return None
-    dims = tuple(int(dim) for dim in found.group(2).split(",") if dim.strip())
-    return tensor_desc(dims, found.group(1))
+    dims = tuple(int(dim) for dim in match.group(2).split(",") if dim.strip())
+    return tensor_desc(dims, match.group(1))
 
 
 def _outputs(
@@ -272,7 +272,7 @@ def _outputs(
         for (producer, slot), tensor in zip(node.inputs, tensors, strict=True):
             if tensor is not None:
                 arrived.setdefault(producer, {})[slot] = tensor
-    found: dict[str, tuple[TensorDesc, ...]] = {}
+    outputs: dict[str, tuple[TensorDesc, ...]] = {}
     for name in {*inputs, *graph}:
         known = arrived.get(name, {})
         # The optimised graph may have the operands of a product the other way round, so tracing counts for more.
@@ -281,8 +281,8 @@ def _outputs(
             known = _without_numbers(graph[name])
         # What comes after a gap would stand in the wrong place.
         whole = next(slot for slot in range(len(known) + 1) if slot not in known)
-        found[name] = tuple(known[slot] for slot in range(whole))
-    return found
+        outputs[name] = tuple(known[slot] for slot in range(whole))
+    return outputs
 
 
 def _without_numbers(node: Node) -> dict[int, TensorDesc]:

@@ -89,10 +89,10 @@ def written_operator(op_type: str) -> tuple[str, Mapping[str, object]]:
     A convolution with its bias is a convolution that the graph engine has put the bias into; the gradient of the
     weights that makes the bias's as well is the gradient of the weights. Others come back as they are.
     """
-    found = _KERNEL.match(op_type)
-    if found is None:
+    prefix = _KERNEL.match(op_type)
+    if prefix is None:
         return op_type, _NONE
-    plain = op_type[found.end() :]
+    plain = op_type[prefix.end() :]
     if not plain.endswith(_WITH_BIAS):
         return _FUSED.sub("_Fused", plain, count=1), _NONE
     plain = plain.removesuffix(_WITH_BIAS)

@@ -168,19 +168,19 @@ class _Stats:
 
     def numbers(self, column: I64, name: str, rows: Bools) -> None:
         """Put the numbers called *name* into the *rows* (a mask) of a column."""
-        found = self._called(name, rows)
-        found = found[(self.member[found] == _STAT_UINT64) | (self.member[found] == _STAT_INT64)]
-        column[self.event[found]] = self.value[found]
+        stats = self._called(name, rows)
+        stats = stats[(self.member[stats] == _STAT_UINT64) | (self.member[stats] == _STAT_INT64)]
+        column[self.event[stats]] = self.value[stats]
 
     def texts(self, column: I64, name: str, rows: Bools) -> None:
         """Put the texts called *name* into the *rows* (a mask) of a column, by their numbers."""
-        found = self._called(name, rows)
-        references = found[self.member[found] == _STAT_REFERENCE]
+        stats = self._called(name, rows)
+        references = stats[self.member[stats] == _STAT_REFERENCE]
         distinct, index = np.unique(self.value[references], return_inverse=True)
         texts = [self.meaning.texts.number(self.meaning.refs.get(number, "")) for number in distinct.tolist()]
         column[self.event[references]] = np.array(texts, np.int64)[index]
         # TensorFlow writes every text once, as metadata; a text in the event itself is another writer's.
-        for row in found[self.member[found] == _STAT_TEXT].tolist():
+        for row in stats[self.member[stats] == _STAT_TEXT].tolist():
             text = self.wire.content[int(self.value[row]) : int(self.end[row])].decode(errors="replace")
             column[self.event[row]] = self.meaning.texts.number(text)
 
@@ -257,5 +257,5 @@ def _read_line(wire: Wire, meaning: _Meaning, begin: int, end: int, xplane_pb2: 
         stats.numbers(numbers, name, kind == numbered)
     wanted = (place >= 0) & ~((kind == Kind.NODE) & line.name.startswith(_PIPELINE))
     thread = np.full(len(kept), line.id, np.int64)
-    found: I64 = np.column_stack([kind, text, op_type, extra, numbers, thread, start, stop])[wanted]
-    return found
+    rows: I64 = np.column_stack([kind, text, op_type, extra, numbers, thread, start, stop])[wanted]
+    return rows

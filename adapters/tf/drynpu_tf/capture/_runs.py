@@ -76,13 +76,13 @@ def _data(planes: Planes, place: dict[int, int], called: dict[int, int], outer: 
 
 def _nearest(parent: I64, flag: Bools) -> I64:
     """Return for every row its nearest ancestor that carries *flag*, -1 if none does."""
-    found = parent.copy()
+    ancestor = parent.copy()
     # All rows climb at once, one level a round: as many rounds as calls are nested.
     while True:
-        climb = (found >= 0) & ~flag[found]
+        climb = (ancestor >= 0) & ~flag[ancestor]
         if not climb.any():
-            return found
-        found[climb] = parent[found[climb]]
+            return ancestor
+        ancestor[climb] = parent[ancestor[climb]]
 
 
 def _around(start: I64, end: I64, calls: I64, nodes: I64) -> I64:

@@ -214,12 +214,12 @@ def stats_of_turns(executed: Sequence[NodeStats], watched: frozenset[str]) -> li
         if name in last:
             again.setdefault(name, [last[name]]).append(node)
         last[name] = node
-    if not any(name in watched and len(set(map(_spell_shapes, found))) > 1 for name, found in again.items()):
+    if not any(name in watched and len(set(map(_spell_shapes, turns))) > 1 for name, turns in again.items()):
         return [last]
-    for found in again.values():
-        found.sort(key=_start_ns)
+    for turns in again.values():
+        turns.sort(key=_start_ns)
     count = max(map(len, again.values()))
-    return [last | {name: found[min(turn, len(found) - 1)] for name, found in again.items()} for turn in range(count)]
+    return [last | {name: turns[min(turn, len(turns) - 1)] for name, turns in again.items()} for turn in range(count)]
 
 
 def _start_ns(node: NodeStats) -> int:

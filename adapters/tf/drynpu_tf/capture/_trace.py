@@ -92,9 +92,9 @@ class TraceCapture:
 
     def pause(self) -> Stretch:
         """Return what was recorded so far, and leave TensorFlow's tracer to others until :meth:`resume`."""
-        found = self._take()
+        stretch = self._take()
         self.traced = False
-        return found
+        return stretch
 
     def resume(self) -> str | None:
         """Go on after :meth:`pause`; return the reason if TensorFlow's tracer cannot be used."""
@@ -109,16 +109,16 @@ class TraceCapture:
             due = time.process_time_ns() - self._began_cpu_ns >= _FIRST_STRETCH_CPU_NS
         if not self.traced or not due:
             return None
-        found = self._take()
+        stretch = self._take()
         self._begin()
-        return found
+        return stretch
 
     def stop(self) -> Stretch:
         """Stop recording and return the rest."""
-        found = self._take()
+        stretch = self._take()
         self.graphs.end()
         self.eager.leave()
-        return found
+        return stretch
 
     @without_collections()
     def _take(self) -> Stretch:

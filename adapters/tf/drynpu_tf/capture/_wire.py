@@ -57,10 +57,10 @@ class Fields:
 
     def column(self, number: int, messages: int, default: int = 0) -> I64:
         """Return for each of so many messages the value of a field that it has once at most."""
-        found = np.full(messages, default, np.int64)
+        values = np.full(messages, default, np.int64)
         message, value, _ = self.numbered(number)
-        found[message] = value
-        return found
+        values[message] = value
+        return values
 
 
 @define(eq=False)

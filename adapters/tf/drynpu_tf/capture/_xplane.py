@@ -93,12 +93,12 @@ class XplaneTracer:
 
     def _placed(self, planes: Planes) -> tuple[Planes, dict[int, int]]:
         rows = planes.rows(Kind.ANCHOR)
-        found = [(int(row), self._anchors[int(planes.number[row])]) for row in rows]
+        anchors = [(int(row), self._anchors[int(planes.number[row])]) for row in rows]
         # Each anchor begins between two readings of the clock; all together leave a few microseconds.
-        low = max((reading.before_ns - int(planes.start_ns[row]) for row, reading in found), default=self.begin_ns)
-        high = min((reading.after_ns - int(planes.start_ns[row]) for row, reading in found), default=low)
+        low = max((reading.before_ns - int(planes.start_ns[row]) for row, reading in anchors), default=self.begin_ns)
+        high = min((reading.after_ns - int(planes.start_ns[row]) for row, reading in anchors), default=low)
         shift = max(low, (low + high) // 2)
-        threads = {int(planes.thread[row]): reading.thread for row, reading in found}
+        threads = {int(planes.thread[row]): reading.thread for row, reading in anchors}
         return evolve(planes, start_ns=planes.start_ns + shift, end_ns=planes.end_ns + shift), threads
 
 

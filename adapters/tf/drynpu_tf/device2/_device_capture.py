@@ -116,13 +116,13 @@ class DeviceCapture:
     def _deliver(self, take: Callable[[], Stretch | None], most_unsaved: int = 0) -> None:
         recorder = PROCESS.recorder(self.user)
         try:
-            found = take()
+            stretch = take()
         except CaptureError as error:
             say(f"a part of the recording is lost: {error}")
             return
-        if found is None or recorder is None:
+        if stretch is None or recorder is None:
             return
-        for run in found.functions:
+        for run in stretch.functions:
             if run.start_ns < recorder.begin_ns:
                 continue  # before the first step that a check records
             step = GraphExecution(
@@ -137,9 +137,9 @@ class DeviceCapture:
                 loads=True,
             )
             recorder.add(run.operators, step)
-        if found.eager is not None and len(found.eager):
-            inside = np.flatnonzero(found.eager.start_ns >= recorder.begin_ns)
-            recorder.add(found.eager if len(inside) == len(found.eager) else found.eager.select(inside))
+        if stretch.eager is not None and len(stretch.eager):
+            inside = np.flatnonzero(stretch.eager.start_ns >= recorder.begin_ns)
+            recorder.add(stretch.eager if len(inside) == len(stretch.eager) else stretch.eager.select(inside))
         recorder.save(most_unsaved)
 
 

@@ -127,16 +127,16 @@ class NpuBaseConfig:
 
     def as_dict(self) -> dict[str, str]:
         """Return the values that are set or have a default, by the names of options; names of nodes are left out."""
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for name in self._fixed_attrs:
             held = self.__dict__[name]
             if isinstance(held, NpuBaseConfig):
-                found |= held.as_dict()
+                values |= held.as_dict()
             elif isinstance(held, OptionValue) and held.value is not None:
                 if isinstance(held, DeprecatedValue):
                     _warn(name, held.replacement)
-                found[name] = held.value
-        return found
+                values[name] = held.value
+        return values
 
 
 def _warn(name: str, replacement: str | None) -> None:

@@ -41,10 +41,10 @@ def npu_distributed_keras_optimizer_wrapper(
     optimizer: Optimizer, reduce_reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
 ) -> Any:
     """Return the Keras optimizer (given as one, or by name), which reduces its gradients over the workers."""
-    found = tf.keras.optimizers.get(optimizer)
+    wrapped = tf.keras.optimizers.get(optimizer)
     if not _is_worker():
-        return found
-    apply = found.apply_gradients
+        return wrapped
+    apply = wrapped.apply_gradients
 
     def apply_gradients(grads_and_vars: Iterable[GradientPair], *arguments: object, **keywords: object) -> Any:
         pairs = list(grads_and_vars)
@@ -52,8 +52,8 @@ def npu_distributed_keras_optimizer_wrapper(
         reduced = [(grad, variable) for grad, (_, variable) in zip(gradients, pairs, strict=True)]
         return apply(reduced, *arguments, **keywords)
 
-    found.apply_gradients = apply_gradients
-    return found
+    wrapped.apply_gradients = apply_gradients
+    return wrapped
 
 
 def shard_and_rebatch_dataset(dataset: Dataset, global_bs: int) -> tuple[Dataset, int]:

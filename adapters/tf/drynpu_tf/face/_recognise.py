@@ -42,13 +42,13 @@ def only_in_v1(source: str) -> tuple[str, ...]:
     if not any(module.partition(".")[0] == _FACADE for module in _imported(tree)):
         return ()
     aliases = set(_aliases(tree))
-    found = {
+    names = {
         f"{node.value.id}.{node.attr}"
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         if node.value.id in aliases and node.attr in _NAMES
     }
-    return tuple(sorted(found | set(_contrib_imports(tree))))
+    return tuple(sorted(names | set(_contrib_imports(tree))))
 
 
 def _contrib_imports(tree: ast.AST) -> Iterator[str]:

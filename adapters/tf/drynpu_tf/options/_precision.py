@@ -17,7 +17,7 @@ def precision_of(get: Callable[[str], Any]) -> Precision | None:
     """Return the precision of options, which *get* returns by name, as text or bytes; ``None`` where types stay."""
 
     def text(name: str) -> str:
-        found = get(name)
-        return found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found or "")
+        value = get(name)
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
 
     return read_precision(text("precision_mode") or text("precision_mode_v2"), text("modify_mixlist"))

@@ -29,16 +29,16 @@ def _number(environ: Mapping[str, str], name: str) -> int | None:
 def rank_count(environ: Mapping[str, str]) -> int:
     """Return how many ranks the job has, 1 where nothing says it."""
     said = (_number(environ, name) for name in ("RANK_SIZE", "CM_WORKER_SIZE"))
-    found = next((number for number in said if number is not None), None)
-    return found or _count_table(environ.get("RANK_TABLE_FILE", "")) or 1
+    count = next((number for number in said if number is not None), None)
+    return count or _count_table(environ.get("RANK_TABLE_FILE", "")) or 1
 
 
 def rank_number(environ: Mapping[str, str]) -> int:
     """Return the rank of this process: ``RANK_ID``, under the cluster manager else its device's number."""
-    found = _number(environ, "RANK_ID")
-    if found is None and "CM_CHIEF_IP" in environ:
-        found = _number(environ, "ASCEND_DEVICE_ID")
-    return found or 0
+    rank = _number(environ, "RANK_ID")
+    if rank is None and "CM_CHIEF_IP" in environ:
+        rank = _number(environ, "ASCEND_DEVICE_ID")
+    return rank or 0
 
 
 def _count_table(path: str) -> int:

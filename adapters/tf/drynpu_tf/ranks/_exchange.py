@@ -63,29 +63,29 @@ class Exchange:
         """Join the arrays of all ranks along the first dimension, of which ranks may have different numbers."""
         (array,) = self.arrays
         parts, shapes = self.link.gather(self.name, self.hcom.ranks, array.tobytes(), content=list(array.shape))
-        found = [np.frombuffer(part, array.dtype).reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
-        return [np.concatenate(found)]
+        pieces = [np.frombuffer(part, array.dtype).reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+        return [np.concatenate(pieces)]
 
     def _broadcast(self) -> list[Array]:
         root = self.hcom.peer == self.link.rank
         content = b"".join(array.tobytes() for array in self.arrays) if root else b""
         parts, _ = self.link.gather(self.name, self.hcom.ranks, content)
-        sent, found = memoryview(b"".join(parts)), []
+        sent, copies = memoryview(b"".join(parts)), []
         for array in self.arrays:
-            found.append(np.frombuffer(sent[: array.nbytes], array.dtype).reshape(array.shape))
+            copies.append(np.frombuffer(sent[: array.nbytes], array.dtype).reshape(array.shape))
             sent = sent[array.nbytes :]
-        return found
+        return copies
 
     def _all_to_all(self) -> list[Array]:
         """Send a piece to every rank of the group and return the pieces of all for this one."""
         (array,) = self.arrays
         flat = array.reshape(-1)
         parts, everyone = self.link.gather(self.name, self.hcom.ranks, flat.tobytes(), content=list(self.counts))
-        found = []
+        pieces = []
         for part, lengths in zip(parts, everyone, strict=True):
             start = sum(lengths[: self._me])
-            found.append(np.frombuffer(part, array.dtype)[start : start + lengths[self._me]])
-        return [np.concatenate(found)]
+            pieces.append(np.frombuffer(part, array.dtype)[start : start + lengths[self._me]])
+        return [np.concatenate(pieces)]
 
     @property
     def _message(self) -> str:

@@ -68,5 +68,5 @@ def hcom_of(attributes: Mapping[str, Any]) -> Hcom | None:
     text = attributes.get(MARK)
     if not text:
         return None
-    found = json.loads(text)
-    return Hcom(**{**found, "ranks": tuple(found["ranks"])})
+    fields = json.loads(text)
+    return Hcom(**{**fields, "ranks": tuple(fields["ranks"])})

@@ -20,14 +20,14 @@ def segments_by_size(sizes_bytes: Sequence[int], shares: Sequence[float] = DEFAU
     for share in shares[:-1]:
         passed += share
         bounds.append(total * passed / whole)
-    found: list[list[int]] = [[]]
+    segments: list[list[int]] = [[]]
     filled = 0
     for number, size in enumerate(sizes_bytes):
-        if found[-1] and len(found) <= len(bounds) and filled >= bounds[len(found) - 1]:
-            found.append([])
-        found[-1].append(number)
+        if segments[-1] and len(segments) <= len(bounds) and filled >= bounds[len(segments) - 1]:
+            segments.append([])
+        segments[-1].append(number)
         filled += size
-    return [segment for segment in found if segment]
+    return [segment for segment in segments if segment]
 
 
 def segments_by_index(count: int, last: Sequence[int]) -> list[list[int]]:

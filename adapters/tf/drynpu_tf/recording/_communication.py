@@ -51,11 +51,11 @@ class Communication:
 
     def hcoms(self, signatures: Sequence[Signature]) -> Mapping[int, Hcom]:
         """Return the communication operators among *signatures* by number."""
-        found = self._known.get(id(signatures))
-        if found is None:
+        hcoms = self._known.get(id(signatures))
+        if hcoms is None:
             pairs = ((number, hcom_of(NodeCall(each).attrs)) for number, each in communicating(signatures))
-            found = self._known[id(signatures)] = {number: hcom for number, hcom in pairs if hcom is not None}
-        return found
+            hcoms = self._known[id(signatures)] = {number: hcom for number, hcom in pairs if hcom is not None}
+        return hcoms
 
     def take(
         self, operators: Operators, thread: int, end_ns: int, consumers: Mapping[str, frozenset[str]]
@@ -119,12 +119,12 @@ def _in_order(operators: Operators, rows: Sequence[int], names: Sequence[str]) -
         name = operators.names[int(operators.name[row])]
         turns[name] += 1
         keys.append((turns[name], place.get(name, len(place)), row))
-    found, next_ns = [], None
+    delays, next_ns = [], None
     for _, _, row in sorted(keys, reverse=True):
         own_ns = int(operators.start_ns[row])
         next_ns = own_ns if next_ns is None else min(own_ns, next_ns - 1)
-        found.append((row, next_ns - own_ns))
-    return found[::-1]
+        delays.append((row, next_ns - own_ns))
+    return delays[::-1]
 
 
 def _moved(signature: Signature, hcom: Hcom) -> list[TensorDesc]:

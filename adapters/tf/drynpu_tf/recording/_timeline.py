@@ -233,15 +233,16 @@ def node_plans(plan: Planner) -> Planner:
     """
 
     def planned(signature: Signature) -> KernelPlan:
-        found = plan(signature)
+        kernel_plan = plan(signature)
         node = signature.attributes[_NODE] if len(signature.attributes) > _NODE else ""
         if not isinstance(node, str) or not node:
-            return found
-        if not found.mapped:
+            return kernel_plan
+        if not kernel_plan.mapped:
             kernels = tuple(
-                evolve(kernel, name=f"{node}{UNMAPPED_SUFFIX}", op_type=signature.name) for kernel in found.kernels
+                evolve(kernel, name=f"{node}{UNMAPPED_SUFFIX}", op_type=signature.name)
+                for kernel in kernel_plan.kernels
             )
-            found = evolve(found, kernels=kernels)
-        return evolve(found, claims=True, synchronizes=False, in_graph=True)
+            kernel_plan = evolve(kernel_plan, kernels=kernels)
+        return evolve(kernel_plan, claims=True, synchronizes=False, in_graph=True)
 
     return planned

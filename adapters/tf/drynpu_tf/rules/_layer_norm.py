@@ -34,11 +34,11 @@ def fuse_layer_norms(operators: Sequence[GraphOperator], known: Collection[str],
     """
     makers = {place: op for op in operators for place in op.outputs}
     graph = _Graph(makers, takers_of(operators), known)
-    found = {id(op): norm for op in operators if (norm := graph.find(op)) is not None}
-    gone = {id(part) for norm in found.values() for part in norm.parts}
+    norms = {id(op): norm for op in operators if (norm := graph.find(op)) is not None}
+    gone = {id(part) for norm in norms.values() for part in norm.parts}
     kind = _SPLIT if split else _UNIFIED
-    kept = (op for op in operators if id(op) in found or id(op) not in gone)
-    return [found[id(op)].joined(kind) if id(op) in found else op for op in kept]
+    kept = (op for op in operators if id(op) in norms or id(op) not in gone)
+    return [norms[id(op)].joined(kind) if id(op) in norms else op for op in kept]
 
 
 @frozen
@@ -131,8 +131,8 @@ class _Graph:
 
     def _tensor(self, place: Place, parts: Sequence[GraphOperator]) -> TensorDesc | None:
         """Return what an operator among *parts* knows of a tensor that it takes."""
-        found = (part.call.tensor(i) for part in parts for i, source in enumerate(part.inputs) if source == place)
-        return next((tensor for tensor in found if tensor is not None), None)
+        tensors = (part.call.tensor(i) for part in parts for i, source in enumerate(part.inputs) if source == place)
+        return next((tensor for tensor in tensors if tensor is not None), None)
 
     def _maker(self, place: Place, *kinds: str) -> GraphOperator | None:
         """Return the operator that makes a tensor, if it is one of these."""

@@ -157,14 +157,14 @@ def _inputs(
     }
     # The kernel reads what is declared, even what no part needs to compute the numbers.
     there = {**tensors.by_place, **outer}
-    found = [_find(name, prefix, outer, there) for name in declared]
+    declared_places = [_find(name, prefix, outer, there) for name in declared]
     # Numbers of the formula are constants of the parts; other constants are inputs.
     others = iter(
         place
         for place, tensor in outer.items()
-        if place not in found and (place[0] not in tensors.known or (tensor is not None and tensor.shape))
+        if place not in declared_places and (place[0] not in tensors.known or (tensor is not None and tensor.shape))
     )
-    places = (place if place is not None else next(others, None) for place in found)
+    places = (place if place is not None else next(others, None) for place in declared_places)
     return [(place, there[place]) for place in places if place is not None]
 
 

@@ -55,20 +55,20 @@ class _Graph:
 
     def consumers(self, place: Place) -> set[str]:
         """Return the operators with a task that take a tensor, or what others without one make of it."""
-        found: set[str] = set()
+        names: set[str] = set()
         todo, seen = [place], {place}
         while todo:
             for taker in self.takers.get(todo.pop(), ()):
                 if self.works(taker):
-                    found.add(taker.name)
+                    names.add(taker.name)
                 elif self.inside(taker) and taker.op_type not in READS_SHAPE:
                     todo += [each for each in taker.outputs if each not in seen]
                     seen.update(taker.outputs)
-        return found
+        return names
 
     def producers(self, places: Iterable[Place]) -> set[str]:
         """Return the operators with a task that make tensors, or what others without one make them of."""
-        found: set[str] = set()
+        names: set[str] = set()
         todo = list(places)
         seen = set(todo)
         while todo:
@@ -76,11 +76,11 @@ class _Graph:
             if maker is None or not self.inside(maker):
                 continue
             if self.works(maker):
-                found.add(maker.name)
+                names.add(maker.name)
                 continue
             todo += [each for each in maker.inputs if each not in seen]
             seen.update(maker.inputs)
-        return found
+        return names
 
 
 def find_points(operators: Sequence[GraphOperator], known: frozenset[str], order: Mapping[str, int]) -> GraphPoints:
@@ -100,7 +100,7 @@ def find_points(operators: Sequence[GraphOperator], known: frozenset[str], order
     graph = _Graph(operators, known, order, takers_of(operators), makers)
     data = [graph.consumers(place) for operator in operators for place in _data(operator)]
     # The engine looks at its first source of data alone: the one that the script's first consumer takes.
-    sources = sorted((found for found in data if found), key=lambda found: min(order[name] for name in found))
+    sources = sorted(filter(None, data), key=lambda consumers: min(order[name] for name in consumers))
     return GraphPoints(
         forward=_in_order(sources[0] if sources else (), order),
         backward=_in_order(graph.producers(_ends(graph)), order),
@@ -114,11 +114,11 @@ def find_consumers(operators: Sequence[GraphOperator], known: frozenset[str]) ->
 
     The communication operators come in the order of the compiled graph, which is the same on all ranks.
     """
-    found = [operator for operator in operators if operator.op_type in NODE_TYPES]
-    if not found:
+    communicating = [operator for operator in operators if operator.op_type in NODE_TYPES]
+    if not communicating:
         return {}
     place = sorted_by_inputs(operators)
-    reduces = sorted(found, key=lambda op: place[op.name])
+    reduces = sorted(communicating, key=lambda op: place[op.name])
     makers = {place: op for op in operators for place in op.outputs}
     graph = _Graph(operators, known, {}, takers_of(operators), makers)
     return {op.name: frozenset[str]().union(*map(graph.consumers, op.outputs)) for op in reduces}
@@ -138,16 +138,16 @@ def sorted_by_inputs(operators: Sequence[GraphOperator]) -> dict[str, int]:
             takers.setdefault(maker, []).append(index)
     missing = [len(makers) for makers in inputs]
     ready = [index for index, count in enumerate(missing) if not count]
-    found: list[int] = []
+    order: list[int] = []
     while ready:
         index = heapq.heappop(ready)
-        found.append(index)
+        order.append(index)
         for taker in takers.get(index, ()):
             missing[taker] -= 1
             if not missing[taker]:
                 heapq.heappush(ready, taker)
     rest = (index for index, count in enumerate(missing) if count > 0)
-    return {operators[index].name: place for place, index in enumerate([*found, *rest])}
+    return {operators[index].name: place for place, index in enumerate([*order, *rest])}
 
 
 def _in_order(names: Iterable[str], order: Mapping[str, int]) -> tuple[str, ...]:

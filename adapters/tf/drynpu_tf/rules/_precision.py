@@ -156,8 +156,8 @@ class _Reduction:
         """Choose the types of an operator's results; one without a kernel passes on what it is given."""
         upstream = any(place in self.dtypes for place in op.inputs)
         if not _works(op):
-            given = next((self.dtypes[place] for place in op.inputs if place in self.dtypes), None)
-            self._give(op, given if op.signature.placement is Placement.DEVICE else None)
+            dtype = next((self.dtypes[place] for place in op.inputs if place in self.dtypes), None)
+            self._give(op, dtype if op.signature.placement is Placement.DEVICE else None)
         elif op.name not in self.known and self.precision.reduces(op, upstream=upstream):
             self.reduced.add(op.name)
             if self.precision.mode is not PrecisionMode.CUBE_INPUTS:

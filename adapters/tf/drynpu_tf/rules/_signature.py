@@ -70,12 +70,12 @@ def attributes_of(node: NodeDef) -> dict[str, object]:
     Shapes and tensors are left out: no rule reads them and they make signatures large. So are attributes whose names
     begin with an underscore, which are notes of TensorFlow's own passes, but for drynpu's own.
     """
-    found: dict[str, object] = {}
+    attributes: dict[str, object] = {}
     for name, value in node.attr.items():
         plain = None if name.startswith("_") and name not in _OWN_MARKS else _plain(value)
         if plain is not None:
-            found[name] = plain
-    return found
+            attributes[name] = plain
+    return attributes
 
 
 def _plain(value: Any) -> object:

@@ -109,7 +109,7 @@ class Capture:
     _delays: list[tuple[int, int]] = field(factory=list)
     _ranges: OpenRanges = field(factory=OpenRanges)
     _begun_ns: int = 0
-    _given: _Given = field(factory=lambda: _Given())
+    _delivered: _Delivered = field(factory=lambda: _Delivered())
 
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active."""
@@ -188,7 +188,7 @@ class Capture:
         if self.on_chunk is None:
             return
         recorder = self.device_calls.communication
-        noted, self._given = self._given.since(
+        noted, self._delivered = self._delivered.since(
             self.device_calls.calls,
             self.device_calls.streams,
             self.device_calls.graphs,
@@ -234,15 +234,15 @@ class Capture:
 
 
 @frozen
-class _Given:
+class _Delivered:
     """How many entries of lists that grow were handed on before."""
 
     counts: tuple[int, ...] = (0, 0, 0, 0, 0)
 
-    def since(self, *lists: Sequence[object]) -> tuple[list[Sequence[Any]], _Given]:
+    def since(self, *lists: Sequence[object]) -> tuple[list[Sequence[Any]], _Delivered]:
         """Return the later entries of each list, and the new state."""
         ends = tuple(map(len, lists))
-        return [each[begin:end] for each, begin, end in zip(lists, self.counts, ends, strict=True)], _Given(ends)
+        return [each[begin:end] for each, begin, end in zip(lists, self.counts, ends, strict=True)], _Delivered(ends)
 
 
 def _part(

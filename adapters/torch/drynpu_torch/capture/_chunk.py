@@ -105,5 +105,5 @@ def _read_one(getter: Callable[[E], V], event: E, instead: Callable[[bytes], V])
 
 
 def unreadable_name(text: bytes) -> str:
-    place, found, _ = text.partition(b"): ")  # file(line): function
-    return f"{place.decode(errors='replace')}): <unknown>" if found else "<unknown>"
+    place, separator, _ = text.partition(b"): ")  # file(line): function
+    return f"{place.decode(errors='replace')}): <unknown>" if separator else "<unknown>"

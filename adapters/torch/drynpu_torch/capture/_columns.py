@@ -112,9 +112,9 @@ def new_tracer(**options: Any) -> Tracer:
 
 def _looked_up(calls: I64, rows: Records) -> I64:
     number = rows["call"]
-    found = np.full(len(rows), -1, np.int64)
-    found[number >= 0] = calls[number[number >= 0]]
-    return found
+    looked_up = np.full(len(rows), -1, np.int64)
+    looked_up[number >= 0] = calls[number[number >= 0]]
+    return looked_up
 
 
 def _readable(name: bytes) -> str:

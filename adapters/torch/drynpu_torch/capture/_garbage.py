@@ -12,7 +12,7 @@ from typing import Any
 @contextlib.contextmanager
 def garbage_collections(threshold_ms: float) -> Iterator[list[tuple[int, int]]]:
     """Yield a list to which start and end (Unix ns) of every collection of at least *threshold_ms* are added."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     begun_ns = 0  # 0 outside a collection: it may have begun before the recording
 
     def notice(phase: str, _: dict[str, Any]) -> None:
@@ -22,12 +22,12 @@ def garbage_collections(threshold_ms: float) -> Iterator[list[tuple[int, int]]]:
         elif begun_ns:
             end_ns = time.time_ns()
             if end_ns - begun_ns >= threshold_ms * 1e6:
-                found.append((begun_ns, end_ns))
+                spans.append((begun_ns, end_ns))
             begun_ns = 0
 
     gc.callbacks.append(notice)
     try:
-        yield found
+        yield spans
     finally:
         gc.callbacks.remove(notice)
 
@@ -44,7 +44,7 @@ def collection_costs() -> Iterator[list[tuple[int, int]]]:
     How long one takes says how many objects this process holds, most of them PyTorch's, and which step it falls into is
     chance: a full one takes 0.1 s.
     """
-    found: list[tuple[int, int]] = []
+    costs: list[tuple[int, int]] = []
     begun_ns = 0
 
     def notice(phase: str, _: dict[str, Any]) -> None:
@@ -54,10 +54,10 @@ def collection_costs() -> Iterator[list[tuple[int, int]]]:
         elif begun_ns:
             cost_ns, begun_ns = time.thread_time_ns() - begun_ns, 0
             if cost_ns >= _LEAST_COST_NS:
-                found.append((time.time_ns(), cost_ns))
+                costs.append((time.time_ns(), cost_ns))
 
     gc.callbacks.append(notice)
     try:
-        yield found
+        yield costs
     finally:
         gc.callbacks.remove(notice)

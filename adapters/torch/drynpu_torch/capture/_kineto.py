@@ -242,9 +242,9 @@ def _addresses(result: Any, time_ns: I64, size: I64) -> U64:
         return address
     kind: Any = type(activities[0])
     is_memory = np.fromiter(map(_MEMORY_EVENT.__eq__, map(kind.name, activities)), bool, len(activities))
-    found = _pick(activities, np.flatnonzero(is_memory))
-    numbers = np.array(_ADDRESS.findall("\n".join(map(kind.metadata_json, found))), np.str_).reshape(-1, 2)
-    if len(found) == len(numbers) == len(time_ns):
-        order = np.lexsort((numbers[:, 0].astype(np.int64), _column(kind.timestamp, found)))
+    events = _pick(activities, np.flatnonzero(is_memory))
+    numbers = np.array(_ADDRESS.findall("\n".join(map(kind.metadata_json, events))), np.str_).reshape(-1, 2)
+    if len(events) == len(numbers) == len(time_ns):
+        order = np.lexsort((numbers[:, 0].astype(np.int64), _column(kind.timestamp, events)))
         address[np.lexsort((size, time_ns))] = numbers[order, 1].astype(np.uint64)
     return address

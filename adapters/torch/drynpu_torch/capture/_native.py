@@ -62,9 +62,9 @@ def place_native(
 
 def _marked(name: I64, start_ns: I64, thread: I64, marks: Marks) -> Bools:
     """Return which operators were marked: for each mark the last one of its name and thread that began before it."""
-    found = np.zeros(len(name), bool)
+    marked = np.zeros(len(name), bool)
     if not len(marks.name) or not len(name):
-        return found
+        return marked
     threads = np.unique(np.concatenate([thread, marks.thread]))
     most = int(max(name.max(), marks.name.max())) + 1
 
@@ -79,17 +79,17 @@ def _marked(name: I64, start_ns: I64, thread: I64, marks: Marks) -> Bools:
     last = np.maximum.accumulate(np.where(is_mark[order], -1, np.arange(len(order))))
     rows = last[is_mark[order]]
     owner = order[rows[rows >= 0]]
-    found[owner[key[owner] == key[order][is_mark[order]][rows >= 0]]] = True
-    return found
+    marked[owner[key[owner] == key[order][is_mark[order]][rows >= 0]]] = True
+    return marked
 
 
 def around(parent: I64, rows: Bools) -> Bools:
     """Return which operators have one of *rows* inside them."""
-    found = np.zeros(len(rows), bool)
+    outer = np.zeros(len(rows), bool)
     level = np.flatnonzero(rows)
     while len(level):
         level = np.unique(parent[level])
         level = level[level >= 0]
-        level = level[~found[level]]
-        found[level] = True
-    return found
+        level = level[~outer[level]]
+        outer[level] = True
+    return outer

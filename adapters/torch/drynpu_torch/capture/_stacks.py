@@ -91,8 +91,8 @@ def _whole(frame: str, roots: list[Path]) -> str:
     match = _FRAME.fullmatch(frame)
     if match is None or Path(match["file"]).is_absolute() or match["file"].startswith("<"):
         return frame
-    found = next((root / match["file"] for root in roots if (root / match["file"]).is_file()), None)
-    return frame if found is None else f"{found}({match['line']}): {match['function']}"
+    path = next((root / match["file"] for root in roots if (root / match["file"]).is_file()), None)
+    return frame if path is None else f"{path}({match['line']}): {match['function']}"
 
 
 def _is_ours(frame: str, folders: tuple[str, ...] = _OURS) -> bool:

@@ -201,8 +201,8 @@ def _is_private(acl_format: int) -> bool:
 
 
 def _layout(tensor: torch.Tensor) -> _Layout | None:
-    found: _Layout | None = getattr(storage_of(tensor), _MARK, None)
-    return found
+    layout: _Layout | None = getattr(storage_of(tensor), _MARK, None)
+    return layout
 
 
 def _mark(tensor: torch.Tensor, wanted: Format) -> torch.Tensor:

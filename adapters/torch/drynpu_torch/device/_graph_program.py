@@ -162,10 +162,10 @@ def _run(call: CapturedCall, present: dict[int, dict[Layout, torch.Tensor]]) -> 
 def _present(slot: Slot, present: dict[int, dict[Layout, torch.Tensor]]) -> torch.Tensor:
     """Return the tensor of a slot, made where the storage is known only by tensors of other layouts."""
     tensors = present[slot.storage]
-    found = tensors.get(slot.layout)
-    if found is None:
-        found = tensors[slot.layout] = tensor_in(next(iter(tensors.values())).untyped_storage(), slot.layout)
-    return found
+    tensor = tensors.get(slot.layout)
+    if tensor is None:
+        tensor = tensors[slot.layout] = tensor_in(next(iter(tensors.values())).untyped_storage(), slot.layout)
+    return tensor
 
 
 def _move(value: torch.Tensor, fixed: torch.Tensor) -> None:

@@ -40,5 +40,5 @@ def launch_mode(environment: Mapping[str, str], clock: Clock) -> tuple[LaunchMod
 
 
 def _number(text: str) -> int:
-    found = _NUMBER.match(text)
-    return int(found[1]) if found else 0
+    match = _NUMBER.match(text)
+    return int(match[1]) if match else 0

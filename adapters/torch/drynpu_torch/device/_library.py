@@ -136,8 +136,8 @@ class Library:
         rows = self._functions.drynpu_memory_snapshot(device, None, ctypes.c_int64(0))
         table = np.empty((rows, _SNAPSHOT_COLUMNS), np.int64)
         pointer = table.ctypes.data_as(ctypes.c_void_p)
-        found = self._functions.drynpu_memory_snapshot(device, pointer, ctypes.c_int64(rows))
-        return table[:found]
+        count = self._functions.drynpu_memory_snapshot(device, pointer, ctypes.c_int64(rows))
+        return table[:count]
 
     def record_memory_history(self, *, wanted: bool, context: int, native_stacks: bool, most: int) -> None:
         """Begin or end to record what the allocators do; *context* counts as :data:`_memory_history.CONTEXTS`."""
@@ -238,7 +238,7 @@ class Library:
         while True:
             table = np.empty((rows, _CALL_COLUMNS), np.int64)
             pointer = table.ctypes.data_as(ctypes.c_void_p)
-            found = self._functions.drynpu_take_calls(pointer, ctypes.c_int64(rows))
-            if found <= rows:
-                return table[:found]
-            rows = found
+            count = self._functions.drynpu_take_calls(pointer, ctypes.c_int64(rows))
+            if count <= rows:
+                return table[:count]
+            rows = count

@@ -67,12 +67,12 @@ def _event(row: Sequence[int], stacks: Stacks) -> dict[str, Any]:
 
 
 def _segments(device: int, blocks: I64, stacks: Stacks) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    segments: list[dict[str, Any]] = []
     last = -1
     for segment, address, size, requested, state, small, stream, expandable, stack, outer in blocks.tolist():
         if segment != last:
             last = segment
-            found.append(
+            segments.append(
                 {
                     "device": device,
                     "address": address,
@@ -88,8 +88,8 @@ def _segments(device: int, blocks: I64, stacks: Stacks) -> list[dict[str, Any]]:
                     "blocks": [],
                 }
             )
-        _add_block(found[-1], address, size, requested, _STATES[state], _frames(stacks, stack))
-    return found
+        _add_block(segments[-1], address, size, requested, _STATES[state], _frames(stacks, stack))
+    return segments
 
 
 def _frames(stacks: Stacks, number: int) -> list[Frame]:

@@ -54,13 +54,13 @@ _POOL_TITLES = (("all", ""), ("large_pool", "      from large pool"), ("small_po
 def statistics(library: Library, device: int) -> dict[str, Any]:
     """Return all statistics, nested: statistic, pool, value."""
     table, retries, failures = library.memory_statistics(device)
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: {pool: dict(zip(_VALUES, table[row, column].tolist(), strict=True)) for column, pool in enumerate(_POOLS)}
         for row, name in enumerate(STATISTICS)
     }
     for row, name in enumerate(_OVERSIZE_STATISTICS, len(STATISTICS)):
-        found[name] = dict(zip(_VALUES, table[row, 0].tolist(), strict=True))
-    return found | {
+        values[name] = dict(zip(_VALUES, table[row, 0].tolist(), strict=True))
+    return values | {
         "num_alloc_retries": retries,
         "num_ooms": failures,
         "num_oom_rejections": 0,
@@ -68,10 +68,10 @@ def statistics(library: Library, device: int) -> dict[str, Any]:
     }
 
 
-def summary(found: Mapping[str, Any], device: int, *, abbreviated: bool) -> str:
+def summary(values: Mapping[str, Any], device: int, *, abbreviated: bool) -> str:
     """Return the vendor's table of :func:`statistics`, 75 columns wide."""
-    failures = f"{'':9} NPU OOMs: {found['num_ooms']:<13d}"
-    retries = f"{'':6} npuMalloc retries: {found['num_alloc_retries']:<9d}"
+    failures = f"{'':9} NPU OOMs: {values['num_ooms']:<13d}"
+    retries = f"{'':6} npuMalloc retries: {values['num_alloc_retries']:<9d}"
     lines = [
         "=" * _WIDTH,
         f" {'':16} PyTorch NPU memory summary, device ID {device:<18d} ",
@@ -83,9 +83,9 @@ def summary(found: Mapping[str, Any], device: int, *, abbreviated: bool) -> str:
     for row in _ROWS:
         lines.append("-" * _WIDTH)
         for pool, title in _POOL_TITLES[: 1 if abbreviated else None]:
-            lines.append(_line(title or row.title, found[row.statistic][pool], in_bytes=row.in_bytes))
+            lines.append(_line(title or row.title, values[row.statistic][pool], in_bytes=row.in_bytes))
     for title, name in _OVERSIZE:
-        lines += ["-" * _WIDTH, _line(title, found[name], in_bytes=False)]
+        lines += ["-" * _WIDTH, _line(title, values[name], in_bytes=False)]
     lines.append("=" * _WIDTH)
     return "|" + "|\n|".join(lines) + "|\n"
 

@@ -24,7 +24,7 @@ _GO_ON = "warn"
 """Value of ``DRYNPU_OOM`` with which a full memory is told once and the script goes on."""
 
 
-def load_native(found: Build, choice: Choice) -> Library:
+def load_native(build: Build, choice: Choice) -> Library:
     """
     Load the native device, which registers its kernels in PyTorch.
 
@@ -37,7 +37,7 @@ def load_native(found: Build, choice: Choice) -> Library:
     """
     if choice.is_missing:
         raise CaptureError(f"nothing serves the npu: it needs the {choice.sentence}")
-    return Library(found.path)
+    return Library(build.path)
 
 
 def register_native(library: Library, state: DeviceState, settings: Settings) -> None:

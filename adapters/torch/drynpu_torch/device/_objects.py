@@ -58,15 +58,15 @@ def live_memory() -> dict[int, int]:
 
     A gradient that no Python code has read yet is no Python object, so the collector does not list it.
     """
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     for value in gc.get_objects():
         if not is_tensor(value):
             continue
         for tensor in (value, _gradient(value)):
             storage = storage_of(tensor)
             if storage is not None and storage.device.type == "cpu" and (address := address_of(tensor)):
-                found[address] = storage.nbytes()
-    return found
+                sizes[address] = storage.nbytes()
+    return sizes
 
 
 def _gradient(tensor: torch.Tensor) -> torch.Tensor | None:

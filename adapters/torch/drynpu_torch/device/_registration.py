@@ -45,15 +45,15 @@ def register_device() -> tuple[torch.library.Library, ...]:
 
 def _load(settings: Settings) -> tuple[Library | None, Choice]:
     """Return the native device, ``None`` where the sink serves, and the choice that was made."""
-    found = find_build()
-    choice = choose(settings, found)
+    build = find_build()
+    choice = choose(settings, build)
     if choice.device is TorchDevice.SINK:
         return None, choice
     try:
-        return load_native(found, choice), choice
+        return load_native(build, choice), choice
     except OSError as error:
-        found.note_failure(f"the native device was compiled but does not load:\n{error}")
-        if choice.is_asked or not has_sink(found):
+        build.note_failure(f"the native device was compiled but does not load:\n{error}")
+        if choice.is_asked or not has_sink(build):
             raise CaptureError(f"the native device does not load: {error}; run: drynpu native build --again") from error
         return None, Choice(
             TorchDevice.SINK, "the native device does not load", "to get it run: drynpu native build --again"

@@ -27,15 +27,15 @@ def patch_report(state: DeviceState) -> None:
     """Let ``device``, ``is_cpu`` and ``get_device`` of tensors answer as on a device."""
 
     def device(self: torch.Tensor) -> torch.device:
-        found = raw_device(self)
-        if found != CPU or _is_host_copy(self):
-            return found
+        reported = raw_device(self)
+        if reported != CPU or _is_host_copy(self):
+            return reported
         index = known_device(self)
         return torch.device(DEVICE_TYPE, state.current_device if index is None else index)
 
     def get_device(self: torch.Tensor) -> int:
-        found = device(self)
-        return -1 if found.index is None or found.type == "cpu" else found.index
+        reported = device(self)
+        return -1 if reported.index is None or reported.type == "cpu" else reported.index
 
     torch.Tensor.device = property(device)  # type: ignore[assignment]
     torch.Tensor.is_cpu = property(lambda self: device(self).type == "cpu")  # type: ignore[assignment]

@@ -189,7 +189,7 @@ def _rendezvous(url: str, rank: int = -1, world_size: int = -1, **_: object) -> 
     """Give a store without peers, as the handlers of PyTorch give theirs."""
     query = parse_qs(urlparse(url).query)
 
-    def number(given: int, name: str) -> int:
-        return given if given >= 0 else int(query.get(name.lower(), [os.environ.get(name, "-1")])[0])
+    def number(argument: int, name: str) -> int:
+        return argument if argument >= 0 else int(query.get(name.lower(), [os.environ.get(name, "-1")])[0])
 
     yield LoneStore(), number(rank, "RANK"), number(world_size, "WORLD_SIZE")

@@ -30,12 +30,12 @@ class Place:
         """Fill a tensor with the stand-in: integers and truths with zero."""
         tensor.fill_(self.stand_in if tensor.is_floating_point() or tensor.is_complex() else 0)
 
-    def fit(self, output: torch.Tensor, given: torch.Tensor) -> None:
-        """Copy what fits of *given* to *output*, and fill the rest."""
-        if output.shape == given.shape:
-            output.copy_(given)
+    def fit(self, output: torch.Tensor, content: torch.Tensor) -> None:
+        """Copy what fits of *content* to *output*, and fill the rest."""
+        if output.shape == content.shape:
+            output.copy_(content)
             return
-        to, source = output.view(-1), given.reshape(-1)
+        to, source = output.view(-1), content.reshape(-1)
         count = min(len(to), len(source))
         to[:count].copy_(source[:count])
         if count < len(to):
@@ -77,9 +77,9 @@ def _reduce(call: Arguments, place: Place) -> bool:
 
 
 def _gather_lists(outputs: Sequence[Sequence[torch.Tensor]], inputs: Sequence[torch.Tensor], place: Place) -> bool:
-    for parts, given in zip(outputs, inputs, strict=True):
+    for parts, tensor in zip(outputs, inputs, strict=True):
         for part in parts:
-            place.fit(part, given)
+            place.fit(part, tensor)
     return True
 
 
@@ -88,9 +88,9 @@ def _gather(call: Arguments, place: Place) -> bool:
     return at_root and _gather_lists(call["output_tensors"], call["input_tensors"], place)
 
 
-def _gather_whole(output: torch.Tensor, given: torch.Tensor, place: Place) -> None:
+def _gather_whole(output: torch.Tensor, tensor: torch.Tensor, place: Place) -> None:
     flat = output.view(place.size, -1)
-    flat.copy_(given.reshape(1, -1).expand_as(flat))
+    flat.copy_(tensor.reshape(1, -1).expand_as(flat))
 
 
 def _gather_base(call: Arguments, place: Place) -> bool:
@@ -99,8 +99,8 @@ def _gather_base(call: Arguments, place: Place) -> bool:
 
 
 def _gather_bases(call: Arguments, place: Place) -> bool:
-    for output, given in zip(call["outputs"], call["inputs"], strict=True):
-        _gather_whole(output, given, place)
+    for output, tensor in zip(call["outputs"], call["inputs"], strict=True):
+        _gather_whole(output, tensor, place)
     return True
 
 
@@ -121,29 +121,29 @@ def _reduce_scatter_base(call: Arguments, place: Place) -> bool:
 
 
 def _reduce_scatter_bases(call: Arguments, place: Place) -> bool:
-    for output, given in zip(call["outputs"], call["inputs"], strict=True):
-        _reduce_part(output, given.reshape(place.size, -1)[place.rank], call, place)
+    for output, tensor in zip(call["outputs"], call["inputs"], strict=True):
+        _reduce_part(output, tensor.reshape(place.size, -1)[place.rank], call, place)
     return True
 
 
 def _all_to_all(call: Arguments, place: Place) -> bool:
     """From each rank comes what goes to it, so that exchanged counts fit the data that is exchanged after them."""
-    for output, given in zip(call["output_tensors"], call["input_tensors"], strict=True):
-        place.fit(output, given)
+    for output, tensor in zip(call["output_tensors"], call["input_tensors"], strict=True):
+        place.fit(output, tensor)
     return True
 
 
 def _all_to_all_base(call: Arguments, place: Place) -> bool:
-    output, given = call["output"], call["input"]
+    output, source = call["output"], call["input"]
     parts = [
         tensor.split(list(call[sizes]) or tensor.shape[0] // place.size) if len(tensor) else ()
-        for tensor, sizes in ((output, "output_split_sizes"), (given, "input_split_sizes"))
+        for tensor, sizes in ((output, "output_split_sizes"), (source, "input_split_sizes"))
     ]
     if [len(part) for part in parts[0]] == [len(part) for part in parts[1]]:
-        output.copy_(given)
+        output.copy_(source)
         return True
     for index, part in enumerate(parts[0]):
-        place.fit(part, parts[1][index] if parts[1] else given)
+        place.fit(part, parts[1][index] if parts[1] else source)
     return True
 
 

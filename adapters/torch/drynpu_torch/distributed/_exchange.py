@@ -27,8 +27,8 @@ class _Store:
         self.store.set(key, value)
 
     def find(self, key: str) -> str | None:
-        found: bytes | None = self.store.get(key) if self.store.check([key]) else None
-        return None if found is None else found.decode()
+        text: bytes | None = self.store.get(key) if self.store.check([key]) else None
+        return None if text is None else text.decode()
 
     def read(self, keys: Sequence[str], seconds: float) -> list[str]:
         self.store.wait(list(keys), timedelta(seconds=seconds))

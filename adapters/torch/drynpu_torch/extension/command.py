@@ -31,14 +31,14 @@ def status() -> None:
     from drynpu.options import Settings
     from drynpu_torch.extension.choice import choose
 
-    found = find_build()
-    if found.done:
-        click.echo(f"torch {found.torch_version}: {found.path}")
-    elif found.failure is None:
-        click.echo(f"torch {found.torch_version}: not built")
-    if found.failure is not None:
-        click.echo(f"torch {found.torch_version}: the last attempt failed. {found.failure.rstrip()}")
+    torch_build = find_build()
+    if torch_build.done:
+        click.echo(f"torch {torch_build.torch_version}: {torch_build.path}")
+    elif torch_build.failure is None:
+        click.echo(f"torch {torch_build.torch_version}: not built")
+    if torch_build.failure is not None:
+        click.echo(f"torch {torch_build.torch_version}: the last attempt failed. {torch_build.failure.rstrip()}")
         click.echo("drynpu native build tries again, after a change of the compiler or of PyTorch")
-    click.echo(f"the npu is served by the {choose(Settings.checked(os.environ), found).sentence}")
-    if not found.done:
+    click.echo(f"the npu is served by the {choose(Settings.checked(os.environ), torch_build).sentence}")
+    if not torch_build.done:
         raise SystemExit(1)

@@ -39,10 +39,10 @@ class _ExperimentalConfig:
         sys_io: Any = False,
         sys_interconnection: Any = False,
     ) -> None:
-        given = {name: value for name, value in locals().items() if name != "self"}
-        values, notices = normalise_config(**given)
+        arguments = {name: value for name, value in locals().items() if name != "self"}
+        values, notices = normalise_config(**arguments)
         show((*notices, *_without_counters(values), *_without_files(values)))
-        self.given = given
+        self.given = arguments
         self.values = values
         for name, value in values.dump().items():
             setattr(self, name, value)

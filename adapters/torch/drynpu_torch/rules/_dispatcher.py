@@ -29,10 +29,10 @@ def dispatcher_rule(signature: Signature) -> KernelPlan | None:
     where the CPU's kernel happens to call other operators. A view launches nothing. Of all others nothing is said: what
     they called launches for them.
     """
-    found = implementation(signature.name) if signature.name.startswith("aten::") else None
-    if found is Implementation.KERNEL:
+    kind = implementation(signature.name) if signature.name.startswith("aten::") else None
+    if kind is Implementation.KERNEL:
         return opaque_plan(signature)
-    return transparent(signature) if found is Implementation.VIEW else None
+    return transparent(signature) if kind is Implementation.VIEW else None
 
 
 @functools.cache

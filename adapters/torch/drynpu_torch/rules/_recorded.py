@@ -41,10 +41,10 @@ def signature_from_profile(name: str, dtypes: str, shapes: str) -> Signature:
     kinds = dtypes.split(";") if dtypes else []
     texts = [*shapes.split(";"), *[""] * len(kinds)][: len(kinds)]
     dims = [[int(part) for part in text.split(",") if part.strip().isdecimal()] for text in texts]
-    found = signature_from_kineto(
+    signature = signature_from_kineto(
         name, [[[]] if kind == "TensorList" else each for kind, each in zip(kinds, dims, strict=True)], kinds, ()
     )
-    return evolve(found, attributes=_assumed(name, max(map(len, dims), default=0), len(kinds)))
+    return evolve(signature, attributes=_assumed(name, max(map(len, dims), default=0), len(kinds)))
 
 
 def _assumed(name: str, rank: int, count: int) -> tuple[object, ...]:

@@ -92,11 +92,11 @@ class NpuFusedOptimizerBase(Optimizer):
     def clip_grad_norm_fused_(self, max_norm: float, norm_type: float = 2) -> torch.Tensor:
         """Scale the gradients so that their norm is at most *max_norm*, and return the norm that they had."""
         self._combined()
-        found = [buffer.float() for buffer in self.get_combined_grads() if buffer is not None]
-        if not found:
+        buffers = [buffer.float() for buffer in self.get_combined_grads() if buffer is not None]
+        if not buffers:
             return torch.tensor(0.0)
         norm: torch.Tensor = torch.linalg.vector_norm(
-            torch.stack([torch.linalg.vector_norm(x, norm_type) for x in found]), norm_type
+            torch.stack([torch.linalg.vector_norm(x, norm_type) for x in buffers]), norm_type
         )
         factor = float(max_norm) / (norm + 1e-6)
         if factor < 1:

@@ -120,11 +120,11 @@ class Descriptions(Generic[T]):
         """Return a function of a handle and values that sets these fields, and returns the code."""
 
         def change(handle: int, *values: object) -> int:
-            found = self.handles.get(handle)
-            if found is None:
+            description = self.handles.get(handle)
+            if description is None:
                 return ReturnCode.INVALID_PARAM
             for name, value in zip(names, values, strict=True):
-                setattr(found, name, value)
+                setattr(description, name, value)
             return ReturnCode.SUCCESS
 
         return change
@@ -139,5 +139,7 @@ class Descriptions(Generic[T]):
 
     def all_of(self, handles: Sequence[int]) -> list[T] | None:
         """Return the descriptions of these handles; ``None`` if one is wrong."""
-        found = [self.handles.get(handle) for handle in handles]
-        return None if any(each is None for each in found) else [each for each in found if each is not None]
+        descriptions = [self.handles.get(handle) for handle in handles]
+        return (
+            None if any(each is None for each in descriptions) else [each for each in descriptions if each is not None]
+        )

@@ -95,8 +95,8 @@ class Units:
 
     def ready(self, channel: int, stream: int) -> int:
         """Return 0 where a channel is open and the stream is one."""
-        found = self.channels.handles.get(channel)
-        if found is None or not found.created:
+        channel_state = self.channels.handles.get(channel)
+        if channel_state is None or not channel_state.created:
             return ReturnCode.INVALID_PARAM
         return int(self.runtime.devices.stream(stream)[0])
 
@@ -143,14 +143,14 @@ class Units:
     def attempt(self, work: Callable[[], T | None], reason: str) -> tuple[int, T | None]:
         """Return ``(code, result)``; keep *reason* where there is none."""
         try:
-            found = work()
+            value = work()
         except MissingPillowError as error:
             self.runtime.complain(str(error), aloud=True)
             return ReturnCode.FAILURE, None
-        if found is None:
+        if value is None:
             self.runtime.complain(f"acl.media: {reason}")
             return ReturnCode.FAILURE, None
-        return ReturnCode.SUCCESS, found
+        return ReturnCode.SUCCESS, value
 
     def _complain_of_room(self, picture: Picture, needed: int) -> None:
         self.runtime.complain(f"acl.media: the picture needs {needed} bytes at its pointer; its size is {picture.size}")

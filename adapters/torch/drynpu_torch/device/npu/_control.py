@@ -292,5 +292,5 @@ def _limit(key: object, device: DeviceLike = None) -> dict[str, int]:
 
 
 def _set_limit(key: object, cube_num: int, vector_num: int) -> None:
-    given = {"cube_core_num": cube_num, "vector_core_num": vector_num}
-    _limits[key] = _limits.get(key, {}) | {name: number for name, number in given.items() if number != -1}
+    limits = {"cube_core_num": cube_num, "vector_core_num": vector_num}
+    _limits[key] = _limits.get(key, {}) | {name: number for name, number in limits.items() if number != -1}

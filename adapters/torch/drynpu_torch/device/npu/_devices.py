@@ -174,8 +174,8 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int] | None: 
 
     NPUs have no such number; the vendor has the variable for scripts that were written for other devices.
     """
-    found = re.fullmatch(r"(\d+)\.(\d+)", os.environ.get(_CAPABILITY, ""))
-    return (int(found[1]), int(found[2])) if found else None
+    match = re.fullmatch(r"(\d+)\.(\d+)", os.environ.get(_CAPABILITY, ""))
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def can_device_access_peer(device_id: DeviceLike, peer_device_id: DeviceLike) -> bool:

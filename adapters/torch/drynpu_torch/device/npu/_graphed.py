@@ -106,11 +106,13 @@ class _Part:
         """Capture the backward pass, which takes its gradients from tensors that stay where they are."""
         self.grad_outputs = tuple(torch.zeros_like(each) if each.requires_grad else None for each in self.outputs)
         wanted = [each for each in self.outputs if each.requires_grad]
-        found: Sequence[torch.Tensor | None] = ()
+        gradients: Sequence[torch.Tensor | None] = ()
         if wanted:
             with graph(self.backward, pool=pool):
-                found = self._gradients(wanted, [each for each in self.grad_outputs if each is not None], unused=unused)
-        left = iter(found)
+                gradients = self._gradients(
+                    wanted, [each for each in self.grad_outputs if each is not None], unused=unused
+                )
+        left = iter(gradients)
         self.grad_inputs = tuple(next(left, None) if each.requires_grad else None for each in self.surface)
 
     def _gradients(
@@ -144,9 +146,9 @@ def _replayed(part: _Part) -> Callable[..., Any]:
         def forward(ctx: object, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
             """Copy the inputs to where the graph reads them, and replay."""
             del ctx
-            for static, given in zip(part.samples, inputs, strict=False):
-                if static.data_ptr() != given.data_ptr():
-                    static.copy_(given)
+            for static, tensor in zip(part.samples, inputs, strict=False):
+                if static.data_ptr() != tensor.data_ptr():
+                    static.copy_(tensor)
             part.forward.replay()
             return tuple(each.detach() for each in part.outputs)
 
@@ -155,9 +157,9 @@ def _replayed(part: _Part) -> Callable[..., Any]:
         def backward(ctx: object, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
             """Copy the gradients to where the graph reads them, and replay."""
             del ctx
-            for static, given in zip(part.grad_outputs, gradients, strict=True):
-                if static is not None and static.data_ptr() != given.data_ptr():
-                    static.copy_(given)
+            for static, gradient in zip(part.grad_outputs, gradients, strict=True):
+                if static is not None and static.data_ptr() != gradient.data_ptr():
+                    static.copy_(gradient)
             part.backward.replay()
             return tuple(None if each is None else each.detach() for each in part.grad_inputs)
 

@@ -107,10 +107,10 @@ def usage(device: DeviceLike = None) -> Usage:
     return _meter().measure()
 
 
-def _exact(found: dict[str, Any]) -> Usage:
-    allocated, reserved = found["allocated_bytes"]["all"], found["reserved_bytes"]["all"]
+def _exact(values: dict[str, Any]) -> Usage:
+    allocated, reserved = values["allocated_bytes"]["all"], values["reserved_bytes"]["all"]
     return Usage(
-        found["allocation"]["all"]["current"],
+        values["allocation"]["all"]["current"],
         allocated["current"],
         reserved["current"],
         allocated["peak"],

@@ -38,8 +38,8 @@ def generators() -> tuple[torch.Generator, ...]:
 
 def generators_by_device() -> tuple[torch.Generator, ...]:
     """Return the generator of every device; with the sink it is the same one."""
-    found = generators()
-    return found * (state().device_count // len(found))
+    distinct = generators()
+    return distinct * (state().device_count // len(distinct))
 
 
 def manual_seed(seed: int) -> None:

@@ -61,11 +61,11 @@ class _StorageType(type):
 
 def _types(kind: type, suffix: str) -> dict[str, type]:
     module = f"torch.{DEVICE_TYPE}"
-    found = {}
+    types = {}
     for name, dtype in _DTYPES.items():
         content = {"dtype": dtype, "__module__": module, "__doc__": f"{suffix} of {dtype} on the device."}
-        found[f"{name}{suffix}"] = kind(f"{name}{suffix}", (), content)
-    return found
+        types[f"{name}{suffix}"] = kind(f"{name}{suffix}", (), content)
+    return types
 
 
 TYPES: Final = _types(_TensorType, "Tensor") | _types(_StorageType, "Storage")

@@ -44,8 +44,8 @@ def get_cann_version(module: str = "CANN") -> str:
 
 def is_gte_cann_version(version: str, module: str = "CANN") -> bool:
     """Whether a part of CANN has the release *version* or a later one; a part without a release has not."""
-    found = get_cann_version(module)
-    return bool(found) and _numbers(found) >= _numbers(version)
+    release = get_cann_version(module)
+    return bool(release) and _numbers(release) >= _numbers(version)
 
 
 def _numbers(version: str) -> list[int]:

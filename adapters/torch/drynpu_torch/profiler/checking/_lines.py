@@ -39,14 +39,14 @@ class Lines(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def operators(self) -> tuple[ObservedOperator, ...]:
         """Return what was noted, by place and name."""
-        found: dict[tuple[Place, str], list[int]] = {}
+        counts: dict[tuple[Place, str], list[int]] = {}
         for (name, place, double), calls in self._calls.items():
-            row = found.setdefault((place, name), [0, 0])
+            row = counts.setdefault((place, name), [0, 0])
             row[0] += calls
             row[1] += calls if double else 0
         return tuple(
             ObservedOperator(name=name, place=place, calls=calls, double_calls=doubles)
-            for (place, name), (calls, doubles) in sorted(found.items())
+            for (place, name), (calls, doubles) in sorted(counts.items())
         )
 
     def __torch_dispatch__(

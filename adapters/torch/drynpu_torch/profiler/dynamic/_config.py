@@ -132,23 +132,23 @@ def _name_unknown_keys(document: Mapping[str, object], log: logging.Logger) -> N
         _name_unknown(experimental, list(known["experimental_config"]), log)
 
 
-def _name_unknown(given: Mapping[str, object], known: list[str], log: logging.Logger) -> None:
-    for key in given:
+def _name_unknown(content: Mapping[str, object], known: list[str], log: logging.Logger) -> None:
+    for key in content:
         if key not in known:
             near = difflib.get_close_matches(key, known, 1)
             log.warning("Unknown key %s is ignored%s", key, f"; did you mean {near[0]}?" if near else ".")
 
 
-def _activities(given: object, log: logging.Logger) -> list[ProfilerActivity]:
+def _activities(names: object, log: logging.Logger) -> list[ProfilerActivity]:
     """Return the activities that are named; an empty list stands for all."""
-    found: dict[ProfilerActivity, None] = {}
-    for name in given if isinstance(given, list) else []:
+    activities: dict[ProfilerActivity, None] = {}
+    for name in names if isinstance(names, list) else []:
         activity = ProfilerActivity.__members__.get(name.upper()) if isinstance(name, str) else None
         if activity is None:
             log.warning("Set activity failed, activity must be CPU OR NPU!")
         else:
-            found[activity] = None
-    return list(found)
+            activities[activity] = None
+    return list(activities)
 
 
 def _number(document: Mapping[str, object], name: str, least: int, default: int, log: logging.Logger) -> int:
@@ -182,15 +182,15 @@ def _ranks(document: Mapping[str, object], log: logging.Logger) -> frozenset[int
     return frozenset(rank for rank in ranks if isinstance(rank, int) and rank >= 0)
 
 
-def _experimental_config(given: object, log: logging.Logger) -> _ExperimentalConfig | None:
+def _experimental_config(options: object, log: logging.Logger) -> _ExperimentalConfig | None:
     """Return the configuration, which checks its values; the file has levels and metrics by name."""
-    if not given:
+    if not options:
         return None
-    if not isinstance(given, dict):
+    if not isinstance(options, dict):
         log.warning("Set experimental_config failed, experimental_config must be dict!")
         return None
     defaults: dict[str, Any] = json.loads(template())["experimental_config"]
-    values = {name: given.get(name, default) for name, default in defaults.items()}
+    values = {name: options.get(name, default) for name, default in defaults.items()}
     values["profiler_level"] = _by_name(ProfilerLevel, values["profiler_level"])
     values["aic_metrics"] = _by_name(AiCMetrics, values["aic_metrics"])
     return _ExperimentalConfig(**values)
