@@ -95,8 +95,8 @@ def copy_gradients_to_masters(
     if flat_master:
         gradient = master_params[0].grad
         assert gradient is not None, "masters of prep_param_lists have gradients"
-        found = [parameter.grad for parameter in model_params if parameter.grad is not None]
-        gradient.copy_(_flatten_dense_tensors(found))  # type: ignore[no-untyped-call]
+        gradients = [parameter.grad for parameter in model_params if parameter.grad is not None]
+        gradient.copy_(_flatten_dense_tensors(gradients))  # type: ignore[no-untyped-call]
         return
     for model, master in zip(model_params, master_params, strict=True):
         if model.grad is None:

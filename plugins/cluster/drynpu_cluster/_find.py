@@ -119,8 +119,8 @@ def _chosen(path: Path, form: Form, ranks: Mapping[Path, int], notes: list[str])
 
 
 def _age(holder: Path) -> int:
-    found = _STAMP.search(holder.name)
-    return int(found.group(1)) if found else 0
+    match = _STAMP.search(holder.name)
+    return int(match.group(1)) if match else 0
 
 
 def _holders(path: Path) -> Iterator[Path]:
@@ -139,11 +139,11 @@ def _database_rank(holder: Path) -> int | None:
     """Return the rank that a database names, -1 if it names none; ``None`` where there is no database."""
     names = [entry.name for entry in (holder / FRAMEWORK_OUTPUT).iterdir()]
     for name in names:
-        if found := RANKED_DATABASE.match(name):
-            return int(found.group(1)) if found.group(1) else -1
+        if match := RANKED_DATABASE.match(name):
+            return int(match.group(1)) if match.group(1) else -1
     return _text_rank(holder) if ANALYSIS_DATABASE in names else None
 
 
 def _text_rank(holder: Path) -> int | None:
-    found = (RANKED_INFO.match(entry.name) for entry in holder.iterdir())
-    return next((int(match.group(1)) for match in found if match), None)
+    matches = (RANKED_INFO.match(entry.name) for entry in holder.iterdir())
+    return next((int(match.group(1)) for match in matches if match), None)

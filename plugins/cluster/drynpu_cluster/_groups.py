@@ -57,12 +57,12 @@ def find_groups(pairs: pl.DataFrame, reads: Sequence[RankRead]) -> tuple[Group, 
     """
     named = _named(reads)
     grouped = pairs.group_by("type", "group", maintain_order=True).agg(pl.col("rank").unique().sort())
-    found = []
+    groups = []
     for kind, key, ranks in grouped.iter_rows():
         label, purpose, all_ranks = named.get(key, ("", "", ()))
         seen = tuple(ranks)
-        found.append(Group(kind, seen, all_ranks or seen, key, label, purpose))
-    return tuple(found)
+        groups.append(Group(kind, seen, all_ranks or seen, key, label, purpose))
+    return tuple(groups)
 
 
 def _named(reads: Sequence[RankRead]) -> Mapping[str, tuple[str, str, tuple[int, ...]]]:

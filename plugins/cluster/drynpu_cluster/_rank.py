@@ -132,5 +132,5 @@ def _missing(tables: Mapping[str, pl.DataFrame]) -> Sequence[str]:
 
 def _metadata(path: Path) -> Mapping[str, object]:
     file = path / METADATA_FILE
-    found = orjson.loads(file.read_bytes()) if file.is_file() else {}
-    return found if isinstance(found, dict) else {}
+    content = orjson.loads(file.read_bytes()) if file.is_file() else {}
+    return content if isinstance(content, dict) else {}

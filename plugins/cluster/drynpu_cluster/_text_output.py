@@ -34,9 +34,9 @@ _ROWS_AT_ONCE = 20_000
 def group_pairs(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Return the distinct ``type``, ``group``, ``rank`` of tables, in order of first use."""
     columns = ["type", "group", "rank"]
-    found = [table.select(columns).unique(maintain_order=True) for table in tables if not table.is_empty()]
+    parts = [table.select(columns).unique(maintain_order=True) for table in tables if not table.is_empty()]
     schema = {"type": pl.String, "group": pl.String, "rank": pl.Int64}
-    pairs = pl.concat([pl.DataFrame(schema=schema), *found]).unique(maintain_order=True)
+    pairs = pl.concat([pl.DataFrame(schema=schema), *parts]).unique(maintain_order=True)
     return pairs.filter(pl.col("type").is_in([f.COLLECTIVE, f.P2P]))
 
 

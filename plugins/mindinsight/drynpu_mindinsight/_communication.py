@@ -53,11 +53,11 @@ def _costs(times: pl.DataFrame, count: int) -> tuple[float, float]:
 
 def _links(moved: pl.DataFrame, count: int) -> _Links:
     """Return time in ms, size in KB and bandwidth in KB/s by pair of ranks and kind of link."""
-    found: dict[str, dict[str, list[float]]] = {}
+    links: dict[str, dict[str, list[float]]] = {}
     totals = moved.group_by("src_rank", "dst_rank", "transport").agg(pl.col("time_ns", "size_bytes").sum())
     for row in totals.sort("src_rank", "dst_rank", "transport").iter_rows(named=True):
         size = row["size_bytes"] / 1024
         rate = size / (row["time_ns"] / _NS_PER_S) if row["time_ns"] else 0.0
         entry = [row["time_ns"] / NS_PER_MS / count, size / count, rate]
-        found.setdefault(f"{row['src_rank']}-{row['dst_rank']}", {})[row["transport"]] = entry
-    return found
+        links.setdefault(f"{row['src_rank']}-{row['dst_rank']}", {})[row["transport"]] = entry
+    return links

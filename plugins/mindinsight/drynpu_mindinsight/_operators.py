@@ -120,15 +120,15 @@ def _framework(operators: pl.DataFrame) -> bytes:
 
 
 def _op_info(row: Mapping[str, str]) -> str:
-    found = {}
+    tensors = {}
     for side in ("input", "output"):
         if not row[f"{side}_shapes"]:
             continue
         parts = [row[f"{side}_{what}"].split(";") for what in ("formats", "dtypes", "shapes")]
         # A list that is shorter than the list of shapes belongs to a damaged row.
         for number, (layout, dtype, shape) in enumerate(zip(*parts, strict=False)):
-            found[f"{side}_{number}"] = {"format": layout, "data_type": dtype, "shape": shape}
-    return orjson.dumps(found).decode() if found else ""
+            tensors[f"{side}_{number}"] = {"format": layout, "data_type": dtype, "shape": shape}
+    return orjson.dumps(tensors).decode() if tensors else ""
 
 
 def _operations(device: Device, operators: pl.DataFrame) -> Iterator[tuple[str, bytes]]:

@@ -67,9 +67,9 @@ def _points(device: Device, phases: pl.DataFrame, *, training: bool) -> pl.DataF
 
 def _reduces(device: Device, phases: pl.DataFrame) -> pl.DataFrame:
     """Return start, end and duration of every collective, by its stream and its place in the step; 0 where none is."""
-    found = _placed(device, phases)
+    placed = _placed(device, phases)
     columns: dict[str, list[int]] = {}
-    for (stream, place), rows in found.group_by("stream_id", "place", maintain_order=True):
+    for (stream, place), rows in placed.group_by("stream_id", "place", maintain_order=True):
         name = f"stream_{stream}_{place}"
         by_step = {row["step"]: row for row in rows.iter_rows(named=True)}
         for column, key in ((f"{name}_start_point", "start"), (f"{name}_end_point", "end"), (name, "duration")):

@@ -80,8 +80,10 @@ def _collectives(device: Device) -> pl.DataFrame:
     """Return the collectives; without the streams of their tasks they share one thread."""
     keys = ["device_id", "connection_id"]
     streams = device.profile.frame("communication_tasks").filter("is_master").select(*keys, "stream_id").unique(keys)
-    found = device.rows(device.profile.communication_ops).join(streams, on=keys, how="left", maintain_order="left")
-    return found.with_columns(pl.col("stream_id").fill_null(0).alias("tid"))
+    collectives = device.rows(device.profile.communication_ops).join(
+        streams, on=keys, how="left", maintain_order="left"
+    )
+    return collectives.with_columns(pl.col("stream_id").fill_null(0).alias("tid"))
 
 
 def _overlaps(device: Device) -> pl.DataFrame:
@@ -103,7 +105,7 @@ def _steps(device: Device) -> pl.DataFrame:
 
 def _scopes(kernels: pl.DataFrame) -> pl.DataFrame:
     """Return the scopes in the names of kernels, level by level; operators that follow each other in one are one."""
-    found = []
+    levels = []
     paths = kernels.with_columns(pl.col("name").str.split("/").alias("path")).sort("start_ns")
     depth = paths["path"].list.len().max()
     for level in range(depth - 1 if isinstance(depth, int) else 0):
@@ -121,9 +123,9 @@ def _scopes(kernels: pl.DataFrame) -> pl.DataFrame:
                 (ends - pl.col("start_ns").min()).alias("duration_ns"),
             )
         )
-        found.append(rows.select("name", "start_ns", "duration_ns", pl.lit(level).cast(pl.Int64).alias("scope_level")))
+        levels.append(rows.select("name", "start_ns", "duration_ns", pl.lit(level).cast(pl.Int64).alias("scope_level")))
     schema = {"name": pl.String, "start_ns": pl.Int64, "duration_ns": pl.Int64, "scope_level": pl.Int64}
-    return pl.concat([pl.DataFrame(schema=schema), *found]).with_columns(pl.lit(_SCOPES_TID).alias("tid"))
+    return pl.concat([pl.DataFrame(schema=schema), *levels]).with_columns(pl.lit(_SCOPES_TID).alias("tid"))
 
 
 def _events(rows: pl.DataFrame, device: Device, *, pid: int, further: tuple[str, ...] = ()) -> list[str]:

@@ -262,8 +262,8 @@ class Model:
         if "train_dataset" in params:  # within a training
             params.eval_results = copy.copy(params.metrics)
         members.call("on_eval_end", run_context)
-        found: dict[str, Any] = params.metrics
-        return found
+        metrics: dict[str, Any] = params.metrics
+        return metrics
 
     def _need_metrics(self, mode: str) -> None:
         if not self._metrics:

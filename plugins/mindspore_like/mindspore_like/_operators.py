@@ -47,8 +47,8 @@ def matmul(a: Array, b: Array, turn_a: bool = False, turn_b: bool = False) -> Ar
     name = "MatMul" if left.ndim == right.ndim == 2 else "BatchMatMul"
 
     def compute(x: Array, y: Array) -> Array:
-        found: Array = np.matmul(x.swapaxes(-1, -2) if turn_a else x, y.swapaxes(-1, -2) if turn_b else y)
-        return found
+        values: Array = np.matmul(x.swapaxes(-1, -2) if turn_a else x, y.swapaxes(-1, -2) if turn_b else y)
+        return values
 
     product = run(name, compute, left, right, arguments=(None, None, turn_a, turn_b))
     product = product[..., 0, :] if a.ndim == 1 else product

@@ -42,9 +42,9 @@ class Library:
         OutputError
             The folder cannot be read.
         """
-        found = find_runs(self.base)
-        self._listed = (time.monotonic(), found)
-        return found
+        folders = find_runs(self.base)
+        self._listed = (time.monotonic(), folders)
+        return folders
 
     def open(self, name: str) -> Run:
         """

@@ -59,9 +59,9 @@ def search_rows(table: Table, request: Request) -> Searched:
     if order:
         by = [pl.col(name).cast(pl.String) if name in texts else pl.col(name) for name, _ in order]
         rows = rows.sort(by, descending=[down for _, down in order], nulls_last=True, maintain_order=True)
-    found = rows.collect()
-    wanted = found.slice(request.begin, None if request.end is None else max(request.end - request.begin, 0))
-    return Searched(wanted.with_columns(pl.col(name).cast(pl.String) for name in texts), found.height)
+    matching = rows.collect()
+    wanted = matching.slice(request.begin, None if request.end is None else max(request.end - request.begin, 0))
+    return Searched(wanted.with_columns(pl.col(name).cast(pl.String) for name in texts), matching.height)
 
 
 def _found_in(texts: pl.Series, wanted: str) -> pl.Expr:

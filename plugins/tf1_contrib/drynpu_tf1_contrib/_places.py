@@ -187,26 +187,26 @@ _SLIM_MODULES = {
 
 
 def _slim_places() -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    places: dict[str, tuple[str, ...]] = {}
     for folder, names in _SLIM_MODULES.items():
         for name in names:
             path = ".".join(filter(None, (folder, name)))
             for place in (f"slim.{path}", f"slim.python.slim.{path}"):
-                found[place] = (f"{SLIM}.{path}",)
-    return found
+                places[place] = (f"{SLIM}.{path}",)
+    return places
 
 
 def _read(text: str) -> dict[str, tuple[str, ...]]:
     """Return the table of a text: every place is followed by its modules; ``@name`` is a module of this package."""
-    found: dict[str, tuple[str, ...]] = {}
+    places: dict[str, tuple[str, ...]] = {}
     place = ""
     for word in text.split():
         if word.startswith(_MODULES):
-            found[place] += (word.replace("@", f"{__package__}."),)
+            places[place] += (word.replace("@", f"{__package__}."),)
         else:
             place = word
-            found[place] = ()
-    return found
+            places[place] = ()
+    return places
 
 
 def _with_parents(places: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

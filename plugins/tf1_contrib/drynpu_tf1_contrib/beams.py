@@ -61,15 +61,15 @@ def gather_tree(
         end = tf.cast(end_token, step_ids.dtype)
         beams = tf.zeros_like(step_ids[0]) + tf.range(tf.shape(step_ids)[2], dtype=step_ids.dtype)
 
-        def back(step: Tensor, chosen: Tensor, found: Any) -> Any:
+        def back(step: Tensor, chosen: Tensor, written: Any) -> Any:
             inside = tf.broadcast_to((step < lengths)[:, None], tf.shape(chosen))
             ids = tf.where(inside, tf.gather(step_ids[step], chosen, batch_dims=1), tf.fill(tf.shape(chosen), end))
             before = tf.gather(parent_ids[step], chosen, batch_dims=1)
-            return step - 1, tf.where(inside, before, chosen), found.write(step, ids)
+            return step - 1, tf.where(inside, before, chosen), written.write(step, ids)
 
-        found = tf.TensorArray(step_ids.dtype, size=time)
-        _, _, found = tf.while_loop(lambda step, chosen, found: step >= 0, back, (time - 1, beams, found))
-        ids = found.stack()
+        written = tf.TensorArray(step_ids.dtype, size=time)
+        _, _, written = tf.while_loop(lambda step, chosen, written: step >= 0, back, (time - 1, beams, written))
+        ids = written.stack()
         ended = tf.cumsum(tf.cast(tf.equal(ids, end), tf.int32), axis=0, exclusive=True) > 0
         result = tf.where(ended, tf.fill(tf.shape(ids), end), ids)
         result.set_shape(step_ids.shape)

@@ -258,7 +258,7 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
             peepholes = [tf.get_variable(name, [self._num_units], inputs.dtype) for name in names]
         else:
             peepholes = [tf.zeros([self._num_units], inputs.dtype)] * 3
-        found = gen_rnn_ops.lstm_block_cell(
+        step = gen_rnn_ops.lstm_block_cell(
             inputs,
             cell,
             output,
@@ -271,7 +271,7 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
             cell_clip=self._cell_clip,
             use_peephole=self._use_peephole,
         )
-        return found.h, LSTMStateTuple(found.cs, found.h)
+        return step.h, LSTMStateTuple(step.cs, step.h)
 
 
 @tf.RegisterGradient("LSTMBlockCell")  # type: ignore[untyped-decorator]

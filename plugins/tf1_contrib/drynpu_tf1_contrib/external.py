@@ -127,7 +127,7 @@ class ScipyOptimizerInterface:
             for (kind, _), (value, gradient) in zip(self._constraints, self._results[1:], strict=True)
         ]
         start = np.concatenate([np.ravel(value) for value in session.run(self._variables)]).astype(np.float64)
-        found = self._scipy.minimize(
+        minimum = self._scipy.minimize(
             value_and_gradient,
             start,
             jac=True,
@@ -136,8 +136,8 @@ class ScipyOptimizerInterface:
             constraints=constraints,
             **self._keywords,
         )
-        tf.logging.info("Optimization terminated with: %s (%d evaluations)", found.message, found.nfev)
-        self._put(session, found.x)
+        tf.logging.info("Optimization terminated with: %s (%d evaluations)", minimum.message, minimum.nfev)
+        self._put(session, minimum.x)
 
     def _put(self, session: Session, vector: _Vector) -> None:
         """Give the variables the values of a vector."""

@@ -25,17 +25,17 @@ def _walk(
     inside = None if within is None else set(_operators(within))
     ends = set(_operators(stop or []))
     first = _operators(seeds)
-    found = dict.fromkeys(first)
+    reached = dict.fromkeys(first)
     todo = list(first)
     while todo:
         operator = todo.pop()
         if operator in ends:
             continue
         for neighbour in _neighbours(operator, forwards, controls):
-            if neighbour not in found and (inside is None or neighbour in inside):
-                found[neighbour] = None
+            if neighbour not in reached and (inside is None or neighbour in inside):
+                reached[neighbour] = None
                 todo.append(neighbour)
-    kept = found if inclusive else [operator for operator in found if operator not in set(first)]
+    kept = reached if inclusive else [operator for operator in reached if operator not in set(first)]
     return [operator for operator in kept if inside is None or operator in inside]
 
 
@@ -60,8 +60,8 @@ def get_forward_walk_ops(
     control_outputs: Any = None,
 ) -> list[Operation]:
     """Return the operators that take, directly or through others, what *seed_ops* give; with these if *inclusive*."""
-    found = _walk(seed_ops, inclusive, within_ops, stop_at_ts, forwards=True, controls=bool(control_outputs))
-    return [operator for operator in found if within_ops_fn is None or within_ops_fn(operator)]
+    reached = _walk(seed_ops, inclusive, within_ops, stop_at_ts, forwards=True, controls=bool(control_outputs))
+    return [operator for operator in reached if within_ops_fn is None or within_ops_fn(operator)]
 
 
 def get_backward_walk_ops(
@@ -73,8 +73,8 @@ def get_backward_walk_ops(
     control_inputs: bool = False,
 ) -> list[Operation]:
     """Return the operators that *seed_ops* take from, directly or through others; with these if *inclusive*."""
-    found = _walk(seed_ops, inclusive, within_ops, stop_at_ts, forwards=False, controls=control_inputs)
-    return [operator for operator in found if within_ops_fn is None or within_ops_fn(operator)]
+    reached = _walk(seed_ops, inclusive, within_ops, stop_at_ts, forwards=False, controls=control_inputs)
+    return [operator for operator in reached if within_ops_fn is None or within_ops_fn(operator)]
 
 
 def filter_ts(ops: Iterable[Operation], positive_filter: Any) -> list[Tensor]:
@@ -91,15 +91,15 @@ def filter_ts_from_regex(ops: Iterable[Operation], regex: Any) -> list[Tensor]:
 
 def select_ops(*args: Any, graph: Graph = None, restrict_ops_regex: Any = None, **kwargs: Any) -> list[Operation]:
     """Return the operators of a graph whose name has one of the patterns, and those that are given."""
-    found: dict[Any, None] = {}
+    selected: dict[Any, None] = {}
     for value in args:
         if isinstance(value, (str, re.Pattern)):
             if graph is None:
                 raise ValueError("Use the keyword argument 'graph' to use regex.")
-            found |= dict.fromkeys(each for each in graph.get_operations() if re.search(value, each.name))
+            selected |= dict.fromkeys(each for each in graph.get_operations() if re.search(value, each.name))
         else:
-            found |= dict.fromkeys(_operators(value))
-    return [each for each in found if restrict_ops_regex is None or re.search(restrict_ops_regex, each.name)]
+            selected |= dict.fromkeys(_operators(value))
+    return [each for each in selected if restrict_ops_regex is None or re.search(restrict_ops_regex, each.name)]
 
 
 def add_control_inputs(op: Operation, cops: object) -> None:

@@ -30,7 +30,7 @@ def parse_values(values: str, type_map: Mapping[str, type], ignore_unknown: bool
         The text has another form, a name is not in *type_map* (unless *ignore_unknown*), a name comes twice, or a value
         is not of the name's type.
     """
-    found: dict[str, Any] = {}
+    parsed: dict[str, Any] = {}
     position = 0
     while position < len(values):
         match = _ASSIGNMENT.match(values, position)
@@ -42,26 +42,26 @@ def parse_values(values: str, type_map: Mapping[str, type], ignore_unknown: bool
             if ignore_unknown:
                 continue
             raise ValueError(f"Unknown hyperparameter type for {name}")
-        _enter(found, match, type_map[name], values)
-    return found
+        _enter(parsed, match, type_map[name], values)
+    return parsed
 
 
-def _enter(found: dict[str, Any], match: re.Match[str], kind: type, values: str) -> None:
+def _enter(parsed: dict[str, Any], match: re.Match[str], kind: type, values: str) -> None:
     """Put one pair into the dictionary that is read."""
     name = match["name"]
     read = _reader(name, kind, values)
     if match["index"] is not None:
         index = int(match["index"][1:-1])
-        elements = found.setdefault(name, {})
+        elements = parsed.setdefault(name, {})
         if match["value"] is None or not isinstance(elements, dict) or index in elements:
             raise ValueError(f"Multiple assignments to variable '{name}' in {values}")
         elements[index] = read(match["value"])
-    elif name in found:
+    elif name in parsed:
         raise ValueError(f"Multiple assignments to variable '{name}' in {values}")
     elif match["value"] is not None:
-        found[name] = read(match["value"])
+        parsed[name] = read(match["value"])
     else:
-        found[name] = [read(part) for part in re.split("[ ,]", match["list"]) if part]
+        parsed[name] = [read(part) for part in re.split("[ ,]", match["list"]) if part]
 
 
 def _reader(name: str, kind: Callable[..., Any], values: str) -> Callable[[str], Any]:

@@ -140,8 +140,8 @@ def resampler(data: TensorLike, warp: TensorLike, name: str = "resampler") -> Te
         def pixels(column: Tensor, row: Tensor, weight: Tensor) -> Tensor:
             inside = (column >= 0) & (column < shape[2]) & (row >= 0) & (row < shape[1])
             columns, rows = tf.clip_by_value(column, 0, shape[2] - 1), tf.clip_by_value(row, 0, shape[1] - 1)
-            found = tf.gather_nd(data, tf.stack([images, rows, columns], -1))
-            return found * (weight * tf.cast(inside, data.dtype))[..., None]
+            colours = tf.gather_nd(data, tf.stack([images, rows, columns], -1))
+            return colours * (weight * tf.cast(inside, data.dtype))[..., None]
 
         right, down = part[..., 0], part[..., 1]
         total = pixels(left, top, (1 - right) * (1 - down)) + pixels(left + 1, top, right * (1 - down))

@@ -145,5 +145,5 @@ class VocabularyProcessor:
     @classmethod
     def restore(cls, filename: str) -> VocabularyProcessor:
         """Return what `save` wrote."""
-        found: VocabularyProcessor = pickle.loads(Path(filename).read_bytes())
-        return found
+        processor: VocabularyProcessor = pickle.loads(Path(filename).read_bytes())
+        return processor

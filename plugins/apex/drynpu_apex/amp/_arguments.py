@@ -66,15 +66,15 @@ def converted_all(convert: Convert, arguments: Sequence[object], keywords: dict[
 
 def floating_types(values: Iterable[Any]) -> set[torch.dtype]:
     """Return the types of the floating tensors among *values*, also in tuples and lists of nothing else."""
-    found: set[torch.dtype] = set()
+    types: set[torch.dtype] = set()
     for value in values:
         if not is_floating(value):
             continue
         if isinstance(value, torch.Tensor):
-            found.add(value.dtype)
+            types.add(value.dtype)
         else:
-            found |= floating_types(value)
-    return found
+            types |= floating_types(value)
+    return types
 
 
 class Weights:

@@ -157,12 +157,12 @@ def _print_options(properties: Properties) -> None:
 def _models(models: object) -> list[nn.Module]:
     if not isinstance(models, (nn.Module, list)):
         raise TypeError("models must be either a single model or a list of models.")
-    found = models if isinstance(models, list) else [models]
-    for model in found:
+    modules = models if isinstance(models, list) else [models]
+    for model in modules:
         _check_unwrapped(model)
         if not AMP.allow_incoming_model_not_fp32:
             _check_full(model)
-    return found
+    return modules
 
 
 def _optimizers(optimizers: object) -> list[Any]:
@@ -198,15 +198,15 @@ def _check_full(model: nn.Module) -> None:
         for name, tensor in tensors:
             if not tensor.is_floating_point():
                 continue
-            found = f"Found {what} {name} with type {tensor.type()}, expected torch.npu.FloatTensor.\n"
+            place = f"Found {what} {name} with type {tensor.type()}, expected torch.npu.FloatTensor.\n"
             if tensor.dtype == torch.float16:
                 warn_or_raise(
-                    f"{found}When using amp.initialize, you do not need to call .half() on your model\n"
+                    f"{place}When using amp.initialize, you do not need to call .half() on your model\n"
                     "before passing it, no matter what optimization level you choose."
                 )
             elif not is_on_device(tensor):
                 warn_or_raise(
-                    f"{found}When using amp.initialize, you need to provide a model with {what}"
+                    f"{place}When using amp.initialize, you need to provide a model with {what}"
                     f"{'eters' if what == 'param' else 's'}\nlocated on a Npu device before passing it no matter what "
                     "optimization level\nyou chose. Use model.to('npu') to use the default device."
                 )

@@ -122,16 +122,16 @@ class Kind:
 
 def clip_norm(buffers: Sequence[torch.Tensor | None], max_norm: float, norm_type: float) -> torch.Tensor:
     """Scale *buffers* so that their norm is at most *max_norm*, and return the norm that they had."""
-    found = [buffer for buffer in buffers if buffer is not None]
-    if not found:
+    present = [buffer for buffer in buffers if buffer is not None]
+    if not present:
         return torch.tensor(0.0)
-    absolute = [buffer.float().abs() for buffer in found]
+    absolute = [buffer.float().abs() for buffer in present]
     if norm_type == float("inf"):
         total = torch.stack([each.max() for each in absolute]).max()
     else:
         total = torch.stack([each.pow(norm_type).sum() for each in absolute]).sum().pow(1 / norm_type)
     factor = float(max_norm) / (total + 1e-6)
     if factor < 1:
-        for buffer in found:
+        for buffer in present:
             buffer.mul_(factor.to(buffer.dtype))
     return total

@@ -169,8 +169,8 @@ class DistributedDataParallel(nn.Module):
     def _finish(self) -> None:
         """End a backward pass: average what is left, or let the current stream wait."""
         if self.delay_allreduce or self._order is not None:
-            found = [each for each in self.module.parameters() if each.grad is not None]
-            self.allreduce_buffers = [self._exchange(same) for same in by_type(found)]
+            parameters = [each for each in self.module.parameters() if each.grad is not None]
+            self.allreduce_buffers = [self._exchange(same) for same in by_type(parameters)]
             if self._order is not None:
                 self._plan(self._order)
                 self._order = None

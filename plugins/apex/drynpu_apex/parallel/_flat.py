@@ -12,10 +12,10 @@ from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
 def by_type(tensors: Iterable[torch.Tensor]) -> list[list[torch.Tensor]]:
     """Return *tensors* in lists of one type each, in the order in which the types come."""
-    found: dict[torch.dtype, list[torch.Tensor]] = {}
+    lists: dict[torch.dtype, list[torch.Tensor]] = {}
     for tensor in tensors:
-        found.setdefault(tensor.dtype, []).append(tensor)
-    return list(found.values())
+        lists.setdefault(tensor.dtype, []).append(tensor)
+    return list(lists.values())
 
 
 @torch.no_grad()

@@ -100,8 +100,8 @@ def run_recipe(
         work = Path(folder)
         if name in _PARTS:
             reads = tuple(spread(functools.partial(read_rank, folder=work), source.ranks, workers=workers or 1))
-            found = reduce_databases(reads)[1]
-            tables: Mapping[str, pl.DataFrame] = {part: found[part] for part in _PARTS[name] if part in found}
+            reduced = reduce_databases(reads)[1]
+            tables: Mapping[str, pl.DataFrame] = {part: reduced[part] for part in _PARTS[name] if part in reduced}
             notes: tuple[str, ...] = tuple(note for read in reads for note in read.notes)
         else:
             read_one = functools.partial(_read, folder=work, name=name)

@@ -50,11 +50,11 @@ def outlier(values: Sequence[float]) -> list[int]:
     if len(values) <= MOST_VALUES:
         return _by_dixon(values)
     mean, deviation = float(np.mean(values)), float(np.std(values))
-    found = [place for place, value in enumerate(values) if value < mean - SIGMAS * deviation]
+    places = [place for place, value in enumerate(values) if value < mean - SIGMAS * deviation]
     shortest = values.index(min(values))
-    if max(values) > mean + SIGMAS * deviation and shortest not in found:
-        found.append(shortest)
-    return found
+    if max(values) > mean + SIGMAS * deviation and shortest not in places:
+        places.append(shortest)
+    return places
 
 
 def _by_dixon(values: Sequence[float]) -> list[int]:
@@ -74,7 +74,7 @@ def _slow_ranks(tables: Tables) -> Mapping[str, pl.DataFrame]:
     whole = counts.group_by("GroupName").agg(pl.col("len").n_unique().alias("kinds")).filter(pl.col("kinds") == 1)
     kept = rows.join(whole, on="GroupName", how="semi", maintain_order="left")
     votes: Counter[int] = Counter()
-    found = []
+    rows_by_operator = []
     for (group, name), calls in kept.group_by(["GroupName", "OpName"], maintain_order=True):
         times = [duration / 1000 for duration in calls["Duration"].to_list()]
         places = outlier(times)
@@ -86,12 +86,12 @@ def _slow_ranks(tables: Tables) -> Mapping[str, pl.DataFrame]:
         values = (series.mean(), series.std(), min(times), *(series.quantile(q, "linear") for q in (0.25, 0.5, 0.75)))
         first = min(calls["startNs"][place] for place in places)
         ranks = ",".join(map(str, slow))
-        found.append((ranks, name, group, first, len(times), *values, max(times), sum(times)))
-    if not found:
+        rows_by_operator.append((ranks, name, group, first, len(times), *values, max(times), sum(times)))
+    if not rows_by_operator:
         return {}
     numbers = ("MeanNs", "StdNs", "MinNs", "Q1Ns", "MedianNs", "Q3Ns", "MaxNs", "SumNs")
     schema = {"SlowRank": TEXT, "OpName": TEXT, "GroupName": TEXT, "Timestamp": NUMBER, "Count": NUMBER}
-    operators = pl.DataFrame(found, schema=schema | dict.fromkeys(numbers, pl.Float64()), orient="row")
+    operators = pl.DataFrame(rows_by_operator, schema=schema | dict.fromkeys(numbers, pl.Float64()), orient="row")
     affected = pl.DataFrame(list(votes.items()), schema={"rankId": NUMBER, "slowAffectCount": NUMBER}, orient="row")
     return {"SlowRank": affected, "SlowOpStats": operators.sort("Timestamp", maintain_order=True)}
 
@@ -112,15 +112,15 @@ def _slow_links(tables: Tables) -> Mapping[str, pl.DataFrame]:
     slow = full.drop_nulls("dataSize").filter(far.over(kinds))
     if slow.is_empty():
         return {}
-    found = described(slow.with_columns(pl.lit(1).alias("count")), kinds, "transmitTime")
+    statistics = described(slow.with_columns(pl.lit(1).alias("count")), kinds, "transmitTime")
     ends = slow.group_by(kinds).agg(
         pl.col("rank").get(times.arg_max()).alias("maxRank"), pl.col("rank").get(times.arg_min()).alias("minRank")
     )
     mean, deviation = pl.col("MeanNs"), pl.col("StdNs")
     largest = pl.max_horizontal((pl.col("MaxNs") - mean).abs(), (pl.col("MinNs") - mean).abs())
-    sums = found.join(ends, on=kinds, how="left", maintain_order="left").select(
+    sums = statistics.join(ends, on=kinds, how="left", maintain_order="left").select(
         pl.format("{}{}_{}", "opType", "relatedRanks", "dataSize").alias("opTypeRelatedRanksDataSize"),
-        *(name for name in found.columns if name not in kinds),
+        *(name for name in statistics.columns if name not in kinds),
         (largest / deviation).alias("offsetRatio"),
         "maxRank",
         "minRank",

@@ -98,8 +98,8 @@ def _longest(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _by_rank(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return the statistics of each rank, whose number stands last."""
-    found = described(frame, ["rank", *keys], "Duration")
-    return found.select(pl.exclude("rank"), pl.col("rank").alias("Rank"))
+    statistics = described(frame, ["rank", *keys], "Duration")
+    return statistics.select(pl.exclude("rank"), pl.col("rank").alias("Rank"))
 
 
 def _collectives(tables: Tables) -> Mapping[str, pl.DataFrame]:

@@ -101,20 +101,20 @@ def _operators(connection: sqlite3.Connection, plan: RankPlan, groups: GroupCopi
         return []
     titles = ("step", "type", "hccl_op_name", "group_name", *_TIMES)
     rows = connection.execute(f"SELECT rowid, {', '.join(titles)} FROM CommAnalyzerTime").fetchall()
-    found, changed = [], []
+    spans, changed = [], []
     for number, step, kind, name, key, *values in rows:
         planned = plan.steps[step_key(step)]
         known = dict(zip(_TIMES.values(), (float(value or 0) for value in values), strict=True))
         new = changed_times(known, planned, collective=kind == f.COLLECTIVE)
         start_ns = round(known[START_TIME] * 1000)
-        found.append(Span(start_ns, round(known[f.ELAPSE] * 1e6), round(new[f.ELAPSE] * 1e6), planned.alone))
+        spans.append(Span(start_ns, round(known[f.ELAPSE] * 1e6), round(new[f.ELAPSE] * 1e6), planned.alone))
         renamed = groups.renamed_operator(name, key)
         changed.append((*(new[title] for title in _TIMES.values()), renamed, groups.keys.get(key, key), number))
     places = ", ".join(f"{title} = ?" for title in _TIMES)
     connection.executemany(
         f"UPDATE CommAnalyzerTime SET {places}, hccl_op_name = ?, group_name = ? WHERE rowid = ?", changed
     )
-    return found
+    return spans
 
 
 def _steps(connection: sqlite3.Connection, plan: RankPlan) -> None:
@@ -229,8 +229,8 @@ def _moved(
     known = np.array([isinstance(value, int) for value in values])
     moved = values.copy()
     instants: I64 = values[known].astype(np.int64)
-    found = warp(instants)
-    moved[known] = (found if anchors is None else on_grid(anchors, found)).tolist()
+    mapped = warp(instants)
+    moved[known] = (mapped if anchors is None else on_grid(anchors, mapped)).tolist()
     return moved
 
 

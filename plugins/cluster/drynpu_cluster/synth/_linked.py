@@ -118,12 +118,12 @@ class ClusterLinks:
 
     def peers(self, works: Sequence[OperatorWork], groups: GroupCopies, rank: int) -> set[int]:
         """Return the ranks with which a rank exchanges bytes directly."""
-        found = set()
+        peers = set()
         for work in {(work.kind, work.size_bytes, work.peer, work.group): work for work in works if work.kind}.values():
             ranks = groups.members[work.group]
             algorithm = choose(self.request(work, groups, rank), Topology(self.chip, ranks))
-            found |= {ranks[transfer.peer] for step in algorithm.steps for transfer in step.transfers}
-        return found - {rank}
+            peers |= {ranks[transfer.peer] for step in algorithm.steps for transfer in step.transfers}
+        return peers - {rank}
 
 
 def _steps_us(request: CollectiveRequest, chip: Chip) -> float:

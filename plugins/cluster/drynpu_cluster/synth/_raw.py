@@ -80,16 +80,16 @@ def find_raw(source: RankSource, work: Path) -> RawSource:
     RawFormatError
         Its clocks cannot be read.
     """
-    found = sorted(path for path in source.path.glob("PROF_*") if path.is_dir())
-    if len(found) != 1:
-        what = "no raw data" if not found else f"{len(found)} directories of raw data"
+    directories = sorted(path for path in source.path.glob("PROF_*") if path.is_dir())
+    if len(directories) != 1:
+        what = "no raw data" if not directories else f"{len(directories)} directories of raw data"
         raise OutputError(f"rank {source.rank} has {what} (PROF_*) in {source.path}; --raw needs one for every rank")
     kinds = record_kinds(registered_groups())
-    reader = ProfReader(found[0], kinds)
+    reader = ProfReader(directories[0], kinds)
     platform = find_platform(reader.host_info.platform_version)
     sixth = platform.tasks.record.endswith("_v6")
     files, left_out = {}, set()
-    for folder in (found[0] / "host", *(found[0] / f"device_{number}" for number in reader.device_ids)):
+    for folder in (directories[0] / "host", *(directories[0] / f"device_{number}" for number in reader.device_ids)):
         files[folder.name], others = _files(folder / "data", kinds, sixth=sixth)
         left_out |= {_stem(name) for name in others}
     framework = source.path / FRAMEWORK_FOLDER
@@ -98,25 +98,25 @@ def find_raw(source: RankSource, work: Path) -> RawSource:
             left_out.add(path.name)
     times = work / f"host_times_{source.rank}.npy"
     np.save(times, _host_times(reader, framework))
-    return RawSource(found[0], framework, reader.anchors(), reader.hashes, files, times, tuple(sorted(left_out)))
+    return RawSource(directories[0], framework, reader.anchors(), reader.hashes, files, times, tuple(sorted(left_out)))
 
 
 def _host_times(reader: ProfReader, framework: Path) -> I64:
     """Return all distinct raw host times of a recording, in order."""
-    found = np.empty(0, np.int64)
+    times = np.empty(0, np.int64)
     for kind in record_kinds(registered_groups()).records.values():
         if kind.side == "host" and (names := host_time_names(kind)):
             for records in reader.parts(kind.name):
-                found = np.union1d(found, distinct_times(records, names))
+                times = np.union1d(times, distinct_times(records, names))
     for path in framework.iterdir() if framework.is_dir() else ():
         if path.suffix[1:] in _TLV:
             dtype, names = _TLV[path.suffix[1:]]
             for records, _ in TlvFile(path, dtype).parts(PART_BYTES):
-                found = np.union1d(found, distinct_times(records, names))
+                times = np.union1d(times, distinct_times(records, names))
         elif path.suffix[1:] in _FLAT:
             dtype, names = _FLAT[path.suffix[1:]]
-            found = np.union1d(found, distinct_times(read_flat(path, dtype).fixed, names))
-    return found
+            times = np.union1d(times, distinct_times(read_flat(path, dtype).fixed, names))
+    return times
 
 
 def _stem(name: str) -> str:

@@ -103,13 +103,13 @@ class GroupIds:
     def build(cls, groups: GroupCopies, ranks: int, texts: Mapping[int, str]) -> GroupIds:
         """Return the ids of *groups*; *texts* are those that records name by number. A size of 0 stays as it is."""
         numbers = {text: number for number, text in texts.items()}
-        found = []
+        entries = []
         for key, new in groups.keys.items():
             number = numbers.get(key, int(key) if key.isdecimal() else None)
             if number is not None:
                 grown = ranks if len(groups.members[key]) == ranks else 0
-                found.append((number, number if new == key else int(new), groups.shifts[key], grown))
-        columns = list(zip(*sorted(found), strict=True)) if found else [(), (), (), ()]
+                entries.append((number, number if new == key else int(new), groups.shifts[key], grown))
+        columns = list(zip(*sorted(entries), strict=True)) if entries else [(), (), (), ()]
         numbers_of, ids = (np.array(column, np.uint64) for column in columns[:2])
         return cls(numbers_of, ids, np.array(columns[2], np.int64), np.array(columns[3], np.int64))
 
@@ -142,17 +142,19 @@ def kinds_of_file(kinds: RecordKinds, directory: Path, stem: str, *, sixth: bool
 
     *sixth* chooses the forms of the platform whose records are called ``_v6``.
     """
-    found = [kind for kind in kinds.records.values() if stem in (kind.stem, *kind.also)]
-    if any(kind.name.endswith("_v6") for kind in found):
-        newer = {kind.name.removesuffix("_v6") for kind in found if kind.name.endswith("_v6")}
-        found = [
-            kind for kind in found if kind.name.endswith("_v6") == sixth or kind.name.removesuffix("_v6") not in newer
+    candidates = [kind for kind in kinds.records.values() if stem in (kind.stem, *kind.also)]
+    if any(kind.name.endswith("_v6") for kind in candidates):
+        newer = {kind.name.removesuffix("_v6") for kind in candidates if kind.name.endswith("_v6")}
+        candidates = [
+            kind
+            for kind in candidates
+            if kind.name.endswith("_v6") == sixth or kind.name.removesuffix("_v6") not in newer
         ]
-    if any(kind.sized for kind in found):
-        return tuple(kind for kind in found if kind.sized)
+    if any(kind.sized for kind in candidates):
+        return tuple(kind for kind in candidates if kind.sized)
     head = _head(directory, stem)
     fitting: dict[int, list[RecordKind]] = {}
-    for kind in found:
+    for kind in candidates:
         size = kind.dtype.itemsize
         records = np.frombuffer(head[: min(len(head) // size, _PROBED) * size], np.uint8).view(kind.dtype)
         if len(records) and kind.plausible(records).all():

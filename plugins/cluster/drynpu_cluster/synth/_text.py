@@ -146,15 +146,15 @@ def _moved(values: Document, factor: float) -> Document:
 def _matrix(document: Document, plan: RankPlan, groups: GroupCopies) -> Document:
     def change(step: str, place: str, links: Document) -> Document:
         key = place.rpartition("@")[2]
-        found = {}
+        changed = {}
         for link, content in links.items():
             source, _, end = link.partition("-")
             ends = groups.link(source, end, key)
             moved = _moved(content, plan.link_change(step, ends))
             if moved.get(f.OPERATOR_NAME):
                 moved[f.OPERATOR_NAME] = groups.renamed_operator(moved[f.OPERATOR_NAME], key)
-            found["-".join(ends)] = moved
-        return found
+            changed["-".join(ends)] = moved
+        return changed
 
     return _changed(document, groups, change)
 

@@ -94,7 +94,7 @@ def find_works(
 def _places(works: Sequence[OperatorWork], rank: int, groups: Mapping[str, Group]) -> list[object]:
     """Return what tells each operator from others, the same on all its ranks: the n-th of a group, or from one rank."""
     counted: dict[object, int] = {}
-    found: list[object] = []
+    places: list[object] = []
     for work in works:
         ends: tuple[int, ...] = ()
         if work.peer is not None:
@@ -102,14 +102,14 @@ def _places(works: Sequence[OperatorWork], rank: int, groups: Mapping[str, Group
             ends = (other, rank) if work.kind == "receive" else (rank, other)
         key = (work.step, work.group, ends)
         counted[key] = counted.get(key, -1) + 1
-        found.append((key, counted[key]))
-    return found
+        places.append((key, counted[key]))
+    return places
 
 
 def _operators(read: RankRead, groups: Mapping[str, Group], form: Form, chip: Chip) -> list[OperatorWork]:
     """Return the operators of a rank by their start."""
     rank, peers = read.source.rank, _peers(read, form)
-    found = []
+    works = []
     for step, kind_name, name, times, moved_bytes in _entries(read, form):
         key = name.rpartition("@")[2]
         members = groups[key].ranks
@@ -130,8 +130,8 @@ def _operators(read: RankRead, groups: Mapping[str, Group], form: Form, chip: Ch
             )
             size_bytes = moved_bytes if kind in POINT_TO_POINT else _payload(request, chip, moved_bytes)
         peer = groups[key].seen.index(other) if kind and other is not None else None
-        found.append(OperatorWork(step, name, collective, times, kind, size_bytes, peer))
-    return sorted(found, key=lambda work: work.times[START_TIME])
+        works.append(OperatorWork(step, name, collective, times, kind, size_bytes, peer))
+    return sorted(works, key=lambda work: work.times[START_TIME])
 
 
 def _payload(request: CollectiveRequest, chip: Chip, moved_bytes: int) -> int:
@@ -169,12 +169,12 @@ def _entries(read: RankRead, form: Form) -> Iterator[tuple[str, str, str, Mappin
 
 def _database_moved(read: RankRead) -> Mapping[tuple[str, str, str], dict[str, float]]:
     rates = stacked([read], "rates")
-    found: dict[tuple[str, str, str], dict[str, float]] = {}
+    sizes: dict[tuple[str, str, str], dict[str, float]] = {}
     if not rates.is_empty():
         chosen = rates.select("step", "hccl_op_name", "group_name", "transport_type", "transit_size")
         for step, name, group, transport, size in chosen.iter_rows():
-            found.setdefault((step, name, group), {})[transport] = size or 0
-    return found
+            sizes.setdefault((step, name, group), {})[transport] = size or 0
+    return sizes
 
 
 def _moved_bytes(sizes_mb: Mapping[str, float]) -> int:

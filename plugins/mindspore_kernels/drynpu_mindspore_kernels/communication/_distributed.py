@@ -138,8 +138,8 @@ def _broadcast(group: RankGroup, x: Any, root: int, place: int) -> Job:
     data = read(x)
 
     def run() -> list[Any]:
-        found = group.gather(data if group.place == root else data[:0], f"broadcast of {root}", same=False)[root]
-        return [None if group.place == root else found]
+        content = group.gather(data if group.place == root else data[:0], f"broadcast of {root}", same=False)[root]
+        return [None if group.place == root else content]
 
     return Job(group, [transfer("broadcast", data, peer=root)], run, [x])
 
@@ -162,8 +162,8 @@ def _gather_into_tensor(group: RankGroup, output: Any, x: Any, size: int, root: 
     data = read(x)
 
     def run() -> list[Any]:
-        found = group.gather(data, f"gather_into_tensor to {root}")
-        return [np.concatenate(found) if group.place == root else None]
+        parts = group.gather(data, f"gather_into_tensor to {root}")
+        return [np.concatenate(parts) if group.place == root else None]
 
     return Job(group, [transfer("allGather", data)], run, [output])
 
@@ -240,9 +240,9 @@ def _all_to_all(
     data = read(x)
 
     def run() -> list[Any]:
-        found = exchanged_rows(group, data, sent, "all_to_all")
+        rows = exchanged_rows(group, data, sent, "all_to_all")
         ends = np.cumsum(got).tolist()
-        return [found[end - count : end] for end, count in zip(ends, got, strict=True)]
+        return [rows[end - count : end] for end, count in zip(ends, got, strict=True)]
 
     return Job(group, [transfer("alltoallv", data)], run, outputs)
 

@@ -117,11 +117,11 @@ class RankGroup:
         content = b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)
         sizes = [int(each.size) for each in arrays]
         parts = self._parts(content, [call, dtype_name(dtype)], sizes)
-        found = []
+        arrivals = []
         for part, counts in parts:
             begin = sum(counts[: self.place]) * dtype.itemsize
-            found.append(np.frombuffer(part, dtype, counts[self.place], begin))
-        return found
+            arrivals.append(np.frombuffer(part, dtype, counts[self.place], begin))
+        return arrivals
 
     def reduce(self, array: Any, op: str, call: str) -> Any:
         """

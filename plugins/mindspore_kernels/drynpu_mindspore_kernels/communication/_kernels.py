@@ -67,8 +67,8 @@ def _all_gather(call: KernelCall, x: Any) -> Found:
 
 def _all_gather_uneven(call: KernelCall, x: Any, *sizes: Any) -> Found:
     del sizes  # each rank's part says itself how long it is
-    found = np.concatenate(call.group.gather(x, call.name, same=False))
-    return [found], [averaged(found.size, found.dtype, call.group)]
+    gathered = np.concatenate(call.group.gather(x, call.name, same=False))
+    return [gathered], [averaged(gathered.size, gathered.dtype, call.group)]
 
 
 def averaged(count: int, dtype: np.dtype[Any], group: RankGroup) -> Transfer:
@@ -96,8 +96,8 @@ def _reduce_scatter_uneven(call: KernelCall, x: Any, *sizes: Any) -> Found:
 
 def _broadcast(call: KernelCall, *inputs: Any) -> Found:
     root = int(call.value("root_rank"))
-    found = [call.group.gather(x, f"{call.name} of {root}")[root] for x in inputs]
-    return found, [transfer("broadcast", x, peer=root) for x in inputs]
+    results = [call.group.gather(x, f"{call.name} of {root}")[root] for x in inputs]
+    return results, [transfer("broadcast", x, peer=root) for x in inputs]
 
 
 def _scatter(call: KernelCall, x: Any) -> Found:
@@ -113,11 +113,11 @@ def _scatter(call: KernelCall, x: Any) -> Found:
 def _gather(call: KernelCall, x: Any) -> Found:
     """Gather at one rank: on a device the others send to it (``HcomGatherKernel``)."""
     root, group = int(call.value("dest_rank")), call.group
-    found = group.gather(x, f"{call.name} to {root}")
+    parts = group.gather(x, f"{call.name} to {root}")
     if group.place != root:
         return [np.zeros_like(call.outputs[0])], [transfer("send", x, peer=root)]
     others = [place for place in range(group.size) if place != root]
-    return [np.concatenate(found)], [transfer("receive", x, peer=place) for place in others]
+    return [np.concatenate(parts)], [transfer("receive", x, peer=place) for place in others]
 
 
 def _barrier(call: KernelCall) -> Found:
@@ -135,8 +135,8 @@ def _send(call: KernelCall, x: Any) -> Found:
 def _receive(call: KernelCall, *unused: Any) -> Found:
     del unused
     peer, tag, place = int(call.value("src_rank")), int(call.value("sr_tag")), call.outputs[0]
-    found = call.group.receive(place.dtype, place.size, peer, tag)
-    return [found], [transfer("receive", found, peer=peer, tag=tag)]
+    received = call.group.receive(place.dtype, place.size, peer, tag)
+    return [received], [transfer("receive", received, peer=peer, tag=tag)]
 
 
 def batched(
@@ -171,9 +171,10 @@ def _batch(call: KernelCall, *inputs: Any) -> Found:
     comes = [kind == RECEIVE for kind in kinds]
     places = [place for place, is_result in zip(call.outputs, comes, strict=True) if is_result]
     run, moved = batched(call.group, kinds, peers, inputs, places)
-    found = iter(run())
+    arrivals = iter(run())
     results = [
-        next(found) if is_result else np.zeros_like(place) for place, is_result in zip(call.outputs, comes, strict=True)
+        next(arrivals) if is_result else np.zeros_like(place)
+        for place, is_result in zip(call.outputs, comes, strict=True)
     ]
     return results, [moved]
 
@@ -183,8 +184,8 @@ def _all_to_all(call: KernelCall, x: Any) -> Found:
     if count != call.group.size:
         raise ValueError(f"AlltoAll: split_count is {count}, group {call.group.name!r} has {call.group.size} ranks")
     parts = np.split(x, count, split)
-    found = [each.reshape(parts[0].shape) for each in call.group.exchange(parts, call.name)]
-    return [np.concatenate(found, concat)], [transfer("alltoall", x)]
+    parts_here = [each.reshape(parts[0].shape) for each in call.group.exchange(parts, call.name)]
+    return [np.concatenate(parts_here, concat)], [transfer("alltoall", x)]
 
 
 def _sliced(x: Any, sizes: Sequence[int]) -> list[Any]:
@@ -213,11 +214,11 @@ def _neighbours(call: KernelCall, *inputs: Any) -> Found:
     targets, sources = call.value("send_rank_ids"), call.value("recv_rank_ids")
     for x, peer in zip(inputs, targets, strict=True):
         call.group.send(x, peer, call.name)
-    found = [
+    received = [
         call.group.receive(place.dtype, place.size, peer, call.name)
         for place, peer in zip(call.outputs, sources, strict=True)
     ]
-    return found, [transfer("alltoallv", list(inputs))]
+    return received, [transfer("alltoallv", list(inputs))]
 
 
 def _borders(call: KernelCall, x: Any) -> Found:
@@ -268,8 +269,8 @@ def _inner_send(call: KernelCall, x: Any, peer: Any, group: str, tag: Any) -> Fo
 def _inner_receive(call: KernelCall, tag: Any, peer: Any, *rest: Any) -> Found:
     del rest
     place = call.outputs[0]
-    found = call.group.receive(place.dtype, place.size, int(peer), int(tag))
-    return [found], [transfer("receive", found, peer=int(peer), tag=int(tag))]
+    received = call.group.receive(place.dtype, place.size, int(peer), int(tag))
+    return [received], [transfer("receive", received, peer=int(peer), tag=int(tag))]
 
 
 _WITH_GROUP: Final[Mapping[str, Function]] = MappingProxyType(
@@ -322,8 +323,8 @@ def _kernel(name: str, function: Function, exchange: Exchange) -> Callable[..., 
         texts = [each for each in arguments if isinstance(each, str)]
         group = exchange.group(texts[-1] if name in _WITH_GROUP else attributes.value("group"))
         exchange.lines.settle(group.name)  # what the script called before comes first on all ranks
-        found, transfers = function(KernelCall(group, attributes, results, name), *arguments)
-        for place, value in zip(results, found, strict=True):
+        values, transfers = function(KernelCall(group, attributes, results, name), *arguments)
+        for place, value in zip(results, values, strict=True):
             if place is not None and place.size:
                 place[...] = np.reshape(value, place.shape)
         exchange.noted(name, group, transfers, begin_ns, time.time_ns(), launch=True)

@@ -72,8 +72,8 @@ def exchange_borders(
         if peer == _NOBODY:
             continue
         place = result[_beside(direction, around, inner)]
-        found = group.receive(x.dtype, place.size, peer, ("borders", _opposite(direction)))
-        place[...] = found.reshape(place.shape)
+        border = group.receive(x.dtype, place.size, peer, ("borders", _opposite(direction)))
+        place[...] = border.reshape(place.shape)
     return result, sent
 
 

@@ -38,9 +38,9 @@ def _wide(x: Any) -> Any:
     return widen(x).astype(np.float32)
 
 
-def _stored(found: Any, like: Any) -> Any:
+def _stored(values: Any, like: Any) -> Any:
     """Return FP32 numbers in the 16 bits of *like*."""
-    return narrow(found) if like.dtype == BFLOAT16_BITS else found.astype(np.float16)
+    return narrow(values) if like.dtype == BFLOAT16_BITS else values.astype(np.float16)
 
 
 def _all_gather_matmul(
@@ -63,8 +63,8 @@ def _all_gather_matmul(
     _check(call, size, right.shape[0], turned_x)
     ranks: RankGroup = call.group
     whole = np.concatenate(ranks.gather(x, call.name)).reshape(-1, x.shape[1])
-    found = _stored(_wide(whole) @ _wide(right), x)
-    return [found, whole if gives_gathered else whole[:0, 0]], []
+    product = _stored(_wide(whole) @ _wide(right), x)
+    return [product, whole if gives_gathered else whole[:0, 0]], []
 
 
 def _matmul_reduce_scatter(

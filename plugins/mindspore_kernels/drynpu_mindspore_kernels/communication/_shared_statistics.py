@@ -23,10 +23,10 @@ _FORMAT: Final = 0
 
 def _primitive(name: str, **attributes: Any) -> Any:
     """Return a primitive whose class in MindSpore 2.7.2 does not have the arguments that it infers results from."""
-    found = Primitive(name)
+    primitive = Primitive(name)
     for attribute, value in attributes.items():
-        found.add_prim_attr(attribute, value)
-    return found
+        primitive.add_prim_attr(attribute, value)
+    return primitive
 
 
 class SyncBatchNorm(nn.Cell):  # type: ignore[misc]

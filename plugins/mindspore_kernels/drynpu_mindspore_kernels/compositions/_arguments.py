@@ -23,12 +23,12 @@ def several(numbers: Any, count: int) -> list[int]:
     ValueError
         The numbers are not of so many dims.
     """
-    found = [int(number) for number in np.ravel(numbers)]
-    if len(set(found)) == 1:
-        return found[:1] * count
-    if len(found) % count or found != found[:count] * (len(found) // count):
-        raise ValueError(f"{found} is not for {count} dims")
-    return found[:count]
+    values = [int(number) for number in np.ravel(numbers)]
+    if len(set(values)) == 1:
+        return values[:1] * count
+    if len(values) % count or values != values[:count] * (len(values) // count):
+        raise ValueError(f"{values} is not for {count} dims")
+    return values[:count]
 
 
 def at(*parts: Any) -> Any:

@@ -85,11 +85,11 @@ def read_value(text: str) -> Any:
     if text in ("true", "false"):
         return text == "true"
     try:
-        found = ast.literal_eval(text)
+        value = ast.literal_eval(text)
     except (SyntaxError, ValueError):
         words = _WORDS.fullmatch(text)
         return text if words is None else tuple(word.strip() for word in words[1].split(",") if word.strip())
-    return tuple(found) if isinstance(found, list) else found
+    return tuple(value) if isinstance(value, list) else value
 
 
 # N6, docs/tricks.md

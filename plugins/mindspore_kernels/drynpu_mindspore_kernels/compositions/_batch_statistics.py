@@ -31,12 +31,12 @@ def _gathered(
     total = rows.sum()
     mean = (means * rows).sum(0) / total
     squares = ((1 / deviations**2 - eps + (means - mean) ** 2) * rows).sum(0)
-    found = mean, 1 / np.sqrt(squares / total + eps)
+    statistics = mean, 1 / np.sqrt(squares / total + eps)
     if running_mean is None or running_variance is None:
-        return (*found, None, None)
+        return (*statistics, None, None)
     moved = running_mean * (1 - momentum) + mean * momentum
     varied = running_variance * (1 - momentum) + squares / max(total - 1, 1) * momentum
-    return (*found, moved, varied)
+    return (*statistics, moved, varied)
 
 
 def _reduced(dy: Any, x: Any, mean: Any, deviation: Any, weight: Any, *wanted: Any) -> Any:

@@ -44,8 +44,8 @@ def _unpermute(rows: Any, places: Any, shares: Any = None, padded: Any = False, 
     del shape
     _refuse_padded(padded)
     wide = 1 if shares is None else shares.shape[1]
-    found = _rows_at(rows, np.ravel(places)).reshape(-1, wide, rows.shape[-1])
-    return (found if shares is None else found * shares[..., None]).sum(1)
+    tokens = _rows_at(rows, np.ravel(places)).reshape(-1, wide, rows.shape[-1])
+    return (tokens if shares is None else tokens * shares[..., None]).sum(1)
 
 
 def _unpermute_gradient(
@@ -113,8 +113,8 @@ def _scored_topk(
     scores = special.expit(x)
     choosing = scores + added
     chosen = _best(np.where(_kept_groups(choosing, groups, kept, inner), choosing, -np.inf), k)
-    found = np.take_along_axis(scores, chosen, -1)
-    return (found / found.sum(-1, keepdims=True) * scale if normalises else found), chosen
+    weights = np.take_along_axis(scores, chosen, -1)
+    return (weights / weights.sum(-1, keepdims=True) * scale if normalises else weights), chosen
 
 
 def _init_routing(x: Any, rows: Any, experts: Any, active: Any) -> Any:
@@ -158,10 +158,10 @@ def _finalize(
     flat = rows.reshape(-1, rows.shape[-1])
     wide = 1 if scales is None else scales.shape[1]
     table = np.ravel(places).reshape(wide, -1).T
-    found = np.where((table >= 0)[..., None], flat[np.maximum(table, 0)], 0)
+    outputs = np.where((table >= 0)[..., None], flat[np.maximum(table, 0)], 0)
     if bias is not None:
-        found = found + bias[experts]
-    total = (found if scales is None else found * scales[..., None]).sum(1)
+        outputs = outputs + bias[experts]
+    total = (outputs if scales is None else outputs * scales[..., None]).sum(1)
     return total + sum(skip for skip in (first, second) if skip is not None)
 
 

@@ -167,17 +167,17 @@ def _quantiles(values: Any, last: Any, q: Any, dim: Any, keepdims: Any) -> Any:
     result = mint.where(places == low, first, first + (second - first) * (places - low))
     if not isinstance(q, Tensor) or q.ndim == 0:
         return result if keepdims else mint.squeeze(result, dim)
-    found = mint.transpose(mint.unsqueeze(result, 0), 0, dim + 1)
-    return found if keepdims else mint.squeeze(found, dim + 1)
+    moved = mint.transpose(mint.unsqueeze(result, 0), 0, dim + 1)
+    return moved if keepdims else mint.squeeze(moved, dim + 1)
 
 
-def _shaped(found: Any, input: Any, q: Any, keepdims: Any) -> Any:
+def _shaped(quantiles: Any, input: Any, q: Any, keepdims: Any) -> Any:
     """Return quantiles of all elements with as many dims as the input has, where they are kept."""
     if not keepdims:
-        return found
+        return quantiles
     if isinstance(q, Tensor) and q.ndim > 0:
-        return found.reshape((-1,) + (1,) * input.ndim)
-    return found.reshape((1,) * input.ndim)
+        return quantiles.reshape((-1,) + (1,) * input.ndim)
+    return quantiles.reshape((1,) * input.ndim)
 
 
 def quantile(input: Any, q: Any, axis: Any = None, keepdims: Any = False) -> Any:
@@ -252,8 +252,8 @@ def unique(
     else:
         values, places, counts = unique_dim_op(input, True, True, dim)
     if not _is_graph():
-        found = places.asnumpy()
-        count = int(found.max()) + 1 if found.size else 0
+        numbers = places.asnumpy()
+        count = int(numbers.max()) + 1 if numbers.size else 0
         values = _first(values, 0 if dim is None else dim, count)
         counts = mint.narrow(counts, 0, 0, count)
     if return_inverse and return_counts:

@@ -48,14 +48,14 @@ def keep_inputs(pynative: ctypes.CDLL, names: Iterable[str] = KEPT) -> tuple[str
         The table is laid out otherwise than in 2.7.2.
     """
     entries = _entries(function(pynative, _FACTORY, ctypes.c_void_p)())
-    found = tuple(name for name in names if name in entries)
+    known = tuple(name for name in names if name in entries)
     folder = Path(pynative._name).parents[1]
-    if not all(_is_entry(entries[name], folder) for name in found):
+    if not all(_is_entry(entries[name], folder) for name in known):
         raise LookupError("MindSpore keeps the functions that free inputs elsewhere")
-    for name in found:
+    for name in known:
         for word in range(FREEING, FREEING + FREEING_WORDS):
             write_word(entries[name] + word * WORD_BYTES, 0)
-    return found
+    return known
 
 
 # N15, docs/tricks.md

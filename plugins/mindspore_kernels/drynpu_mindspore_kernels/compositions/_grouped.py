@@ -43,8 +43,8 @@ def _divided(arguments: Sequence[Any], options: int) -> tuple[list[Any], Any, li
     """Return tensors that are no group list, the group list, and the options; lists that are left out are not there."""
     tensors, last = list(arguments[: len(arguments) - options]), list(arguments[len(arguments) - options :])
     tensors = [each for each in tensors if each is not None and each.size]
-    found = tensors.pop() if tensors and tensors[-1].ndim == 1 and tensors[-1].dtype == np.int64 else None
-    return tensors, found, last
+    groups = tensors.pop() if tensors and tensors[-1].ndim == 1 and tensors[-1].dtype == np.int64 else None
+    return tensors, groups, last
 
 
 def _parts(tensors: list[Any], groups: Any, kind: int) -> tuple[list[Any], list[Any], list[Any]]:
@@ -112,13 +112,13 @@ def _product(x: list[Any], weights: list[Any], rest: list[Any], groups: Any, kin
             for place, (each, matrix) in enumerate(zip(x, matrices, strict=True))
         ]
     ends = _ends(groups, listed)
-    found = grouped(x[0].astype(np.float32), matrices, ends, biases)
+    product = grouped(x[0].astype(np.float32), matrices, ends, biases)
     if x[0].dtype == np.int8:
         factors = [scale_numbers(scale) for scale in scales]
         for factor, start, end in zip(factors, [0, *ends[:-1]], ends, strict=True):
-            found[start:end] *= factor
-        found = found if rows is None else found * rows[:, None]
-    return [found]
+            product[start:end] *= factor
+        product = product if rows is None else product * rows[:, None]
+    return [product]
 
 
 def _called(primitive: str) -> Any:

@@ -57,8 +57,8 @@ def _joined(x: Any, layout: str) -> Any:
 def _paged(cache: Any, table: Any, heads: int) -> Any:
     """Return the blocks, ``[blocks, size, h]`` or ``[blocks, n, size, d]``, that sequences have, in order."""
     blocks = np.moveaxis(cache, 1, 2) if cache.ndim == 4 else cache.reshape(*cache.shape[:2], heads, -1)
-    found = blocks[np.maximum(table, 0)]
-    return np.moveaxis(found.reshape(len(table), -1, *found.shape[3:]), 2, 1)
+    chosen = blocks[np.maximum(table, 0)]
+    return np.moveaxis(chosen.reshape(len(table), -1, *chosen.shape[3:]), 2, 1)
 
 
 def _wide(x: Any, heads: int, scale: Any, offset: Any, place: int) -> Any:

@@ -185,10 +185,10 @@ class CompositionKernels:
             arguments = [self.tensors.read(tensor) for tensor in read_vector(inputs)]
             composition = self._compositions[name]
             attributes = self._attributes(kernel, composition)
-            found = composition(*map(_wide, arguments), **attributes)
-            found = found if isinstance(found, tuple) else (found,)
+            results = composition(*map(_wide, arguments), **attributes)
+            results = results if isinstance(results, tuple) else (results,)
             self._late[kernel] = [
-                self.tensors.write(tensor, value) for tensor, value in zip(read_vector(outputs), found, strict=True)
+                self.tensors.write(tensor, value) for tensor, value in zip(read_vector(outputs), results, strict=True)
             ]
         except Exception:  # noqa: BLE001 - whatever it is, C++ gets to know
             return _failed(name)
@@ -198,8 +198,8 @@ class CompositionKernels:
         """Return the attributes that a composition takes, where the primitive of a kernel has them."""
         names = _named(composition)
         attributes = self.attributes.of_kernel(kernel) if names else None
-        found = {name: attributes.value(name) for name in names} if attributes else {}
-        return {name: value for name, value in found.items() if value is not None}
+        values = {name: attributes.value(name) for name in names} if attributes else {}
+        return {name: value for name, value in values.items() if value is not None}
 
     def _update(self, kernel: int, inputs: int, outputs: int) -> None:
         """Say the shapes of the results of the last launch."""
@@ -257,9 +257,9 @@ def compute(
     with np.errstate(all="ignore"):
         wide = [_wide(argument) for argument in arguments] if widens else list(arguments)
         sizes = [0 if place is None else place.size for place in results]
-        found = _results(composition, wide, sizes, len(changed), attributes or {})
-    more = found[len(results) :] or found[:1]
-    for value, place in [*zip(found, results, strict=False), *zip(more, changed, strict=False)]:
+        returned = _results(composition, wide, sizes, len(changed), attributes or {})
+    more = returned[len(results) :] or returned[:1]
+    for value, place in [*zip(returned, results, strict=False), *zip(more, changed, strict=False)]:
         if value is None or place is None or not place.size:
             continue
         value = np.asarray(value)
@@ -286,13 +286,13 @@ def _results(
     failure: Exception | None = None
     for joined in joinings(_parameters(composition), arguments):
         try:
-            found = composition(*joined, **attributes)
+            results = composition(*joined, **attributes)
         except (ArithmeticError, IndexError, TypeError, ValueError) as error:
             failure = failure or error
             continue
-        found = found if isinstance(found, tuple) else (found,)
-        if len(found) in (len(sizes), len(sizes) + changes) and all(map(_fits, found, sizes)):
-            return found
+        results = results if isinstance(results, tuple) else (results,)
+        if len(results) in (len(sizes), len(sizes) + changes) and all(map(_fits, results, sizes)):
+            return results
     raise failure or ValueError(f"results of {sizes} elements are expected")
 
 

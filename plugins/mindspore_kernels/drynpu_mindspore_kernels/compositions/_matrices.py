@@ -32,8 +32,8 @@ def _triangular_solve(b: Any, a: Any, upper: Any = True, transpose: Any = False,
 def _qr(a: Any, mode: Any = 0) -> Any:
     # Values of ``LinalgQrMode`` in MindSpore: reduced, complete, r.
     names: Any = ("reduced", "complete", "r")
-    found = np.linalg.qr(a, mode=names[int(mode)])
-    return (np.zeros(0, a.dtype), found) if int(mode) == names.index("r") else tuple(found)
+    factors = np.linalg.qr(a, mode=names[int(mode)])
+    return (np.zeros(0, a.dtype), factors) if int(mode) == names.index("r") else tuple(factors)
 
 
 def _matrix_exp(a: Any) -> Any:
@@ -45,8 +45,8 @@ def _cholesky_gradient(lower: Any, dy: Any) -> Any:
     inner = np.tril(np.swapaxes(lower, -1, -2) @ np.tril(dy))
     inner[..., range(inner.shape[-1]), range(inner.shape[-1])] /= 2
     inverse = np.linalg.inv(lower)
-    found = np.swapaxes(inverse, -1, -2) @ inner @ inverse
-    return (found + np.swapaxes(found, -1, -2)) / 2
+    gradient = np.swapaxes(inverse, -1, -2) @ inner @ inverse
+    return (gradient + np.swapaxes(gradient, -1, -2)) / 2
 
 
 def _on_diagonal(x: Any, eye: Any) -> Any:

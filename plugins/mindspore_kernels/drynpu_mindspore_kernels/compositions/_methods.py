@@ -150,13 +150,13 @@ _REPLACED = (
 
 def _replace_everywhere() -> None:
     """Replace functions in every module of MindSpore that has taken them over, under any name."""
-    found = {id(vars(home)[name]): function for home, name, function in _REPLACED if name in vars(home)}
+    functions = {id(vars(home)[name]): function for home, name, function in _REPLACED if name in vars(home)}
     for path, module in list(sys.modules.items()):
         if path.split(".")[0] != "mindspore":
             continue
         for name, value in list(own_names(module).items()):
-            if id(value) in found:
-                setattr(module, name, found[id(value)])
+            if id(value) in functions:
+                setattr(module, name, functions[id(value)])
 
 
 _LOST_IN_PLACE = (

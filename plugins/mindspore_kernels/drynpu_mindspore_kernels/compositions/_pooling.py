@@ -207,7 +207,7 @@ def _masked_max_pool(
 def _max_gradient(
     x: Any,
     dy: Any,
-    found: Any,
+    argmax: Any,
     edges: Numbers,
     stride: Numbers = None,
     padding: Numbers = 0,
@@ -215,7 +215,7 @@ def _max_gradient(
     ceil: Flag = False,
     kind: Any = None,
 ) -> Any:
-    del found, kind
+    del argmax, kind
     place = _maxima(x, edges, stride, padding, dilation, ceil)[1]
     planes = int(np.prod(x.shape[:-2]))
     size = int(np.prod(x.shape[-2:]))

@@ -62,12 +62,12 @@ def _product(
     sums = _turned(x, turns_x).astype(np.float64) @ _turned(weight, turns_weight)
     late = bias is not None and bias.dtype != np.int32
     sums = sums if bias is None or late else sums + bias
-    found = sums * scale_numbers(scale)
-    found = found if rows is None else found * rows[..., None]
-    found = found + bias if late else found
+    product = sums * scale_numbers(scale)
+    product = product if rows is None else product * rows[..., None]
+    product = product + bias if late else product
     if int(dtype) != _INT8_TYPE:
-        return found
-    return saturated(found if offset is None else found + offset)
+        return product
+    return saturated(product if offset is None else product + offset)
 
 
 def _weight_product(
@@ -85,11 +85,11 @@ def _weight_product(
     matrix = _turned(weight, turns_weight).astype(np.float32)
     scale, offset = (_spread(each, matrix, turns_weight, int(group)) for each in (scale, offset))
     matrix = (matrix if offset is None else matrix + offset) * scale
-    found = _turned(x, turns_x) @ matrix
-    found = found if bias is None else found + bias
+    product = _turned(x, turns_x) @ matrix
+    product = product if bias is None else product + bias
     if out_scale is None:
-        return found
-    scaled = found * scale_numbers(out_scale)
+        return product
+    scaled = product * scale_numbers(out_scale)
     return saturated(scaled if out_offset is None else scaled + out_offset)
 
 

@@ -24,9 +24,9 @@ def _check(direction: str, keep_prob: float, cell_clip: float, num_proj: int, se
     """
     if seq_length is not None:
         raise ValueError("seq_length is not supported: write None, and mask the results behind the end of a sequence")
-    found = {"direction": direction, "keep_prob": keep_prob, "cell_clip": cell_clip, "num_proj": num_proj}
+    arguments = {"direction": direction, "keep_prob": keep_prob, "cell_clip": cell_clip, "num_proj": num_proj}
     allowed = {"direction": "UNIDIRECTIONAL", "keep_prob": 1.0, "cell_clip": -1.0, "num_proj": 0}
-    for name, value in found.items():
+    for name, value in arguments.items():
         if value != allowed[name]:
             raise ValueError(f"{name}={value!r} is not supported, only {allowed[name]!r}")
 

@@ -17,8 +17,8 @@ def _columns(x: Any, height: Any, width: Any, down: Any, across: Any) -> Any:
         needed = max((-(-edge // step) - 1) * step + size - edge, 0)
         pads.append((needed // 2, needed - needed // 2))
     view: Any = np.lib.stride_tricks.sliding_window_view
-    found = view(np.pad(x, pads), sizes, (2, 3))
-    return found[:, :, :: steps[0], :: steps[1]].transpose(1, 4, 5, 0, 2, 3)
+    windows = view(np.pad(x, pads), sizes, (2, 3))
+    return windows[:, :, :: steps[0], :: steps[1]].transpose(1, 4, 5, 0, 2, 3)
 
 
 def _inverse_factors(x: Any, edge: Any) -> Any:
@@ -45,8 +45,8 @@ def _conditioned(left: Any, gradient: Any, right: Any) -> Any:
     rows, columns = gradient.shape
     padded = np.pad(gradient, ((0, high * tall - rows), (0, wide * broad - columns)))
     blocks = padded.reshape(high, tall, wide, broad).swapaxes(1, 2)
-    found = left[:, None] @ blocks @ right
-    return found.swapaxes(1, 2).reshape(padded.shape)[:rows, :columns]
+    product = left[:, None] @ blocks @ right
+    return product.swapaxes(1, 2).reshape(padded.shape)[:rows, :columns]
 
 
 SECOND_ORDER: Final[Mapping[str, Any]] = MappingProxyType(

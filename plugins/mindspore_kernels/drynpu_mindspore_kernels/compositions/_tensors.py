@@ -78,10 +78,10 @@ class TensorLibrary:
         count = int(np.prod(shape, dtype=np.int64))
         if not count:
             return np.zeros(shape, dtype)
-        found = pointer or self.value(tensor)
-        if not found:
+        data = pointer or self.value(tensor)
+        if not data:
             return None
-        memory: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(found)
+        memory: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(data)
         return np.frombuffer(memory, dtype).reshape(shape)
 
     def write(self, tensor: int, value: Any) -> tuple[int, ...]:

@@ -88,8 +88,8 @@ def _record(options: Namespace) -> int:
     changed: dict[str, Any] = {"profiler": False, "acl_json_path": None, "warmup_count": 0}
     line = [sys.executable, "-m", "ais_bench", *command_line(options, **changed)]
     folder = Path(options.output or ".", "profiler")
-    given = None if options.acl_json_path is None else _as_msprof(options.acl_json_path)
-    wanted = [f"--output={folder}", *_RECORDED] if given is None else given
+    msprof_options = None if options.acl_json_path is None else _as_msprof(options.acl_json_path)
+    wanted = [f"--output={folder}", *_RECORDED] if msprof_options is None else msprof_options
     tool = shutil.which("msprof")
     msprof = [tool] if tool else [sys.executable, "-m", "drynpu", "msprof"]
     known = set(folder.glob("PROF_*"))
@@ -97,7 +97,7 @@ def _record(options: Namespace) -> int:
     LOGGER.info(f"msprof cmd:{' '.join(command)} begin run")
     status = subprocess.run(command, check=False).returncode
     LOGGER.info(f"msprof cmd end run ret:{status}")
-    if options.profiler_rename and given is None:
+    if options.profiler_rename and msprof_options is None:
         for directory in set(folder.glob("PROF_*")) - known:
             _rename_results(directory, Path(options.model).name.split(".")[0])
     return status
@@ -106,12 +106,12 @@ def _record(options: Namespace) -> int:
 def _as_msprof(path: str) -> list[str]:
     """Return the options of msprof for the section of an acl.json."""
     section = json.loads(Path(path).read_text(encoding="utf-8"))["profiler"]
-    found = []
+    options = []
     for name in _OF_ACL_JSON:
         if section.get(name):
-            found.append(f"--{name.replace('_', '-')}={section[name]}")
-            found += [f"{_AS_MSPROF[name]}=on"] if name in _AS_MSPROF else []
-    return found
+            options.append(f"--{name.replace('_', '-')}={section[name]}")
+            options += [f"{_AS_MSPROF[name]}=on"] if name in _AS_MSPROF else []
+    return options
 
 
 def _rename_results(directory: Path, model: str) -> None:
@@ -133,14 +133,14 @@ def shapes_in_ranges(text: str) -> list[str]:
     *text* may be a file of such lines.
     """
     lines = Path(text).read_text(encoding="utf-8").splitlines() if Path(text).is_file() else [text]
-    found = []
+    shapes = []
     for line in filter(None, map(str.strip, lines)):
         inputs = []
         for part in line.split(";"):
             name, _, dims = part.rpartition(":")
             inputs.append([f"{name}:{','.join(each)}" for each in itertools.product(*map(_lengths, dims.split(",")))])
-        found += [";".join(each) for each in itertools.product(*inputs)]
-    return found
+        shapes += [";".join(each) for each in itertools.product(*inputs)]
+    return shapes
 
 
 def _lengths(text: str) -> list[str]:
@@ -152,7 +152,7 @@ def _lengths(text: str) -> list[str]:
 
 def _run_shapes(options: Namespace) -> int:
     """Run each shape in a process of its own and rank them by throughput."""
-    found = []
+    throughputs = []
     for shape in shapes_in_ranges(options.dym_shape_range):
         line = command_line(options, dym_shape=shape, dym_shape_range=None)
         done = subprocess.run(
@@ -162,13 +162,13 @@ def _run_shapes(options: Namespace) -> int:
         said = [each for each in done.stdout.splitlines() if "throughput" in each]
         throughput = float(said[-1].split()[-1]) if said and done.returncode == 0 else None
         LOGGER.info(f"dymshape:{shape} end run result:{'Failed' if throughput is None else 'OK'}")
-        found.append((shape, throughput))
-    good = [throughput for _, throughput in found if throughput is not None]
+        throughputs.append((shape, throughput))
+    good = [throughput for _, throughput in throughputs if throughput is not None]
     mean = sum(good) / len(good) if good else 0
     LOGGER.info("-----------------dyshape_range Performance Summary------------------")
-    LOGGER.info(f"run_count:{len(found)} success_count:{len(good)} avg_throughput:{mean}")
-    found.sort(key=lambda each: -(each[1] or 0))
-    for number, (shape, throughput) in enumerate(found):
+    LOGGER.info(f"run_count:{len(throughputs)} success_count:{len(good)} avg_throughput:{mean}")
+    throughputs.sort(key=lambda each: -(each[1] or 0))
+    for number, (shape, throughput) in enumerate(throughputs):
         result = "Failed" if throughput is None else "OK"
         LOGGER.info(f"{number} dymshape:{shape}  result:{result} throughput:{throughput or 0}")
     LOGGER.info("------------------------------------------------------")
@@ -186,10 +186,10 @@ def _run_devices(options: Namespace, session_class: type[InferSessionBase], copy
         each.device, each.input = device, shares[number]
         works.append((each, number, session_class, copy_times))
     with multiprocessing.Pool(len(devices)) as pool:
-        found = pool.map(_run_device, works, chunksize=1)
-    for number, throughput in enumerate(found):
+        throughputs = pool.map(_run_device, works, chunksize=1)
+    for number, throughput in enumerate(throughputs):
         LOGGER.info(f"i:{number} device_{devices[number]} throughput:{throughput}")
-    LOGGER.info(f"summary throughput:{sum(found)}")
+    LOGGER.info(f"summary throughput:{sum(throughputs)}")
     return 0
 
 

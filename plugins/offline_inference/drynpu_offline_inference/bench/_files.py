@@ -35,10 +35,10 @@ def _number(part: str) -> tuple[int, str]:
 
 def get_fileslist_from_dir(dir_: str) -> list[str]:
     """Return the files of a folder that can be inputs."""
-    found = [each.path for each in os.scandir(dir_) if each.is_file() and each.name.lower().endswith(_SUFFIXES)]
-    if not found:
+    paths = [each.path for each in os.scandir(dir_) if each.is_file() and each.name.lower().endswith(_SUFFIXES)]
+    if not paths:
         raise refuse(f"{dir_} of input args not find valid file,valid file format:[*.npy *.NPY *.bin *.BIN]")
-    return natural_sort(found)
+    return natural_sort(paths)
 
 
 def get_file_datasize(file_path: str) -> int:
@@ -52,8 +52,8 @@ def get_file_content(file_path: str) -> Array:
 
 
 def _load(file_path: str) -> Array:
-    found: Array = np.load(file_path)
-    return found
+    array: Array = np.load(file_path)
+    return array
 
 
 def list_split(list_a: Sequence[str], n: int, padding_file: str | None) -> Iterator[list[str]]:

@@ -37,8 +37,8 @@ def read_input(file: str, size: int) -> Array:
         return np.random.default_rng().integers(0, _RANDOM_LIMIT, size, np.uint8)
     try:
         if file.lower().endswith(".npy"):
-            found: Array = np.ascontiguousarray(np.load(file))
-            return found
+            array: Array = np.ascontiguousarray(np.load(file))
+            return array
         return np.fromfile(file, np.uint8)
     except (OSError, ValueError) as error:
         raise _refuse(f"Unable to open file {file}: {error}") from error

@@ -104,14 +104,14 @@ class LoadedModel:
     @property
     def batches(self) -> list[int]:
         """The batches that the model was compiled for."""
-        found, _ = self._library.process.shapes.get_dynamic_batch(self.description)
-        return list(found.get("batch", []))
+        gears, _ = self._library.process.shapes.get_dynamic_batch(self.description)
+        return list(gears.get("batch", []))
 
     @property
     def images(self) -> list[tuple[int, int]]:
         """The heights and widths that the model was compiled for."""
-        found, _ = self._library.process.shapes.get_dynamic_hw(self.description, 0)
-        return [(int(height), int(width)) for height, width in found.get("hw", [])]
+        gears, _ = self._library.process.shapes.get_dynamic_hw(self.description, 0)
+        return [(int(height), int(width)) for height, width in gears.get("hw", [])]
 
     @property
     def dims(self) -> list[list[int]]:
@@ -120,16 +120,16 @@ class LoadedModel:
         count, code = shapes.get_input_dynamic_gear_count(self.description, every)
         if code or not count:
             return []
-        found, _ = shapes.get_input_dynamic_dims(self.description, every, count)
-        return [list(each["dims"]) for each in found or []]
+        gears, _ = shapes.get_input_dynamic_dims(self.description, every, count)
+        return [list(each["dims"]) for each in gears or []]
 
     def output_sizes(self, shapes: dict[str, tuple[int, ...]]) -> list[int]:
         """Return the bytes of the outputs for shapes of the inputs, 0 where only a run knows."""
         model = self._library.process.models.get(self.model_id)
-        found = [] if model is None else model.output_shapes(shapes)
+        output_shapes = [] if model is None else model.output_shapes(shapes)
         return [
             0 if min(shape, default=1) < 0 else math.prod(shape) * tensor.item_bytes
-            for shape, tensor in zip(found, self.outputs, strict=True)
+            for shape, tensor in zip(output_shapes, self.outputs, strict=True)
         ]
 
     def count_aipp_inputs(self) -> int:

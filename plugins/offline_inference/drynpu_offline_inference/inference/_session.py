@@ -258,15 +258,15 @@ class Session:
         _, outputs = self._filled()
         dataset = LIBRARY.process.data.datasets.get(outputs.handle)
         results = {} if dataset is None else dataset.results
-        found = []
+        tensors = []
         for name in names:
             number = self.model.output_numbers.get(name)
             if number is None or number not in results:
                 known = ", ".join(self.model.output_numbers)
                 raise self._refuse(f"outnames {name} not valid; allowed: {known}")
             dtype = self.model.outputs[number].datatype
-            found.append(Tensor.on_device(outputs.blocks[number], dtype, results[number].dims))
-        return found
+            tensors.append(Tensor.on_device(outputs.blocks[number], dtype, results[number].dims))
+        return tensors
 
     def _filled(self) -> tuple[FilledDataset, FilledDataset]:
         if self._inputs is None or self._outputs is None:

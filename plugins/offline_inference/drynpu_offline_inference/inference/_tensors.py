@@ -168,12 +168,12 @@ class Tensor:
         return self._content
 
     def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> Array:
-        found = self._array()
-        if dtype is not None and found.dtype != np.dtype(dtype):
+        array = self._array()
+        if dtype is not None and array.dtype != np.dtype(dtype):
             if copy is False:
-                raise ValueError(f"a copy is needed to make {np.dtype(dtype)} of {found.dtype}")
-            return found.astype(dtype)
-        return found.copy() if copy else found
+                raise ValueError(f"a copy is needed to make {np.dtype(dtype)} of {array.dtype}")
+            return array.astype(dtype)
+        return array.copy() if copy else array
 
     def __buffer__(self, flags: int) -> memoryview:
         del flags
@@ -203,9 +203,9 @@ def batch(inputs: Sequence[Tensor], keep_dims: bool = False) -> Tensor:
         for each in inputs
     )
     if first is None or not alike:
-        found = ", ".join(f"{each.dtype.name}{each.shape} on {each.device}" for each in inputs) or "none"
-        LIBRARY.console.say(ERROR, f"batch: tensors have to be alike: {found}")
-        raise failure(INVALID_ARGUMENT, f"batch: tensors have to be alike: {found}")
+        kinds = ", ".join(f"{each.dtype.name}{each.shape} on {each.device}" for each in inputs) or "none"
+        LIBRARY.console.say(ERROR, f"batch: tensors have to be alike: {kinds}")
+        raise failure(INVALID_ARGUMENT, f"batch: tensors have to be alike: {kinds}")
     arrays = [each.content_bytes().view(NUMPY_TYPES[each.dtype]).reshape(each.shape) for each in inputs]
     joined = Tensor(np.concatenate(arrays) if keep_dims else np.stack(arrays))
     if first.block is not None:

@@ -83,9 +83,9 @@ def _connect_tables(app: Dash, library: Library) -> None:
         table = find_table(library, read_address(path, query), ctx.outputs_grouping[0]["id"]["name"])
         if table is None:
             return {"rowData": [], "rowCount": 0}, no_update
-        found = rows_of(table, request, search or "")
-        count = rows_text(found.count, table.frame.height)
-        return {"rowData": cells(found.rows, table.columns), "rowCount": found.count}, count
+        rows = rows_of(table, request, search or "")
+        count = rows_text(rows.count, table.frame.height)
+        return {"rowData": cells(rows.rows, table.columns), "rowCount": rows.count}, count
 
     # The grid asks anew for its rows when its filters change; the text itself is taken from the search field.
     app.clientside_callback(
@@ -116,9 +116,9 @@ def _connect_tables(app: Dash, library: Library) -> None:
         table = find_table(library, read_address(path, query), name)
         if table is None or not clicks:
             return no_update
-        found = rows_of(table, {"filterModel": filters, "startRow": 0, "endRow": table.frame.height}, search or "")
+        rows = rows_of(table, {"filterModel": filters, "startRow": 0, "endRow": table.frame.height}, search or "")
         headings = {column.name: column.heading for column in table.columns}
-        return {"content": found.rows.rename(headings).write_csv(), "filename": f"{name}.csv"}
+        return {"content": rows.rows.rename(headings).write_csv(), "filename": f"{name}.csv"}
 
 
 def view_of(library: Library, address: Address) -> tuple[Page, View]:

@@ -22,8 +22,8 @@ _ROUTE = "/trace"
 
 def trace_files(rank: Rank) -> Sequence[Path]:
     """Return the timelines that a rank left: trace_view.json, msprof_*.json and its slices; empty if there is none."""
-    found = find_results(rank.path)
-    return found.traces if found is not None else ()
+    results = find_results(rank.path)
+    return results.traces if results is not None else ()
 
 
 def serve_traces(server: Flask, library: Library) -> None:

@@ -35,8 +35,8 @@ class TimelinePlace:
         index, look = self.index, self.look
         shown = [number for number, track in enumerate(index.tracks) if track.kind not in look.hidden]
         key = ("timeline-hits", look.find, look.hidden)
-        found: Hits = self.rank.keep(key, lambda: find_events(index, shown, look.find))
-        return found
+        hits: Hits = self.rank.keep(key, lambda: find_events(index, shown, look.find))
+        return hits
 
 
 def find_place(library: Library, address: Address) -> TimelinePlace | None:

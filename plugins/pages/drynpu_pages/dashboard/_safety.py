@@ -41,8 +41,8 @@ def protect(server: Flask, hosts: Sequence[str], token: str) -> None:
 
 
 def _check_token(token: str) -> Response | None:
-    given = request.args.get("token")
-    if given is not None and hmac.compare_digest(given.encode(), token.encode()):
+    sent_token = request.args.get("token")
+    if sent_token is not None and hmac.compare_digest(sent_token.encode(), token.encode()):
         left = {name: value for name, value in request.args.items() if name != "token"}
         answer = redirect(request.path + (f"?{urlencode(left)}" if left else ""))
         answer.set_cookie(_COOKIE, token, httponly=True, samesite="Strict")

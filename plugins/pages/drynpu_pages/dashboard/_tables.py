@@ -78,10 +78,10 @@ def grid(block: Table) -> list[Any]:
     return [tools, html.Div(table, className="rows")]
 
 
-def rows_text(found: int, whole: int) -> str:
+def rows_text(count: int, whole: int) -> str:
     """Return what is said of the number of rows that were found in a table."""
     noun = "row" if whole == 1 else "rows"
-    return f"{count_text(whole)} {noun}" if found == whole else f"{count_text(found)} of {count_text(whole)} {noun}"
+    return f"{count_text(whole)} {noun}" if count == whole else f"{count_text(count)} of {count_text(whole)} {noun}"
 
 
 def _definition(column: Column, frame: pl.DataFrame) -> dict[str, Any]:

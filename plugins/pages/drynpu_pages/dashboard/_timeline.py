@@ -134,15 +134,15 @@ def connect_timeline(app: Dash, library: Library) -> None:
         },
         inputs=[Input("url", "search"), State("url", "pathname"), State("timeline-found", "data")],
     )
-    def draw(query: str | None, path: str | None, found: str | None) -> Any:
+    def draw(query: str | None, path: str | None, last_find: str | None) -> Any:
         address = read_address(path, query)
         place = find_place(library, address)
         if place is None or not place.index.events:
             raise PreventUpdate
-        return _shown(place, address, found)
+        return _shown(place, address, last_find)
 
 
-def _shown(place: TimelinePlace, address: Address, found: str | None) -> dict[str, Any]:
+def _shown(place: TimelinePlace, address: Address, last_find: str | None) -> dict[str, Any]:
     index, look = place.index, place.look
     detail = describe(place.rank.profile, index, look.event) if look.event else None
     figure = timeline_document(index, look, place.step, detail.launches if detail else None)
@@ -153,7 +153,7 @@ def _shown(place: TimelinePlace, address: Address, found: str | None) -> dict[st
         "event": _panel(place, detail, address) if detail else [],
         "hits": _hit_text(place),
         # What is being typed stays.
-        "find": no_update if found == look.find else look.find,
+        "find": no_update if last_find == look.find else look.find,
         "found": look.find,
         "kinds_hidden": [kind not in there for kind in KIND_TITLES],
         "kinds_pressed": [_pressed(kind not in look.hidden) for kind in KIND_TITLES],

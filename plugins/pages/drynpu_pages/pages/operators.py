@@ -166,15 +166,15 @@ def _host(view: View) -> Iterator[Block]:
 
 
 def _collectives(view: View) -> Iterator[Block]:
-    found = view.rank.profile.communication_ops
+    collectives = view.rank.profile.communication_ops
     within = view.rank.step_range(view.step)
     if within is not None:
-        found = found.filter(pl.col("start_ns").is_between(*within))
-    if found.is_empty():
+        collectives = collectives.filter(pl.col("start_ns").is_between(*within))
+    if collectives.is_empty():
         yield Note("No collective ran in what is selected.", EMPTY)
         return
-    first = found["start_ns"].min()
-    timed = found.with_columns(
+    first = collectives["start_ns"].min()
+    timed = collectives.with_columns(
         ((pl.col("start_ns") - first) / 1000).alias("start_us"), (pl.col("duration_ns") / 1000).alias("duration_us")
     )
     kind = pl.when(pl.col("op_type") == "").then("name").otherwise("op_type").alias("op_type")
@@ -183,7 +183,7 @@ def _collectives(view: View) -> Iterator[Block]:
     )
     yield Facts(
         (
-            Fact("Collectives", count_text(found.height), "in what is selected"),
+            Fact("Collectives", count_text(collectives.height), "in what is selected"),
             Fact("Total time", time_text(float(timed["duration_us"].sum())), "waiting included", view.modelled),
         )
     )

@@ -55,8 +55,8 @@ def write_picture(run: Run, rank: Rank, page: Page, file: Path, *, dark: bool = 
         document.write_text(page_html(run, rank, page, get_plotlyjs(), theme), encoding="utf-8")
         command = [browser, *_QUIET, f"--user-data-dir={scratch}/browser", *_as_root(), document.as_uri()]
         said = _started(command, f"--window-size={_WIDTH_PX},{_TALL_PX}", "--dump-dom")
-        found = _HEIGHT.search(said)
-        height = int(found.group(1)) if found else _TALL_PX
+        match = _HEIGHT.search(said)
+        height = int(match.group(1)) if match else _TALL_PX
         waited = f"--virtual-time-budget={_WAIT_MS}"
         _started(command, f"--window-size={_WIDTH_PX},{height}", waited, f"--screenshot={picture}")
         if not picture.is_file():

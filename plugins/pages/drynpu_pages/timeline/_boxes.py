@@ -115,7 +115,7 @@ def _opacity(scene: Scene) -> F64:
 
 def _holds_hit(scene: Scene) -> Bools:
     """Return for each box whether one of its events has a name that is searched for."""
-    found = np.zeros(len(scene.boxes), bool)
+    holding = np.zeros(len(scene.boxes), bool)
     boxes = scene.boxes
     lanes = boxes.track.astype(np.int64) * 2**20 + boxes.lane
     first = np.flatnonzero(np.append(True, np.diff(lanes) != 0)[: len(lanes)]).tolist()
@@ -125,8 +125,8 @@ def _holds_hit(scene: Scene) -> Bools:
         codes = track.lanes[boxes.lane[begin]].code[boxes.place[begin] : boxes.place[end - 1] + boxes.count[end - 1]]
         hits = np.concatenate([[0], np.cumsum(named[codes])])
         at = boxes.place[begin:end] - boxes.place[begin]
-        found[begin:end] = hits[at + boxes.count[begin:end]] > hits[at]
-    return found
+        holding[begin:end] = hits[at + boxes.count[begin:end]] > hits[at]
+    return holding
 
 
 def _picked(scene: Scene) -> Bools:

@@ -23,8 +23,8 @@ def timeline_index(profile: Profile) -> TimelineIndex:
 
 
 def _index(profile: Profile) -> TimelineIndex:
-    found = [track for track in (*_steps(profile), *device_tracks(profile), *host_tracks(profile)) if track.events]
-    tracks = tuple(sorted(found, key=lambda track: _ORDER.index(track.kind)))
+    filled = [track for track in (*_steps(profile), *device_tracks(profile), *host_tracks(profile)) if track.events]
+    tracks = tuple(sorted(filled, key=lambda track: _ORDER.index(track.kind)))
     lanes = [lane for track in tracks for lane in track.lanes]
     start = min((int(lane.start_ns[0]) for lane in lanes), default=0)
     end = max((int(lane.end_ns[-1]) for lane in lanes), default=start)

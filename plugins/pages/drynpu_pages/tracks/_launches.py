@@ -74,13 +74,13 @@ class _Finder:
         place &= pl.col("connection_id") == work["connection_id"]
         place &= _ON_STREAMS if source == "tasks" else ~_ON_STREAMS
         operator = link_operators(self.profile).kernel_op.filter(place)
-        found: list[Spot | None] = []
+        spots: list[Spot | None] = []
         for op, correlation in operator.select("op_id", "correlation_id").head(1).iter_rows():
-            found += [*self._rows("host_ops", [op]), *self._entries(correlation)]
-        found += self._framework_event(place)
+            spots += [*self._rows("host_ops", [op]), *self._entries(correlation)]
+        spots += self._framework_event(place)
         calls = self.profile.compact("api", "connection_id").with_row_index("row")
-        found += self._rows("api", calls.filter(pl.col("connection_id") == work["connection_id"])["row"])
-        return [each for each in found if each is not None]
+        spots += self._rows("api", calls.filter(pl.col("connection_id") == work["connection_id"])["row"])
+        return [each for each in spots if each is not None]
 
     def _framework_event(self, place: pl.Expr) -> list[Spot | None]:
         """Return the event of MindSpore that launched the work at a place."""
@@ -114,9 +114,9 @@ class _Finder:
         """Return the other side of an entry of the task queue, its operator, and what it launched."""
         correlation = self.profile.compact("queue", "correlation_id")["correlation_id"][row]
         linked = link_operators(self.profile).kernel_op.filter(pl.col("correlation_id") == correlation)
-        found = self.work(linked)
+        launches = self.work(linked)
         before = [*self._rows("host_ops", linked["op_id"].unique()), *self._entries(correlation)]
-        return Launches([each for each in before if each is not None], found.after, found.count)
+        return Launches([each for each in before if each is not None], launches.after, launches.count)
 
     def _after(self, tasks: pl.DataFrame, collectives: pl.DataFrame) -> Launches:
         spots = self._rows("tasks", tasks.sort("start_ns")["row"].head(_MOST))

@@ -30,8 +30,8 @@ class Hits:
     def number_of(self, spot: Spot) -> int | None:
         """Return which of the hits an event is, ``None`` if it is none."""
         same = (self.track == spot.track) & (self.lane == spot.lane) & (self.place == spot.place)
-        found = np.flatnonzero(same)
-        return int(found[0]) if len(found) else None
+        places = np.flatnonzero(same)
+        return int(places[0]) if len(places) else None
 
 
 def matching(names: TrackNames, text: str) -> Bools:

@@ -118,7 +118,7 @@ class TimelineIndex:
         for number, track in enumerate(self.tracks):
             for depth, lane in enumerate(track.lanes if track.source == source else ()):
                 low, high = (int(np.searchsorted(lane.start_ns, start_ns, side=side)) for side in ("left", "right"))
-                found = np.flatnonzero(lane.row[low:high] == row)
-                if len(found):
-                    return Spot(number, depth, low + int(found[0]))
+                rows = np.flatnonzero(lane.row[low:high] == row)
+                if len(rows):
+                    return Spot(number, depth, low + int(rows[0]))
         return None

@@ -46,11 +46,11 @@ def _text(mean: object) -> str:
 
 def mean(values: pl.Series) -> float | None:
     """Return the mean of what is known."""
-    found = values.mean()
-    return float(found) if isinstance(found, (int, float)) else None
+    average = values.mean()
+    return float(average) if isinstance(average, (int, float)) else None
 
 
 def most(values: pl.Series) -> float | None:
     """Return the largest of what is known."""
-    found = values.max()
-    return float(found) if isinstance(found, (int, float)) else None
+    largest = values.max()
+    return float(largest) if isinstance(largest, (int, float)) else None

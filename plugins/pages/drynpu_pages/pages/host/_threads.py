@@ -105,11 +105,11 @@ def collections(view: View) -> Iterator[Block]:
 
 def calls(view: View) -> Iterator[Block]:
     """Yield the calls of the toolkit by time."""
-    found = api_statistic(view.rank.profile)
-    if found.is_empty():
+    statistic = api_statistic(view.rank.profile)
+    if statistic.is_empty():
         yield Note("The profile holds no calls of the toolkit (level_none records none).", EMPTY)
         return
-    rows = found.sort("time_us", "name", descending=[True, False])
+    rows = statistic.sort("time_us", "name", descending=[True, False])
     top = rows.group_by("name", maintain_order=True).agg(pl.col("time_us").sum())
     top = top.sort("time_us", descending=True).head(_MOST_CALLS)
     labels, values = top["name"].to_list(), (top["time_us"] / 1000).to_list()

@@ -63,10 +63,10 @@ def _by(live: pl.DataFrame, column: str | pl.Expr, rest: int, unknown: str) -> d
     text = pl.col(column) if isinstance(column, str) else column
     name = pl.when(text == "").then(pl.lit(unknown)).otherwise(text).alias("key")
     sums = live.group_by(name).agg(pl.col("size_bytes").sum()).sort("size_bytes", "key", descending=[True, False])
-    found: dict[str, int] = dict(sums.iter_rows())
+    bytes_by_key: dict[str, int] = dict(sums.iter_rows())
     if rest:
-        found[BEFORE] = rest
-    return found
+        bytes_by_key[BEFORE] = rest
+    return bytes_by_key
 
 
 def _few(sizes: Mapping[str, int]) -> dict[str, int]:
@@ -117,11 +117,11 @@ def _modules(live: pl.DataFrame, rest: int, where: str, view: View) -> Iterator[
 
 def _ends(names: Iterable[str]) -> list[str]:
     """Return the ends of names that are long, each with a number where another has the same end."""
-    found: list[str] = []
+    ends: list[str] = []
     for name in names:
         end = name if len(name) <= _LONGEST else "…" + name[1 - _LONGEST :]
-        found.append(f"{end[: _LONGEST - 4]} ({len(found)})" if end in found else end)
-    return found
+        ends.append(f"{end[: _LONGEST - 4]} ({len(ends)})" if end in ends else end)
+    return ends
 
 
 def _table(live: pl.DataFrame, where: str, selected: Selected, view: View) -> Table:

@@ -167,6 +167,10 @@ def _phases(profile: Profile) -> pl.DataFrame:
     columns = ("step", "start_ns", "forward_ns", "backward_ns", "end_ns")
     if phases.height:
         return phases.rename({"backward_end_ns": "backward_ns"}).select(columns)
-    found = step_phases(profile)
-    first = found["device_id"].min()
-    return found.filter(pl.col("device_id") == first).select(columns) if found.height else found.select(columns)
+    device_phases = step_phases(profile)
+    first = device_phases["device_id"].min()
+    return (
+        device_phases.filter(pl.col("device_id") == first).select(columns)
+        if device_phases.height
+        else device_phases.select(columns)
+    )
