@@ -149,18 +149,18 @@ def best(command: Callable[[], tuple[float, float, int]]) -> tuple[float, float]
 
 def content(folder: Path) -> dict[str, Any]:
     """Return what an analysis wrote, sets of ranks and rows in order."""
-    found: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     for path in sorted((folder / "cluster_analysis_output").iterdir()):
         if path.suffix == ".csv":
             with path.open(newline="") as file:
-                found[path.name] = sorted(csv.reader(file))
+                contents[path.name] = sorted(csv.reader(file))
         elif path.name == "communication_group.json":
             groups = json.loads(path.read_text())
-            found[path.name] = {key: sorted(rows, key=str) for key, rows in groups.items()}
+            contents[path.name] = {key: sorted(rows, key=str) for key, rows in groups.items()}
         else:
             document = json.loads(path.read_text())
-            found[path.name] = {tuple(sorted(ast.literal_eval(key))): value for key, value in document.items()}
-    return found
+            contents[path.name] = {tuple(sorted(ast.literal_eval(key))): value for key, value in document.items()}
+    return contents
 
 
 def drynpu(*words: str | Path) -> tuple[float, float, int]:

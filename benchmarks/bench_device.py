@@ -27,11 +27,11 @@ def compare(title: str, make: Callable[[str], Step], steps: int, rounds: int) ->
         per_step_us(step, 3)
     rows = []
     for number in range(rounds):
-        found = {}
+        times_us = {}
         for device in DEVICES[:: -1 if number % 2 else 1]:
             gc.collect()
-            found[device] = per_step_us(step_by_device[device], steps)
-        rows.append((found["cpu"], found["npu"]))
+            times_us[device] = per_step_us(step_by_device[device], steps)
+        rows.append((times_us["cpu"], times_us["npu"]))
     ratios = sorted(npu / cpu for cpu, npu in rows)
     cpu, npu = (statistics.median(each) for each in zip(*rows, strict=True))
     least_cpu, least_npu = (min(each) for each in zip(*rows, strict=True))

@@ -161,12 +161,12 @@ def repeat(session: Path, times: int) -> None:
                     records[field] += np.uint64(shift)
     for name, (layout, number, fields) in FRAMEWORK.items():
         path = session / "FRAMEWORK" / name
-        found = read_tlv(path, layout, number)
-        fixed, part = found.fixed, session / "part"
+        parsed = read_tlv(path, layout, number)
+        fixed, part = parsed.fixed, session / "part"
         count = int(fixed["correlation_id"].max()) + 1 if "correlation_id" in (fixed.dtype.names or ()) else 0
         with path.open("wb") as stream:
             for _ in range(times):
-                write_tlv(part, number, fixed, found.text_index, found.texts)
+                write_tlv(part, number, fixed, parsed.text_index, parsed.texts)
                 stream.write(part.read_bytes())
                 for field in fields:
                     fixed[field] += later_ns

@@ -107,11 +107,11 @@ def measured(mode: str, state: str) -> Result:
     return result
 
 
-def report(mode: str, found: dict[str, list[Result]]) -> None:
+def report(mode: str, measurements: dict[str, list[Result]]) -> None:
     """Print the medians of one mode, and as multiples of plain MindSpore and of its own profiler."""
 
     def line(label: str, unit: str, state: str, key: str, base: str) -> None:
-        values, bases = ([result[key] for result in found[of]] for of in (state, base))
+        values, bases = ([result[key] for result in measurements[of]] for of in (state, base))
         median = statistics.median(value / other for value, other in zip(values, bases, strict=True))
         least = min(values) / min(bases)
         print(f"  {label:44} {statistics.median(values):9.2f} {unit:2} {median:7.2f} x {least:6.2f} x")
@@ -132,11 +132,11 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     print("ratios to plain MindSpore; what is left, to its own profiler")
     for mode in STEPS:
-        found: dict[str, list[Result]] = defaultdict(list)
+        measurements: dict[str, list[Result]] = defaultdict(list)
         for turn in range(rounds):
             for state in STATES[:: -1 if turn % 2 else 1]:
-                found[state].append(measured(mode, state))
-        report(mode, found)
+                measurements[state].append(measured(mode, state))
+        report(mode, measurements)
 
 
 if __name__ == "__main__":

@@ -203,26 +203,26 @@ class Worker:
         self._process.communicate()
 
 
-def line(title: str, unit: str, found: Found, key: Key, *bases: Key) -> None:
+def line(title: str, unit: str, measurements: Found, key: Key, *bases: Key) -> None:
     """Print a median and its ratios, each with its range."""
     ratios = ""
     for base in bases:
-        each = [value / other for value, other in zip(found[key], found[base], strict=True)]
+        each = [value / other for value, other in zip(measurements[key], measurements[base], strict=True)]
         ratios += f"  {statistics.median(each):6.2f} ({min(each):.2f}-{max(each):.2f})"
-    print(f"  {title:46} {statistics.median(found[key]):9.2f} {unit:2}{ratios}")
+    print(f"  {title:46} {statistics.median(measurements[key]):9.2f} {unit:2}{ratios}")
 
 
-def report(model: str, found: Found) -> None:
+def report(model: str, measurements: Found) -> None:
     """Print medians, and ours as a multiple of what it is compared with."""
     theirs, ours = DEVICES
     plain = (theirs, "plain", "step_ms")
     print(f"{model}: beside plain torch, then beside torch.profiler doing the same; processor time, {STEPS} steps")
-    line("step, plain torch", "ms", found, plain)
-    line("step, drynpu without profiler", "ms", found, (ours, "plain", "step_ms"), plain)
+    line("step, plain torch", "ms", measurements, plain)
+    line("step, drynpu without profiler", "ms", measurements, (ours, "plain", "step_ms"), plain)
     for state in ("waiting", "recording"):
         beside = (theirs, state, "step_ms")
-        line(f"step, torch.profiler {state}", "ms", found, beside, plain)
-        line(f"step, drynpu {state}", "ms", found, (ours, state, "step_ms"), plain, beside)
+        line(f"step, torch.profiler {state}", "ms", measurements, beside, plain)
+        line(f"step, drynpu {state}", "ms", measurements, (ours, state, "step_ms"), plain, beside)
     for title, unit, key in (
         ("recording to the files by step,", "ms", "recording_ms"),
         ("stop to files, processor time,", "s", "stop_processor_s"),
@@ -235,13 +235,13 @@ def report(model: str, found: Found) -> None:
         ("memory of the first recording,", "MB", "first peak_mb"),
     ):
         for name, bases in ((theirs, ()), (ours, ((theirs, "recording", key),))):
-            if found[name, "recording", key]:
+            if measurements[name, "recording", key]:
                 who = "torch.profiler" if name == theirs else "drynpu"
-                line(f"{title} {who}", unit, found, (name, "recording", key), *bases)
+                line(f"{title} {who}", unit, measurements, (name, "recording", key), *bases)
 
 
-def rounds_of(model: str, rounds: int, found: Found) -> None:
-    """Measure *model* in a pair of new processes and add to *found*; a first recording has keys of its own."""
+def rounds_of(model: str, rounds: int, measurements: Found) -> None:
+    """Measure *model* in a pair of new processes and add to *measurements*; a first recording has keys of its own."""
     workers = {name: Worker(name) for name in DEVICES}
     try:
         for number in range(rounds):
@@ -250,7 +250,7 @@ def rounds_of(model: str, rounds: int, found: Found) -> None:
                     for key, value in workers[name].ask(model, state).items():
                         apart = number == 0 and state == "recording" and key not in ("step_ms", "written_mb")
                         if number == 0 or key not in ("before_mb", "peak_mb"):
-                            found[name, state, f"first {key}" if apart else key].append(value)
+                            measurements[name, state, f"first {key}" if apart else key].append(value)
     finally:
         for worker in workers.values():
             worker.close()
@@ -263,10 +263,10 @@ def main() -> None:
         return
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 4
     for model in MODELS:
-        found: Found = defaultdict(list)
+        measurements: Found = defaultdict(list)
         for _ in range(max(rounds // 2, 1)):
-            rounds_of(model, min(rounds, 2), found)
-        report(model, found)
+            rounds_of(model, min(rounds, 2), measurements)
+        report(model, measurements)
 
 
 if __name__ == "__main__":

@@ -131,11 +131,11 @@ def compare(title: str, step: Step, steps: int, rounds: int) -> None:
     rows = []
     for number in range(rounds):
         states: list[Callable[[Step, int], tuple[float, ...]]] = [by_nothing, by_recorder, by_torch]
-        found = {}
+        times = {}
         for state in states[number % 3 :] + states[: number % 3]:
             gc.collect()
-            found[state] = state(step, steps)
-        (plain,), (ours, our_stop, operators), (theirs, their_stop) = (found[state] for state in states)
+            times[state] = state(step, steps)
+        (plain,), (ours, our_stop, operators), (theirs, their_stop) = (times[state] for state in states)
         rows.append((plain, ours, theirs, (ours - plain) / (theirs - plain), our_stop, their_stop, operators))
     plain, ours, theirs, ratio, our_stop, their_stop, operators = map(statistics.median, zip(*rows, strict=True))
     each = operators / steps

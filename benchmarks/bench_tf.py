@@ -257,13 +257,13 @@ def work(state: str) -> None:
         way, model, number = line.split()
         folder = tempfile.mkdtemp(prefix="drynpu-")
         os.chdir(folder)
-        found = measure(way, model, state, int(number))
+        measurement = measure(way, model, state, int(number))
         if state != "plain":
             written = [path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()]
-            found["written_mb"] = sum(written) / 1e6
+            measurement["written_mb"] = sum(written) / 1e6
         os.chdir(tempfile.gettempdir())
         shutil.rmtree(folder)
-        print(json.dumps(found), file=answers, flush=True)
+        print(json.dumps(measurement), file=answers, flush=True)
 
 
 class Worker:
@@ -298,12 +298,12 @@ def ratios(times: list[float], bases: list[float]) -> str:
     return f"{median:8.2f} x {min(times) / min(bases):6.2f} x"
 
 
-def report(title: str, found: dict[str, list[Result]]) -> None:
+def report(title: str, measurements: dict[str, list[Result]]) -> None:
     """Print the medians of one way and model, and as multiples of plain TensorFlow and of ``tf.profiler``."""
 
     def line(label: str, unit: str, state: str, key: str, *bases: str) -> None:
-        values = [result[key] for result in found[state]]
-        compared = "".join(ratios(values, [result[key] for result in found[base]]) for base in bases)
+        values = [result[key] for result in measurements[state]]
+        compared = "".join(ratios(values, [result[key] for result in measurements[base]]) for base in bases)
         print(f"  {label:44} {statistics.median(values):9.2f} {unit:2} ({min(values):.2f}-{max(values):.2f}){compared}")
 
     print(title)
@@ -313,8 +313,8 @@ def report(title: str, found: dict[str, list[Result]]) -> None:
     for label, unit, key in (("end to files", "s", "files_s"), ("written", "MB", "written_mb")):
         line(f"{label}, {beside}", unit, beside, key)
         line(f"{label}, drynpu", unit, "drynpu, recording", key, beside)
-    for stage in found["drynpu, recording"][0]["stages"]:
-        times = [result["stages"][stage] for result in found["drynpu, recording"]]
+    for stage in measurements["drynpu, recording"][0]["stages"]:
+        times = [result["stages"][stage] for result in measurements["drynpu, recording"]]
         print(f"    {stage:42} {statistics.median(times):9.2f} s")
 
 
@@ -329,11 +329,11 @@ def main() -> None:
     try:
         for way in WAYS:
             for model, number in STEPS.items():
-                found: dict[str, list[Result]] = defaultdict(list)
+                measurements: dict[str, list[Result]] = defaultdict(list)
                 for turn in range(rounds):
                     for state in STATES[:: -1 if turn % 2 else 1]:
-                        found[state].append(workers[state].ask(way, model, number))
-                report(f"{model} by {way}, {number} steps", found)
+                        measurements[state].append(workers[state].ask(way, model, number))
+                report(f"{model} by {way}, {number} steps", measurements)
     finally:
         for worker in workers.values():
             worker.close()

@@ -150,8 +150,8 @@ def main() -> None:
             blocks += blocks_there
         for name, table in table_uses(blocks).items():
             texts = Request(search=NAMES[3][5:], end=100)
-            seconds, found = timed(lambda table=table, texts=texts: search_rows(table, texts))
-            report(f"{page.title}: search in {name}, {found.count} rows", seconds, USE_GOAL_S)
+            seconds, matching = timed(lambda table=table, texts=texts: search_rows(table, texts))
+            report(f"{page.title}: search in {name}, {matching.count} rows", seconds, USE_GOAL_S)
             column = table.columns[-1].name
             order = Request(sort=[(column, True)], end=100)
             seconds, _ = timed(lambda table=table, order=order: search_rows(table, order))

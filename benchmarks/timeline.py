@@ -197,8 +197,8 @@ def main() -> None:
     spot = Spot(stream, 0, len(index.tracks[stream].lanes[0]) // 2)
     seconds, _ = timed(lambda: launches_of(profile, index, spot), 1)
     report("first click on a kernel", seconds, INDEX_GOAL_S)
-    seconds, found = timed(lambda: launches_of(profile, index, spot))
-    report(f"click on a kernel: {len(found.before)} events before", seconds, WINDOW_GOAL_S)
+    seconds, launches = timed(lambda: launches_of(profile, index, spot))
+    report(f"click on a kernel: {len(launches.before)} events before", seconds, WINDOW_GOAL_S)
     print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB, tables included")
 
 

@@ -51,7 +51,7 @@ Runs = Mapping[str, Mapping[str, Found]]
 
 def rows() -> dict[str, tuple[str, Document]]:
     """Return the rows of the page: title -> dialect and document, the default first."""
-    found: dict[str, tuple[str, Document]] = {DEFAULT: ("json", {}), "no options at all": ("empty", {})}
+    options: dict[str, tuple[str, Document]] = {DEFAULT: ("json", {}), "no options at all": ("empty", {})}
     documents: list[Document] = [
         *({"task_time": level} for level in ("l0", "l2", "l3", "off")),
         {"task_trace": "off"},
@@ -71,10 +71,10 @@ def rows() -> dict[str, tuple[str, Document]]:
         {"sys_lp_freq": 50},
     ]
     for document in documents:
-        found[" ".join(f"`{key}={value}`" for key, value in document.items())] = ("json", document)
-    found[TOGETHER] = ("together", {})
-    found |= {ACL_DEFAULT: ("acl_json", {}), "acl.json `ascendcl=off`": ("acl_json", {"ascendcl": "off"})}
-    found[MSPROF_DEFAULT] = ("msprof_cli", {})
+        options[" ".join(f"`{key}={value}`" for key, value in document.items())] = ("json", document)
+    options[TOGETHER] = ("together", {})
+    options |= {ACL_DEFAULT: ("acl_json", {}), "acl.json `ascendcl=off`": ("acl_json", {"ascendcl": "off"})}
+    options[MSPROF_DEFAULT] = ("msprof_cli", {})
     for flag, value in (
         ("aic-mode", "sample-based"),
         ("sys-profiling", "on"),
@@ -83,8 +83,8 @@ def rows() -> dict[str, tuple[str, Document]]:
         ("instr-profiling", "on"),
         ("type", "db"),
     ):
-        found[f"msprof `--{flag}={value}`"] = ("msprof_cli", {flag: value})
-    return found
+        options[f"msprof `--{flag}={value}`"] = ("msprof_cli", {flag: value})
+    return options
 
 
 def default_of(title: str) -> str:
@@ -104,8 +104,8 @@ def read(dialect: str, document: Document, chip: str, output: str) -> Parsed:
         return acl_json.parse(switched, chip=chip, environ={}, cwd=output)
     if dialect == "together":
         return together(chip, output)
-    given = {} if dialect == "empty" else {"output": output, **document}
-    return json_options.parse(given, chip=chip, environ={}, cwd=output)
+    options = {} if dialect == "empty" else {"output": output, **document}
+    return json_options.parse(options, chip=chip, environ={}, cwd=output)
 
 
 def together(chip: str, output: str) -> Parsed:
@@ -150,11 +150,11 @@ def run_column(column: str) -> dict[str, Found]:
     """Run every option on one chip; return what each left by the titles of the rows."""
     example = session()
     anchors, samples = measure(load_chip(CHIPS[column]))
-    found = {}
+    results = {}
     for title, (dialect, document) in rows().items():
         with tempfile.TemporaryDirectory() as folder:
-            found[title] = _run(example, CHIPS[column], dialect, document, Path(folder), anchors, samples)
-    return found
+            results[title] = _run(example, CHIPS[column], dialect, document, Path(folder), anchors, samples)
+    return results
 
 
 def _run(
@@ -201,30 +201,30 @@ def _plain(text: str, folder: Path) -> str:
 
 def _contents(written: Sequence[Path], prof: Path) -> Found:
     """Return headers, layers, tables, and the calls of api_statistic by level, of the files of one run."""
-    found: Found = {"csv": {}, "json": [], "layers": [], "tables": [], "calls": {}, "txt": []}
+    contents: Found = {"csv": {}, "json": [], "layers": [], "tables": [], "calls": {}, "txt": []}
     for path in written:
         stem = re.sub(r"_\d{14}$", "", path.stem)
         if path.suffix == ".csv":
             header, *lines = csv.reader(path.read_text(encoding="utf-8").splitlines())
-            found["csv"][stem] = header
+            contents["csv"][stem] = header
             if stem == "api_statistic":
                 level, name = header.index("Level"), header.index("API Name")
                 for line in lines:
-                    found["calls"].setdefault(line[level], []).append(line[name])
+                    contents["calls"].setdefault(line[level], []).append(line[name])
         elif path.suffix == ".db":
             with sqlite3.connect(path) as database:
-                found["tables"] = [
+                contents["tables"] = [
                     row[0] for row in database.execute("select name from sqlite_master where type='table'")
                 ]
         elif path.suffix == ".json":
-            found["json"].append(
+            contents["json"].append(
                 stem if path.parent.parent == prof and stem != path.stem else f"{path.parent.name}/{stem}"
             )
             if stem == "msprof":
-                found["layers"] = _layers(json.loads(path.read_text(encoding="utf-8")), prof)
+                contents["layers"] = _layers(json.loads(path.read_text(encoding="utf-8")), prof)
         else:
-            found["txt"].append(stem)
-    return found
+            contents["txt"].append(stem)
+    return contents
 
 
 def _layers(events: Sequence[Mapping[str, Any]], prof: Path) -> list[str]:

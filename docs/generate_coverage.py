@@ -169,16 +169,16 @@ def read(path: Path) -> list[Section]:
 def resolve(dotted: str) -> object:
     """Return the object behind a dotted path, importing modules on the way; ``LookupError`` where it ends."""
     parts = dotted.split(".")
-    found: object = importlib.import_module(parts[0])
+    value: object = importlib.import_module(parts[0])
     for number, part in enumerate(parts[1:], start=2):
-        if not hasattr(found, part):
+        if not hasattr(value, part):
             with contextlib.suppress(ImportError):
                 importlib.import_module(".".join(parts[:number]))
         try:
-            found = getattr(found, part)
+            value = getattr(value, part)
         except AttributeError as error:
             raise LookupError(dotted) from error
-    return found
+    return value
 
 
 def finder(section: Section, sources: Sequence[str]) -> Callable[[str], object]:
@@ -237,15 +237,15 @@ def problems(sections: Sequence[Section], page: Page) -> Iterator[str]:
         find = finder(section, page.sources)
         for name in section.names:
             try:
-                found = find(name.name)
+                value = find(name.name)
             except LookupError:
                 if name.status in THERE:
                     yield f"{section.title}: {name.name} is marked {name.status}, but it is not there"
                 continue
             if name.status not in THERE:
                 yield f"{section.title}: {name.name} is marked {name.status}, but it is there: mark it done or accepted"
-            elif name.value is not None and found != name.value:
-                yield f"{section.title}: {name.name} is {found!r} instead of {name.value!r}"
+            elif name.value is not None and value != name.value:
+                yield f"{section.title}: {name.name} is {value!r} instead of {name.value!r}"
         if page.tests is not None:
             yield from unshown(section, DOCS.parent / page.tests)
 
@@ -274,13 +274,13 @@ def unshown(section: Section, tests: Path) -> Iterator[str]:
 
 def functions(path: Path) -> set[str]:
     """Return the functions at the top level of a file, and the methods of its classes as ``Class::method``."""
-    found = set()
+    names = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.ClassDef):
-            found |= {f"{node.name}::{each.name}" for each in node.body if isinstance(each, ast.FunctionDef)}
-    return found
+            names |= {f"{node.name}::{each.name}" for each in node.body if isinstance(each, ast.FunctionDef)}
+    return names
 
 
 def beside(path: Path) -> list[str]:
@@ -327,10 +327,10 @@ def _heading(section: Section) -> str:
 def work_through(name: str, names: Path, table: Path, *, only_check: bool) -> Iterator[str]:
     """Check one list and write its page, or compare with it; yield one line per problem."""
     sections = read(names)
-    found = list(problems(sections, PAGES[name]))
-    yield from found
+    disagreements = list(problems(sections, PAGES[name]))
+    yield from disagreements
     page = render(sections, name)
-    if not only_check and not found:
+    if not only_check and not disagreements:
         table.write_text(page, encoding="utf-8")
     elif only_check and (not table.is_file() or table.read_text(encoding="utf-8") != page):
         yield f"{table.name} is not up to date; run python docs/generate_coverage.py"
@@ -346,12 +346,14 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     other_files = arguments.names or arguments.table
-    found: list[str] = []
+    disagreements: list[str] = []
     for name in [arguments.page] if arguments.page else ["torch"] if other_files else PAGES:
         names = arguments.names or LISTS / f"coverage-{name}.yaml"
-        found += work_through(name, names, arguments.table or names.with_suffix(".md"), only_check=arguments.check)
-    if found:
-        raise SystemExit("\n".join(found))
+        disagreements += work_through(
+            name, names, arguments.table or names.with_suffix(".md"), only_check=arguments.check
+        )
+    if disagreements:
+        raise SystemExit("\n".join(disagreements))
 
 
 if __name__ == "__main__":

@@ -75,15 +75,15 @@ REASONS_HEAD = "Refusals are messages of the option reader, without the chip and
 # -- run against prediction ------------------------------------------------------------------------------------------
 
 
-def missing(found: Found) -> dict[str, str]:
+def missing(run: Found) -> dict[str, str]:
     """Return what was predicted and is not there -> why; an empty reason is a disagreement."""
-    told = dict(note.split(" is not written: ", 1) for note in found["notes"] if " is not written: " in note)
-    left = _names(found)
+    told = dict(note.split(" is not written: ", 1) for note in run["notes"] if " is not written: " in note)
+    left = _names(run)
     reasons = {}
-    for row in found["predicted"]:
+    for row in run["predicted"]:
         name, need = row["name"], Needs[row["needs"]]
         if row["kind"] == "rows":
-            if ROWS.get(row["detail"]) not in found["calls"]:
+            if ROWS.get(row["detail"]) not in run["calls"]:
                 reasons[row["detail"]] = f"only where {need.value}" if need in NOT_IN_THE_LAYER else ""
             continue
         if row["kind"] == "columns" or (row["kind"], name) in left or name in HOST_DEPENDENT:
@@ -99,38 +99,36 @@ def missing(found: Found) -> dict[str, str]:
 def problems(runs: Runs) -> Iterator[str]:
     """Yield a line for every disagreement of a run with the prediction, or with its own notes."""
     for column, cells in runs.items():
-        for title, found in cells.items():
-            if "refused" in found:
+        for title, run in cells.items():
+            if "refused" in run:
                 continue
             place = f"{title} on {column}"
-            known = {(row["kind"], row["name"]) for row in found["predicted"]}
-            known |= {("csv", row["name"]) for row in found["predicted"] if row["kind"] == "rows"}
-            for kind, name in sorted(_names(found) - known):
+            known = {(row["kind"], row["name"]) for row in run["predicted"]}
+            known |= {("csv", row["name"]) for row in run["predicted"] if row["kind"] == "rows"}
+            for kind, name in sorted(_names(run) - known):
                 yield f"{place}: {name} ({kind}) is there, but is not predicted"
-            yield from (
-                f"{place}: {name} is predicted, but not there" for name, why in missing(found).items() if not why
-            )
-            for note in found["notes"]:
+            yield from (f"{place}: {name} is predicted, but not there" for name, why in missing(run).items() if not why)
+            for note in run["notes"]:
                 name = note.partition(" is not written: ")[0]
-                if name in {left for _, left in _names(found)}:
+                if name in {left for _, left in _names(run)}:
                     yield f"{place}: {name} is there, but is said not to be: {note}"
-            counted = any(row["kind"] == "columns" for row in found["predicted"])
-            excused = "ai_core_utilization" in missing(found) or any("No counters" in note for note in found["notes"])
-            if counted != bool(counter_columns(found)) and not excused:
+            counted = any(row["kind"] == "columns" for row in run["predicted"])
+            excused = "ai_core_utilization" in missing(run) or any("No counters" in note for note in run["notes"])
+            if counted != bool(counter_columns(run)) and not excused:
                 yield f"{place}: counter columns of op_summary: predicted {counted}, there {not counted}"
 
 
-def _names(found: Found) -> set[tuple[str, str]]:
+def _names(run: Found) -> set[tuple[str, str]]:
     """Return what is there as kind and name, as the prediction has it; the analyses below analyze/ it does not have."""
-    kinds = {"csv": found["csv"], "layer": found["layers"], "txt": found["txt"]}
-    kinds["json"] = [name for name in found["json"] if "/" not in name]
+    kinds = {"csv": run["csv"], "layer": run["layers"], "txt": run["txt"]}
+    kinds["json"] = [name for name in run["json"] if "/" not in name]
     names = {(kind, name) for kind, of in kinds.items() for name in of if name not in HOST_DEPENDENT}
-    return names | ({("db", "msprof")} if found["tables"] else set())
+    return names | ({("db", "msprof")} if run["tables"] else set())
 
 
-def counter_columns(found: Found) -> list[str]:
+def counter_columns(run: Found) -> list[str]:
     """Return the columns of op_summary behind those that every op_summary has."""
-    header = found["csv"].get("op_summary", [])
+    header = run["csv"].get("op_summary", [])
     lead = max((header.index(name) for name in ("Output Formats", "Context ID") if name in header), default=len(header))
     return list(header[lead + 1 :])
 
@@ -149,42 +147,42 @@ class Reasons:
         return f"[{self.texts.setdefault(text, len(self.texts) + 1)}]"
 
 
-def cell(found: Found, default: Found, reasons: Reasons) -> str:
+def cell(run: Found, default: Found, reasons: Reasons) -> str:
     """Return what one run left beyond *default*, one line per kind; everything where it is the default."""
-    if "refused" in found:
-        return f"refused {reasons.mark(_short(found['refused'][0]))}"
-    base: Found = {} if found is default else default
+    if "refused" in run:
+        return f"refused {reasons.mark(_short(run['refused'][0]))}"
+    base: Found = {} if run is default else default
     lines = []
     for title, key in (("", "csv"), ("json: ", "json"), ("layers: ", "layers"), ("db: ", "tables")):
-        names = [name for name in found[key] if name not in base.get(key, ()) and not _set_aside(key, name)]
+        names = [name for name in run[key] if name not in base.get(key, ()) and not _set_aside(key, name)]
         if names:
             lines.append(title + ", ".join(f"`{name}`" if key == "csv" else name for name in names))
-    columns = len(counter_columns(found)) - len(counter_columns(base) if base else [])
+    columns = len(counter_columns(run)) - len(counter_columns(base) if base else [])
     if columns > 0:
         lines.append(f"`op_summary`: {columns} counter columns")
     if base.get("calls"):
-        lines += _more_calls("rows of", found["calls"], base["calls"])
-    lines += _absent(found, base, reasons)
-    lines += _of_host(found, base, reasons)
+        lines += _more_calls("rows of", run["calls"], base["calls"])
+    lines += _absent(run, base, reasons)
+    lines += _of_host(run, base, reasons)
     if base:
-        lines += [reasons.mark(notice) for notice in found["notices"]]
-        lines += [reasons.mark(_short(note)) for note in found["notes"] if "No counters" in note]
-    if not lines and _distinct(found) <= _distinct(base):
+        lines += [reasons.mark(notice) for notice in run["notices"]]
+        lines += [reasons.mark(_short(note)) for note in run["notes"] if "No counters" in note]
+    if not lines and _distinct(run) <= _distinct(base):
         return f"- {reasons.mark(NOTHING_OWN)}"
     return "<br>".join(lines) or "-"
 
 
-def _of_host(found: Found, base: Found, reasons: Reasons) -> Iterator[str]:
+def _of_host(run: Found, base: Found, reasons: Reasons) -> Iterator[str]:
     """Yield what the run leaves on some machines, as it is predicted."""
     known = {row["name"] for row in base.get("predicted", ())}
-    names = [row["name"] for row in found["predicted"] if row["name"] in HOST_DEPENDENT and row["name"] not in known]
+    names = [row["name"] for row in run["predicted"] if row["name"] in HOST_DEPENDENT and row["name"] not in known]
     for why in dict.fromkeys(HOST_DEPENDENT[name] for name in names):
         shown = (f"`{name}`" if "_" in name else name for name in names if HOST_DEPENDENT[name] == why)
         yield f"{', '.join(shown)} {reasons.mark(why)}"
 
 
-def _distinct(found: Found) -> set[tuple[str, ...]]:
-    return {(row["kind"], row["name"], row["detail"]) for row in found["predicted"]}
+def _distinct(run: Found) -> set[tuple[str, ...]]:
+    return {(row["kind"], row["name"], row["detail"]) for row in run["predicted"]}
 
 
 def _more_calls(title: str, calls: Calls, base: Calls) -> Iterator[str]:
@@ -195,18 +193,18 @@ def _more_calls(title: str, calls: Calls, base: Calls) -> Iterator[str]:
         yield f"`api_statistic`: {title} {', '.join(levels)}"
 
 
-def _absent(found: Found, base: Found, reasons: Reasons) -> Iterator[str]:
+def _absent(run: Found, base: Found, reasons: Reasons) -> Iterator[str]:
     """Yield what *base* has beyond the run, and what is predicted of it and is not there."""
     for title, key in (("without ", "csv"), ("without json: ", "json"), ("without layers: ", "layers")):
-        gone = [f"`{name}`" if key == "csv" else name for name in base.get(key, ()) if name not in found[key]]
-        if gone and not found[key]:
+        gone = [f"`{name}`" if key == "csv" else name for name in base.get(key, ()) if name not in run[key]]
+        if gone and not run[key]:
             gone = ["all"]
         if gone:
             yield title + ", ".join(gone)
-    if found["calls"]:
-        yield from _more_calls("without rows of", base.get("calls", {}), found["calls"])
+    if run["calls"]:
+        yield from _more_calls("without rows of", base.get("calls", {}), run["calls"])
     known = missing(base) if base else {}
-    new = {name: why for name, why in missing(found).items() if name not in known}
+    new = {name: why for name, why in missing(run).items() if name not in known}
     for why in dict.fromkeys(new.values()):
         yield f"not {', '.join(name for name, its in new.items() if its == why)} {reasons.mark(why)}"
 
@@ -227,7 +225,7 @@ def render(runs: Runs) -> str:
     reasons = Reasons()
     lines = [HEAD, "", f"| option | {' | '.join(runs)} |", "| --- |" + " --- |" * len(runs)]
     for title in rows():
-        cells = [cell(found[title], found[default_of(title)], reasons) for found in runs.values()]
+        cells = [cell(by_title[title], by_title[default_of(title)], reasons) for by_title in runs.values()]
         lines.append(f"| {title} | {' | '.join(cells)} |")
     lines += ["", "## Reasons", "", REASONS_HEAD, ""]
     lines += [f"{number}. {text}" for text, number in reasons.texts.items()]
@@ -239,19 +237,19 @@ def render(runs: Runs) -> str:
 
 
 def _headers(runs: Runs) -> Iterator[str]:
-    found: dict[str, dict[str, list[str]]] = {}
+    headers: dict[str, dict[str, list[str]]] = {}
     for column, cells in runs.items():
         for run in cells.values():
             for stem, header in run.get("csv", {}).items():
                 if stem in HOST_DEPENDENT:
                     continue
                 lead = header[: len(header) - len(counter_columns(run))] if stem == "op_summary" else header
-                chips = found.setdefault(stem, {}).setdefault(",".join(lead), [])
+                chips = headers.setdefault(stem, {}).setdefault(",".join(lead), [])
                 if column not in chips:
                     chips.append(column)
-    for stem in sorted(found):
-        for header, chips in found[stem].items():
-            where = "" if len(found[stem]) == 1 else f" ({', '.join(chips)})"
+    for stem in sorted(headers):
+        for header, chips in headers[stem].items():
+            where = "" if len(headers[stem]) == 1 else f" ({', '.join(chips)})"
             yield f"- `{stem}`{where}: `{header}`"
 
 
@@ -259,12 +257,12 @@ def _counters(runs: Runs) -> Iterator[str]:
     for title in rows():
         if "aic_metrics" not in title:
             continue
-        found: dict[str, list[str]] = {}
+        chips_by_columns: dict[str, list[str]] = {}
         for column, cells in runs.items():
             columns = counter_columns(cells[title]) if "refused" not in cells[title] else []
             if columns:
-                found.setdefault(",".join(columns), []).append(column)
-        yield from (f"- {title} ({', '.join(chips)}): `{columns}`" for columns, chips in found.items())
+                chips_by_columns.setdefault(",".join(columns), []).append(column)
+        yield from (f"- {title} ({', '.join(chips)}): `{columns}`" for columns, chips in chips_by_columns.items())
 
 
 def main() -> None:

@@ -57,13 +57,13 @@ _REASONS = (
 
 def _by_reason(absent: list[str]) -> dict[str, list[str]]:
     """Return absent primitives under a heading with the reason; one without a reason is an error."""
-    found: dict[str, list[str]] = {}
+    headings: dict[str, list[str]] = {}
     for name in absent:
         reasons = [reason for reason, names in _REASONS if any(re.fullmatch(each, name) for each in names.split())]
         if not reasons:
             raise SystemExit(f"{name} is absent, and {Path(__file__).name} has no reason for it")
-        found.setdefault(f"Absent: {reasons[0]}", []).append(name)
-    return found
+        headings.setdefault(f"Absent: {reasons[0]}", []).append(name)
+    return headings
 
 
 def page() -> str:

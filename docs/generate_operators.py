@@ -26,8 +26,8 @@ KERNEL = re.compile(r'(?:kernel=|product\(|_launch\(|\b(?:_CORE|_ND) = )"(\w+)"'
 
 def kernel_types(operator: NpuOperator) -> list[str]:
     """Return the kernel types that the statement of an operator's kernels names."""
-    found = [str(v) for n, v in inspect.getclosurevars(operator.kernels).nonlocals.items() if n == "kernel"]
-    return list(dict.fromkeys([*KERNEL.findall(inspect.getsource(operator.kernels)), *found]))
+    constants = [str(v) for n, v in inspect.getclosurevars(operator.kernels).nonlocals.items() if n == "kernel"]
+    return list(dict.fromkeys([*KERNEL.findall(inspect.getsource(operator.kernels)), *constants]))
 
 
 def lines() -> Iterator[str]:

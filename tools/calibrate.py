@@ -76,16 +76,16 @@ def network(source: str) -> str:
 def left_out(kernels: Sequence[Measured], group: Callable[[Measured], object]) -> tuple[F64, list[str]]:
     """Return predictions in which no kernel was fitted with its own *group*, and their support."""
     groups = [group(k) for k in kernels]
-    found, support = np.zeros(len(kernels)), [""] * len(kernels)
+    predictions, support = np.zeros(len(kernels)), [""] * len(kernels)
     for one in sorted(set(groups), key=str):
         fitted = calibration_of(
             {kernels[0].chip.generation: fit([k for k, g in zip(kernels, groups, strict=True) if g != one])}
         )
         inside = [i for i, g in enumerate(groups) if g == one]
-        found[inside] = predicted_us([kernels[i] for i in inside], fitted)
+        predictions[inside] = predicted_us([kernels[i] for i in inside], fitted)
         for i in inside:
             support[i] = fitted.support(kernels[i].spec.op_type, kernels[i].chip.generation)
-    return found, support
+    return predictions, support
 
 
 def roofline_us(kernel: Measured) -> float:
@@ -125,14 +125,14 @@ def show(title: str, labels: Sequence[str], measured: F64, ways: dict[str, F64],
 
 def intervals(measured: F64, seen: Sequence[F64], family: F64) -> dict[str, list[float]]:
     """Return the logarithms that hold 80 % of the kernels, for types that were fitted and types that were not."""
-    found = {}
+    bounds = {}
     for name, predictions in (("seen", seen), ("family", [family])):
         ends = np.quantile(np.concatenate([np.log(measured / p) for p in predictions]), HALF_OF_80)
         excess = max((ends[1] - ends[0]) / WIDEST[name], 1.0)
-        found[name] = [round(float(end / excess), 3) for end in ends]
-    low, high = found["family"]
-    found["physics"] = [round(min(low * 1.2, -0.5), 3), round(max(high * 1.2, 0.5), 3)]
-    return found
+        bounds[name] = [round(float(end / excess), 3) for end in ends]
+    low, high = bounds["family"]
+    bounds["physics"] = [round(min(low * 1.2, -0.5), 3), round(max(high * 1.2, 0.5), 3)]
+    return bounds
 
 
 def judge(generation: str, kernels: list[Measured], *, write: bool) -> None:

@@ -74,10 +74,10 @@ def excerpt(stdout: str) -> str:
 
 def page_excerpt(page: str) -> str:
     """Return the block of the page."""
-    found = BLOCK.search(page)
-    if found is None:
+    match = BLOCK.search(page)
+    if match is None:
         raise ValueError("docs/check.md has no block of tools/check_sample.py")
-    return found[2]
+    return match[2]
 
 
 def words(text: str) -> list[str]:
@@ -97,7 +97,7 @@ def main() -> int:
             return 1
         return 0
     page_excerpt(page)
-    PAGE.write_text(BLOCK.sub(lambda found: found[1] + now + found[3], page), encoding="utf-8")
+    PAGE.write_text(BLOCK.sub(lambda match: match[1] + now + match[3], page), encoding="utf-8")
     return 0
 
 

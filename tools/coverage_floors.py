@@ -40,11 +40,11 @@ def measured(report: Mapping[str, Any]) -> dict[str, float]:
     """Return the percentage of lines by room; a room of which no line was reached was not tested, and is left out."""
     lines: dict[str, int] = defaultdict(int)
     reached: dict[str, int] = defaultdict(int)
-    for file, found in report["files"].items():
+    for file, content in report["files"].items():
         room = room_name(file)
         if room:
-            lines[room] += found["summary"]["num_statements"]
-            reached[room] += found["summary"]["covered_lines"]
+            lines[room] += content["summary"]["num_statements"]
+            reached[room] += content["summary"]["covered_lines"]
     return {room: 100 * reached[room] / lines[room] for room in sorted(lines) if reached[room]}
 
 
@@ -56,9 +56,9 @@ def main() -> int:
     chosen = arguments.parse_args()
     text = FLOORS.read_text(encoding="utf-8")
     floors: dict[str, float] = yaml.safe_load(text) or {}
-    found = measured(json.loads(chosen.report.read_text(encoding="utf-8")))
+    shares = measured(json.loads(chosen.report.read_text(encoding="utf-8")))
     low = 0
-    for room, share in found.items():
+    for room, share in shares.items():
         floor = floors.get(room)
         below = floor is not None and share < floor
         low += below
@@ -67,7 +67,7 @@ def main() -> int:
     if chosen.write:
         raised = {
             **floors,
-            **{room: round(max(floors.get(room, 0), share - SLACK), 1) for room, share in found.items()},
+            **{room: round(max(floors.get(room, 0), share - SLACK), 1) for room, share in shares.items()},
         }
         head = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("#"))
         FLOORS.write_text(head + yaml.safe_dump(dict(sorted(raised.items()))), encoding="utf-8")

@@ -45,10 +45,10 @@ def excerpt(stdout: str) -> str:
 
 def page_excerpt(page: str) -> str:
     """Return the block of the page."""
-    found = BLOCK.search(page)
-    if found is None:
+    match = BLOCK.search(page)
+    if match is None:
         raise ValueError("README.md has no block of tools/demo_excerpt.py")
-    return found[2]
+    return match[2]
 
 
 def differences(page: str, run: str) -> list[str]:
@@ -77,7 +77,7 @@ def main() -> int:
         wrong = differences(page_excerpt(page), now)
         sys.stderr.write("".join(f"README.md: {line}\n" for line in wrong))
         return bool(wrong)
-    PAGE.write_text(BLOCK.sub(lambda found: found[1] + now + found[3], page), encoding="utf-8")
+    PAGE.write_text(BLOCK.sub(lambda match: match[1] + now + match[3], page), encoding="utf-8")
     return 0
 
 

@@ -77,10 +77,10 @@ def _served(runs: Path) -> Iterator[str]:
     command = [sys.executable, "-u", "-m", "drynpu", "dashboard", str(runs), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            found = re.search(r"http://\S+", process.stdout.readline() if process.stdout else "")
-            if found is None:
+            address = re.search(r"http://\S+", process.stdout.readline() if process.stdout else "")
+            if address is None:
                 raise RuntimeError("the dashboard did not start")
-            yield found.group()
+            yield address.group()
         finally:
             process.terminate()
 

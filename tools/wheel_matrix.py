@@ -43,7 +43,7 @@ def interpreters() -> dict[str, Path]:
     """Return the Pythons that drynpu serves and that run here, by ``3.11``: on the path, or of pyenv."""
     versions = [(3, minor) for minor in range(OLDEST[1], NEWEST[1] + 1)]
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found: dict[str, Path] = {}
+    pythons: dict[str, Path] = {}
     for major, minor in versions:
         name = f"python{major}.{minor}"
         candidates = [*sorted(pyenv.glob(f"{major}.{minor}.*/bin/{name}"))]
@@ -53,9 +53,9 @@ def interpreters() -> dict[str, Path]:
             candidates.insert(0, Path(sys.executable))
         for candidate in candidates:
             if subprocess.run([str(candidate), "-c", ""], capture_output=True, check=False).returncode == 0:
-                found[f"{major}.{minor}"] = candidate
+                pythons[f"{major}.{minor}"] = candidate
                 break
-    return found
+    return pythons
 
 
 def build(folder: Path) -> tuple[Path, Path]:

@@ -201,9 +201,9 @@ def write(
 
 def export(prof_path: Path, request: ProfilingRequest) -> list[Path]:
     """Read the records back and write the deliverables, as ``drynpu msprof --export=on`` does."""
-    found = load_profile(prof_path)
-    written = export_msprof(found) if ExportType.TEXT in request.output.export else []
-    database = export_msprof_db(found)
+    loaded = load_profile(prof_path)
+    written = export_msprof(loaded) if ExportType.TEXT in request.output.export else []
+    database = export_msprof_db(loaded)
     return written if database is None else [*written, database]
 
 

@@ -113,8 +113,8 @@ def main():
     model_dir = arguments.model_dir or tempfile.mkdtemp()
     estimator = plain_estimator(model_dir) if arguments.plain else npu_estimator(model_dir, arguments.output)
     estimator.train(images("train"), steps=arguments.steps, hooks=[PrintLosses()])
-    found = estimator.evaluate(images("eval"))
-    print(f"evaluated loss {found['loss']:.9f} accuracy {found['accuracy']:.4f}")
+    metrics = estimator.evaluate(images("eval"))
+    print(f"evaluated loss {metrics['loss']:.9f} accuracy {metrics['accuracy']:.4f}")
     labels = [int(row["label"]) for row in estimator.predict(images("eval"))]
     print("predicted", labels[:BATCH])
 

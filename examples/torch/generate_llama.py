@@ -48,7 +48,7 @@ blocks = nn.ModuleList(Block(options.width, heads, options.inner) for _ in range
 blocks = blocks.to(torch.bfloat16).npu()
 head = nn.Linear(options.width, options.words, bias=False).to(torch.bfloat16).npu()
 caches: list[list[torch.Tensor]] = [[] for _ in blocks]
-found = torch.randint(options.words, (options.batch, options.prompt), device="npu")
+sequence = torch.randint(options.words, (options.batch, options.prompt), device="npu")
 end = torch.full((options.batch,), options.words, device="npu")
 with (
     torch.no_grad(),
@@ -59,13 +59,13 @@ with (
         on_trace_ready=torch_npu.profiler.tensorboard_trace_handler("./generate_out"),
     ),
 ):
-    new = found
+    new = sequence
     for _ in range(options.new):
         x = words(new)
         for block, cache in zip(blocks, caches, strict=True):
             x = block(x, cache)
         new = head(x[:, -1]).argmax(-1, keepdim=True)
-        found = torch.cat((found, new), 1)
+        sequence = torch.cat((sequence, new), 1)
         if bool((new[:, 0] == end).all()):
             break
-print(f"{found.shape[1]} words, peak {torch.npu.max_memory_allocated() / 2**30:.1f} GiB")
+print(f"{sequence.shape[1]} words, peak {torch.npu.max_memory_allocated() / 2**30:.1f} GiB")

@@ -41,8 +41,8 @@ class Mixture(nn.Module):
         mask = F.one_hot(ids, num_classes=len(self.experts)).permute(2, 1, 0)
         for expert in torch.greater(mask.sum(dim=(-1, -2)), 0).nonzero():
             place, token = torch.where(mask[expert].squeeze(0))
-            found = self.experts[expert](tokens[token]) * weights[token, place, None]
-            out.index_add_(0, token, found)
+            output = self.experts[expert](tokens[token]) * weights[token, place, None]
+            out.index_add_(0, token, output)
         return out.view_as(x)
 
 

@@ -66,10 +66,10 @@ def _compared(case: Case, checkout: Path, folder: Path) -> Compared:
     errors: list[str] = []
     results: list[Result] = []
     try:
-        found = record(case, folder / case.name / "ours")
+        directories = record(case, folder / case.name / "ours")
     except RuntimeError as error:
-        found, errors = [], [str(error)]
-    for prof in found:
+        directories, errors = [], [str(error)]
+    for prof in directories:
         theirs = export_msprof(checkout, prof, folder / case.name / "theirs")
         if not (prof / RESULTS).is_dir():
             export_ours(load_profile(prof))
@@ -84,10 +84,10 @@ def _compared_run(run: Run, checkout: Path, folder: Path) -> Compared:
     errors: list[str] = []
     results: list[Result] = []
     try:
-        found = record_run(run, folder / run.name / "ours")
+        directories = record_run(run, folder / run.name / "ours")
     except RuntimeError as error:
-        found, errors = [], [str(error)]
-    for directory in found:
+        directories, errors = [], [str(error)]
+    for directory in directories:
         theirs, lines = rebuild(checkout, directory, folder / run.name / "theirs")
         errors += lines
         results += compare_runs(directory / OUTPUT, theirs)
@@ -108,8 +108,8 @@ def _markdown(table: list[Compared]) -> list[str]:
     for case, errors, results in table:
         cells = {name: [result for result in results if result.file == name] for name in files}
         shown = [
-            f"{sum(of.equal for of in found)} of {sum(of.rows for of in found)}" if found else "-"
-            for found in cells.values()
+            f"{sum(of.equal for of in compared)} of {sum(of.rows for of in compared)}" if compared else "-"
+            for compared in cells.values()
         ]
         lines.append(f"| {' | '.join((case.name, str(len(errors)), *shown))} |")
     return lines

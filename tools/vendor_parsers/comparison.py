@@ -94,15 +94,15 @@ def compare(ours: Path, theirs: Path) -> list[Result]:
     return [result for result in results if result is not None]
 
 
-def _found(folder: Path, name: str, suffix: str) -> list[Path]:
+def _exports(folder: Path, name: str, suffix: str) -> list[Path]:
     return sorted(folder.glob(f"{name}_[0-9]*.{suffix}"))
 
 
 def _csv_result(name: str, ours: Path, theirs: Path) -> Result | None:
-    paths = [_found(folder, name, "csv") for folder in (ours, theirs)]
+    paths = [_exports(folder, name, "csv") for folder in (ours, theirs)]
     if not any(paths):
         return None
-    tables = [read_csv(found) for found in paths]
+    tables = [read_csv(files) for files in paths]
     if not all(paths):
         return Result(name, max(map(len, tables)), 0, (f"only {'ours' if paths[0] else 'theirs'}",))
     return compare_rows(name, *tables)
@@ -162,7 +162,7 @@ def compare_rows(
         equal += not bad
         for key in bad:
             cells[key].append(f"row {number}: {left[key]!r} and {right[key]!r}")
-    differences += [f"{key}, {len(found)} rows: {found[0]}" for key, found in cells.items()]
+    differences += [f"{key}, {len(rows)} rows: {rows[0]}" for key, rows in cells.items()]
     return Result(name, max(len(ours), len(theirs)), equal, tuple(differences))
 
 
@@ -171,10 +171,10 @@ def _sorted(rows: list[dict[str, str]], names: tuple[str, ...]) -> list[dict[str
 
 
 def _timeline_result(name: str, ours: Path, theirs: Path) -> Result | None:
-    paths = [_found(folder, name, "json") for folder in (ours, theirs)]
+    paths = [_exports(folder, name, "json") for folder in (ours, theirs)]
     if not any(paths):
         return None
-    counts = [_slices(found) for found in paths]
+    counts = [_slices(files) for files in paths]
     if not all(paths):
         return Result(f"{name}.json", max(map(Counter.total, counts)), 0, (f"only {'ours' if paths[0] else 'theirs'}",))
     return compare_slices(f"{name}.json", *counts)
@@ -187,7 +187,9 @@ def compare_slices(name: str, ours: Counter[tuple[str, ...]], theirs: Counter[tu
         by_layer = defaultdict[str, list[tuple[str, ...]]](list)
         for entry, number in left.items():
             by_layer[" ".join(entry[:2])] += [entry] * number
-        differences += [f"{layer}, {len(found)} of {key} alone: {found[0][2:]}" for layer, found in by_layer.items()]
+        differences += [
+            f"{layer}, {len(entries)} of {key} alone: {entries[0][2:]}" for layer, entries in by_layer.items()
+        ]
     rows = max(ours.total(), theirs.total())
     return Result(name, rows, (ours & theirs).total(), tuple(differences))
 
@@ -200,7 +202,7 @@ def _slices(paths: Iterable[Path]) -> Counter[tuple[str, ...]]:
 def slices(events: list[dict[str, Any]]) -> Counter[tuple[str, ...]]:
     """Return what a timeline shows: (layer, phase, ...) of slices, and of arrows where they end."""
     layers = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
-    found: Counter[tuple[str, ...]] = Counter()
+    counts: Counter[tuple[str, ...]] = Counter()
     kernels, ends = set[tuple[Any, ...]](), set[tuple[Any, ...]]()
     for event in events:
         layer, name = layers.get(event.get("pid"), "?"), event["name"]
@@ -212,14 +214,14 @@ def slices(events: list[dict[str, Any]]) -> Counter[tuple[str, ...]]:
             if args.get("rank_size") in NO_RANK_SIZE:
                 args = {**args, "rank_size": NO_RANK_SIZE[0]}
             duration = str(_rounded(event["dur"]))
-            found[layer, "X", name, event["ts"], duration, _args(args)] += 1
+            counts[layer, "X", name, event["ts"], duration, _args(args)] += 1
             if layer == "Communication" or str(args.get("Task Type", "")).startswith(KERNELS):
                 kernels.add((layer, "arrow", event["ts"]))
         elif event["ph"] == "f" and event.get("cat") == "HostToDevice":
             # The Python path repeats arrows of one id; where they end is what a viewer shows.
             ends.add((layer, "arrow", event["ts"]))
-    found.update(ends & kernels)
-    return found
+    counts.update(ends & kernels)
+    return counts
 
 
 def _args(args: Mapping[str, Any]) -> str:

@@ -78,10 +78,10 @@ def compare_databases(ours: Path, theirs: Path) -> Result | None:
         return Result("msprof_*.db", 1, 0, ("only theirs",))
     with closing(sqlite3.connect(paths[0])) as mine, closing(sqlite3.connect(paths[1])) as other:
         names = sorted({*_tables(mine), *_tables(other)} - {*NOT_COMPARED})
-        found = [compare_tables(name, _rows(mine, name), _rows(other, name)) for name in names]
-    differences = tuple(text for result in found for text in result.differences)
+        compared = [compare_tables(name, _rows(mine, name), _rows(other, name)) for name in names]
+    differences = tuple(text for result in compared for text in result.differences)
     return Result(
-        "msprof_*.db", sum(result.rows for result in found), sum(result.equal for result in found), differences
+        "msprof_*.db", sum(result.rows for result in compared), sum(result.equal for result in compared), differences
     )
 
 
@@ -168,8 +168,8 @@ def _referred(
     database: sqlite3.Connection, table: str, key: str, columns: tuple[str, ...]
 ) -> dict[object, tuple[Row, ...]]:
     """Return what rows of a table say, by the number that other tables call them by."""
-    found = defaultdict[object, list[Row]](list)
+    rows_by_number = defaultdict[object, list[Row]](list)
     if table in _tables(database):
         for number, *rest in database.execute(f"SELECT {key}, {', '.join(columns)} FROM {table}"):
-            found[number].append(tuple(rest))
-    return {number: tuple(sorted(rows)) for number, rows in found.items()}
+            rows_by_number[number].append(tuple(rest))
+    return {number: tuple(sorted(rows)) for number, rows in rows_by_number.items()}

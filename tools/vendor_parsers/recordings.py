@@ -67,16 +67,16 @@ def record(case: Case, folder: Path) -> list[Path]:
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=MOST_SECONDS
     )
-    found = sorted(folder.rglob("PROF_*"))
-    if done.returncode or not found:
+    directories = sorted(folder.rglob("PROF_*"))
+    if done.returncode or not directories:
         message = f"{case.name}: the session ended with {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-2000:]}"
         raise RuntimeError(message)
-    return found
+    return directories
 
 
 def _interpreter(framework: str) -> str:
-    found = (ENVIRONMENTS.get(framework, Path()) / "bin" / "python").absolute()
-    return str(found) if found.is_file() else sys.executable
+    python = (ENVIRONMENTS.get(framework, Path()) / "bin" / "python").absolute()
+    return str(python) if python.is_file() else sys.executable
 
 
 def _command(case: Case, folder: Path) -> list[str]:

@@ -101,9 +101,9 @@ def leaves(document: object, *path: str) -> Iterator[tuple[str, ...]]:
 def _database(name: str, ours: Path, theirs: Path) -> Result:
     with closing(sqlite3.connect(ours)) as mine, closing(sqlite3.connect(theirs)) as other:
         names = sorted({*_tables(mine), *_tables(other)} - {*NOT_COMPARED})
-        found = [compare_tables(table, _rows(mine, table), _rows(other, table)) for table in names]
-    differences = tuple(text for result in found for text in result.differences)
-    return Result(name, sum(result.rows for result in found), sum(result.equal for result in found), differences)
+        compared = [compare_tables(table, _rows(mine, table), _rows(other, table)) for table in names]
+    differences = tuple(text for result in compared for text in result.differences)
+    return Result(name, sum(result.rows for result in compared), sum(result.equal for result in compared), differences)
 
 
 def _tables(database: sqlite3.Connection) -> list[str]:
@@ -131,7 +131,7 @@ def _rows(database: sqlite3.Connection, table: str) -> Counter[Row]:
         lookups["connectionId"] = _grouped(database, "CONNECTION_IDS", "id, connectionId")
         stacks = _grouped(database, "PYTORCH_CALLCHAINS", "id, stackDepth, stack")
         lookups["callchainId"] = {
-            key: tuple((depth, texts.get(text)) for depth, text in found) for key, found in stacks.items()
+            key: tuple((depth, texts.get(text)) for depth, text in lines) for key, lines in stacks.items()
         }
     cursor = database.execute(f"SELECT * FROM {table}")
     columns = [lookups.get(column, {}) for column, *_ in cursor.description]
@@ -146,8 +146,8 @@ def _shown(value: object) -> object:
 
 def _grouped(database: sqlite3.Connection, table: str, columns: str) -> dict[object, tuple[Row, ...]]:
     """Return the rows of a table by their first column, in order."""
-    found = defaultdict[object, list[Row]](list)
+    rows_by_key = defaultdict[object, list[Row]](list)
     if table in _tables(database):
         for key, *rest in database.execute(f"SELECT {columns} FROM {table}"):
-            found[key].append(tuple(rest))
-    return {key: tuple(sorted(rows)) for key, rows in found.items()}
+            rows_by_key[key].append(tuple(rest))
+    return {key: tuple(sorted(rows)) for key, rows in rows_by_key.items()}

@@ -67,11 +67,11 @@ def record_run(run: Run, folder: Path) -> list[Path]:
         check=False,
         timeout=MOST_SECONDS,
     )
-    found = sorted(folder.glob("*_ascend_pt"))
-    if done.returncode or len(found) != run.ranks:
+    directories = sorted(folder.glob("*_ascend_pt"))
+    if done.returncode or len(directories) != run.ranks:
         message = f"{run.name}: the session ended with {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-2000:]}"
         raise RuntimeError(message)
-    return found
+    return directories
 
 
 def rebuild(checkout: Path, directory: Path, folder: Path) -> tuple[Path, tuple[str, ...]]:
