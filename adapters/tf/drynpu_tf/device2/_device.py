@@ -155,7 +155,7 @@ class Devices:
     def _npu_options(self, options: dict[str, str]) -> NpuOptions:
         """Return the options as sessions have theirs; a switch that nobody set leaves it to the environment."""
         switch: Any = self.options().__dict__["profiling_config"].enable_profiling
-        mode = options["enable_profiling"] == "1" if switch.given else None
+        mode = options["enable_profiling"] == "1" if switch.is_set else None
         text = options["profiling_options"].encode() if mode else None
         return NpuOptions(present=True, profiling_mode=mode, profiling_options=text)
 

@@ -36,7 +36,7 @@ class OptionValue:
 
     def __init__(self, default: object, optional: object) -> None:
         self._default, self._optional, self._value = default, optional, default
-        self._given = False
+        self._is_set = False
 
     @property
     def default(self) -> object:
@@ -49,9 +49,9 @@ class OptionValue:
         return self._optional
 
     @property
-    def given(self) -> bool:
+    def is_set(self) -> bool:
         """Whether the option was ever set."""
-        return self._given
+        return self._is_set
 
     @property
     def value(self) -> str | None:
@@ -74,7 +74,7 @@ class OptionValue:
             if self._default is not None and not isinstance(new, type(self._default)):
                 raise TypeError(f"Expected {type(self._default).__name__}, got {type(new).__name__}")
             raise ValueError(f"'{new}' not in optional list {self._optional}")
-        self._value, self._given = new, True
+        self._value, self._is_set = new, True
 
 
 class DeprecatedValue(OptionValue):

@@ -39,7 +39,7 @@ def _grouped(
     group_list_type: int | None,
 ) -> list[Tensor]:
     kind = -1 if group_type is None else group_type
-    found: list[Tensor] = torch.ops.npu.npu_grouped_matmul(
+    products: list[Tensor] = torch.ops.npu.npu_grouped_matmul(
         list(x),
         list(weight),
         bias=list(bias) or None,
@@ -48,7 +48,7 @@ def _grouped(
         group_type=kind,
         group_list_type=group_list_type or 0,
     )
-    return found
+    return products
 
 
 def _grouped_backward(
@@ -83,7 +83,7 @@ def _quantised_grouped(
     output_dtype: int | None,
     act_type: int | None,
 ) -> list[Tensor]:
-    found: list[Tensor] = torch.ops.npu.npu_grouped_matmul(
+    products: list[Tensor] = torch.ops.npu.npu_grouped_matmul(
         list(x),
         list(weight),
         bias=list(bias) or None,
@@ -97,7 +97,7 @@ def _quantised_grouped(
         act_type=act_type or 0,
         output_dtype={-1: torch.int8, 0: torch.float16, 1: torch.bfloat16}[output_dtype or 0],
     )
-    return found
+    return products
 
 
 def _grouped_of_quantised_weights(
@@ -110,7 +110,7 @@ def _grouped_of_quantised_weights(
     group_list_type: int | None,
     act_type: int | None,
 ) -> list[Tensor]:
-    found: list[Tensor] = torch.ops.npu.npu_grouped_matmul(
+    products: list[Tensor] = torch.ops.npu.npu_grouped_matmul(
         list(x),
         list(weight),
         bias=list(bias) or None,
@@ -122,7 +122,7 @@ def _grouped_of_quantised_weights(
         group_list_type=group_list_type or 0,
         act_type=act_type or 0,
     )
-    return found
+    return products
 
 
 _QUANTISATION: Final = (
@@ -157,8 +157,8 @@ def _attention_backward(
 ) -> Any:
     names = (*_MASKS, *_STATISTICS, "scale_value", "keep_prob", *_WINDOW, "seed", "offset", "numels", *_SEQUENCES)
     keywords = dict(zip(names, others, strict=True))
-    found = torch.ops.npu.npu_fusion_attention_grad_v2(query, key, value, slope, head_num, input_layout, **keywords)
-    return found[:4]
+    gradients = torch.ops.npu.npu_fusion_attention_grad_v2(query, key, value, slope, head_num, input_layout, **keywords)
+    return gradients[:4]
 
 
 def _ring_attention_update(
@@ -178,18 +178,18 @@ def _ring_attention_update(
 
 
 def _rotary(x: Tensor, cos: Tensor, sin: Tensor, mode: int = 0) -> Tensor:
-    found: Tensor = torch.ops.npu.npu_rotary_mul(x, cos, sin, ROTARY_MODES[mode])
-    return found
+    rotated: Tensor = torch.ops.npu.npu_rotary_mul(x, cos, sin, ROTARY_MODES[mode])
+    return rotated
 
 
 def _swiglu(x: Tensor, dim: int = -1) -> Tensor:
-    found: Tensor = torch.ops.npu.npu_swiglu(x, dim)
-    return found
+    activated: Tensor = torch.ops.npu.npu_swiglu(x, dim)
+    return activated
 
 
 def _rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> Tensor:
-    found: Tensor = torch.ops.npu.npu_rms_norm(x, gamma, epsilon)[0]
-    return found
+    normed: Tensor = torch.ops.npu.npu_rms_norm(x, gamma, epsilon)[0]
+    return normed
 
 
 def _fused_adam_w(

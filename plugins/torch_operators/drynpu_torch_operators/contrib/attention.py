@@ -62,8 +62,8 @@ class _NpuLinear(nn.Linear):
     def forward(self, input2: Tensor) -> Tensor:
         text = "not support this dim"
         require(input2.dim() in (2, 3), text, errors.NOT_SUPPORTED, RuntimeError)
-        found = torch.ops.npu.npu_linear(input2.reshape(-1, self.in_features), self.weight, self.bias)
-        return found.view(*input2.shape[:-1], self.out_features)  # type: ignore[no-any-return]
+        rows = torch.ops.npu.npu_linear(input2.reshape(-1, self.in_features), self.weight, self.bias)
+        return rows.view(*input2.shape[:-1], self.out_features)  # type: ignore[no-any-return]
 
 
 class _MHAConfig:
@@ -176,8 +176,8 @@ class MultiheadAttention(nn.Module):
         weights, biases = [layer.weight for layer in layers], [layer.bias for layer in layers]
         sizes = (self.num_heads, self.head_dim, src_len, tgt_len, self.dropout_prob, True)
         attend = torch.ops.npu.npu_multi_head_attention
-        found = attend(query, key, value, *weights[:3], key_padding_mask, weights[3], *biases, mask, *sizes)
-        return found[0]  # type: ignore[no-any-return]
+        outputs = attend(query, key, value, *weights[:3], key_padding_mask, weights[3], *biases, mask, *sizes)
+        return outputs[0]  # type: ignore[no-any-return]
 
     def upgrade_state_dict_named(self, state_dict: dict[str, Tensor], name: str) -> None:
         """Split the joint weights and biases of an older checkpoint in place."""

@@ -61,10 +61,10 @@ def npu_multiclass_nms(
 ) -> tuple[Tensor, Tensor]:
     """Return the best boxes with scores [max_num, 5] and their classes; the last score of a box is the background's."""
     factors = None if score_factors is None else score_factors.unsqueeze(0)
-    found, labels = npu_batched_multiclass_nms(
+    boxes, labels = npu_batched_multiclass_nms(
         multi_bboxes.unsqueeze(0), multi_scores.unsqueeze(0), score_thr, nms_thr, max_num, factors
     )
-    return found.reshape(found.shape[1:]), labels.reshape(labels.shape[1])
+    return boxes.reshape(boxes.shape[1:]), labels.reshape(labels.shape[1])
 
 
 def npu_batched_multiclass_nms(

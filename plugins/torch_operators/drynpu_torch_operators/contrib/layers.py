@@ -48,11 +48,11 @@ class ChannelShuffle(nn.Module):
         if self._parts[0].device != x1.device:
             self._parts = [part.to(x1.device) for part in self._parts]
         if self.training:
-            found = _Shuffled.apply(x1, x2, *self._parts)  # type: ignore[no-untyped-call]
+            halves = _Shuffled.apply(x1, x2, *self._parts)  # type: ignore[no-untyped-call]
         else:
             both = torch.cat([x1, x2], dim=1)
-            found = tuple(both.index_select(1, part) for part in self._parts)
-        return found if self.split_shuffle else found[0]  # type: ignore[no-any-return]
+            halves = tuple(both.index_select(1, part) for part in self._parts)
+        return halves if self.split_shuffle else halves[0]  # type: ignore[no-any-return]
 
 
 class BiLSTM(nn.Module):
@@ -127,10 +127,10 @@ class Prefetcher:
     def next(self) -> tuple[Tensor | None, Tensor | None]:
         """Return a pair, or ``(None, None)`` after the last one."""
         npu.current_stream().wait_stream(self.stream)
-        found = self.next_input, self.next_target
-        if found[1] is not None:
+        pair = self.next_input, self.next_target
+        if pair[1] is not None:
             self.preload()
-        return found
+        return pair
 
 
 _Range = tuple[float, float] | list[float] | None
@@ -199,10 +199,10 @@ def _limits(
     if isinstance(value, (int, float)):
         require(value >= 0, f"If {name} is a single number, it must be non negative.")
         first = center - float(value)
-        found = [max(first, 0.0) if clipped else first, center + float(value)]
+        limits = [max(first, 0.0) if clipped else first, center + float(value)]
     else:
         text = f"{name} should be a single number or a list/tuple with length 2."
         require(isinstance(value, (tuple, list)) and len(value) == 2, text, errors.TYPE, TypeError)
         require(bound[0] <= value[0] <= value[1] <= bound[1], f"{name} values should be between {bound}")
-        found = value
-    return None if found[0] == found[1] == center else found
+        limits = value
+    return None if limits[0] == limits[1] == center else limits

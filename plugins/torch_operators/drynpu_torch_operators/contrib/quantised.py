@@ -66,9 +66,9 @@ class LinearQuant(nn.Module):
 
     def forward(self, linear_quant_input: Tensor) -> Tensor:
         """Return [..., out_features] for an input [..., in_features]."""
-        found, weight = linear_quant_input.dtype, self.weight.dtype
+        dtype, weight = linear_quant_input.dtype, self.weight.dtype
         text = "input and weight should be both torch.int32 or both torch.int8 datatype, "
-        _typed(found == weight and found in _INTEGERS, f"{text}but now input is {found}, weight is {weight}.")
+        _typed(dtype == weight and dtype in _INTEGERS, f"{text}but now input is {dtype}, weight is {weight}.")
         scale = self.scale
         plain = scale.dtype == torch.float32 and self.output_dtype not in (torch.bfloat16, torch.int32)
         if self.pertoken_scale is None and plain:
@@ -99,9 +99,9 @@ class LinearA8W8Quant(LinearQuant):
             if tensor is not None:
                 text = f"{name} should be {_listed(allowed)} datatype, but now it is {tensor.dtype}."
                 _typed(tensor.dtype in allowed, text)
-        found = self.output_dtype
-        text = f"output_dtype should be {_listed(_OUTPUTS)}, but now it is {found}."
-        _typed(found is None or found in _OUTPUTS, text)
+        dtype = self.output_dtype
+        text = f"output_dtype should be {_listed(_OUTPUTS)}, but now it is {dtype}."
+        _typed(dtype is None or dtype in _OUTPUTS, text)
         return super().forward(linear_quant_input)
 
 
@@ -133,13 +133,13 @@ class LinearWeightQuant(nn.Module):
         del dtype
         self.weight = _frozen(out_features, in_features, device=device)
         self.antiquant_scale = _frozen(out_features, device=device)
-        given = {
+        parameters = {
             "antiquant_offset": antiquant_offset,
             "quant_scale": quant_scale,
             "quant_offset": quant_offset,
             "bias": bias,
         }
-        for name, there in given.items():
+        for name, there in parameters.items():
             self.register_parameter(name, _frozen(out_features, device=device) if there else None)
         self.antiquant_group_size = antiquant_group_size
         self.inner_precise = inner_precise

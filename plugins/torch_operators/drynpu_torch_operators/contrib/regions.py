@@ -32,8 +32,8 @@ class _RoiAlign(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         (rois,) = ctx.saved_tensors
         height, width = ctx.size
-        found = torch.ops.npu.npu_roi_alignbk(grad, rois, ctx.shape, width, height, *ctx.options, ctx.mode)
-        return found, None, None, None, None, None
+        gradient = torch.ops.npu.npu_roi_alignbk(grad, rois, ctx.shape, width, height, *ctx.options, ctx.mode)
+        return gradient, None, None, None, None, None
 
 
 class ROIAlign(nn.Module):
@@ -139,8 +139,8 @@ class ModulatedDeformConv2dFunction(torch.autograd.Function):
         backward = torch.ops.npu.npu_deformable_conv2dbk
         dx, dweight, doffset, dbias = backward(x, grad_output, gathered, weight, offset, **ctx.options)
         shifts = doffset.index_select(1, ctx.back)
-        found = (dx, shifts, doffset[:, shifts.shape[1] :], dweight, dbias if ctx.with_bias else None)
-        return (*found, *[None] * 8)
+        gradients = (dx, shifts, doffset[:, shifts.shape[1] :], dweight, dbias if ctx.with_bias else None)
+        return (*gradients, *[None] * 8)
 
 
 class ModulatedDeformConv(nn.Module):
@@ -195,8 +195,8 @@ class ModulatedDeformConv(nn.Module):
     def forward(self, x: Any) -> Tensor:
         """Return the convolution of *x*, or without *pack* of the input, shifts and mask in *x*."""
         if self.pack:
-            found = self.conv_offset(x)
-            offset, mask = found[:, : self.split_num], torch.sigmoid(found[:, self.split_num :])
+            offsets = self.conv_offset(x)
+            offset, mask = offsets[:, : self.split_num], torch.sigmoid(offsets[:, self.split_num :])
         else:
             x, offset, mask = x
         there, back = (index.to(x.device) for index in (self.sort_index_for_npu_fp, self.sort_index_for_npu_bp))

@@ -112,11 +112,11 @@ class Fusion:
 
         The seed comes from the device's default generator, unless the mask is given.
         """
-        keep, given = call["keep_prob"], call["dropout_mask"]
+        keep, mask = call["keep_prob"], call["dropout_mask"]
         if not 0 < keep < 1:
             return None, 0, 0, self.numels
-        if given is not None:
-            return self._factors(given, keep), 0, 0, self.numels
+        if mask is not None:
+            return self._factors(mask, keep), 0, 0, self.numels
         seed, offset = next_seed()
         return self._drawn(seed, offset, keep), seed, offset, self.numels
 

@@ -25,9 +25,9 @@ class Communicator:
         known = {}
         if dist.is_available() and dist.is_initialized():
             for group in dist.distributed_c10d._world.pg_map:
-                found = find_group(group)
-                if found is not None:
-                    known[found.name] = group
+                communicator = find_group(group)
+                if communicator is not None:
+                    known[communicator.name] = group
         names = ", ".join(sorted(known)) or "none; create one with init_process_group('hccl')"
         text = f"hcom {name!r} is no communicator of this process; there are: {names}"
         errors.require(name in known, text)

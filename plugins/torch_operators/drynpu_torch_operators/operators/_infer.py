@@ -45,7 +45,7 @@ class Piece:
 class Inference:
     """The arguments that all forms have, under one name each."""
 
-    given: Any
+    arguments: Any
     layout: str
     result_layout: str
     heads: int
@@ -73,7 +73,7 @@ class Inference:
         single = "scale_value" in a and "next_tokens" not in a  # one query for each sequence: its lengths are the keys'
         source, _, result = layout.partition("_")
         return cls(
-            given=a,
+            arguments=a,
             layout=source,
             result_layout=result or source,
             heads=heads,
@@ -91,7 +91,7 @@ class Inference:
         """Type of the output."""
         if self.output_scale is not None:
             return torch.int8
-        query, rope = self.given["query"], self.given.get("query_rope")
+        query, rope = self.arguments["query"], self.arguments.get("query_rope")
         if query.dtype is torch.int8:
             return torch.float16 if rope is None else rope.dtype
         return query.dtype  # type: ignore[no-any-return]
@@ -104,18 +104,18 @@ class Inference:
     @property
     def paged(self) -> bool:
         """Whether keys and values are blocks of a cache."""
-        return self.given.get("block_table") is not None
+        return self.arguments.get("block_table") is not None
 
     @property
     def width(self) -> int:
         """Width of a head of the queries, without its rope."""
-        query = self.given["query"]
+        query = self.arguments["query"]
         return int(query.shape[-1]) // (self.heads if self.layout == "BSH" else 1)
 
     @property
     def value_width(self) -> int:
         """Width of a head of the values."""
-        value = self.given["value"]
+        value = self.arguments["value"]
         if self.paged:
             text = f"when Page Attention enabled, value's dim should be 3/4/5, but got {value.dim()}"
             errors.require(value.dim() in (3, 4, 5), text, errors.VALUE)
@@ -127,7 +127,7 @@ class Inference:
     @property
     def rows(self) -> tuple[int, int]:
         """Number of sequences and of queries in each; packed, 1 and all queries."""
-        query = self.given["query"]
+        query = self.arguments["query"]
         if self.packed:
             return 1, query.shape[0 if self.layout == "TND" else 1]
         return (query.shape[0], query.shape[2]) if self.layout == "BNSD" else (query.shape[0], query.shape[1])
@@ -142,7 +142,7 @@ class Inference:
 
     def _queries(self) -> list[tuple[int, Tensor]]:
         """Return place and heads [1, heads, tokens, width] of each sequence, ropes appended."""
-        query, rope = self.given["query"], self.given.get("query_rope")
+        query, rope = self.arguments["query"], self.arguments.get("query_rope")
         if self.packed:
             tokens = [t if self.layout == "TND" else t.transpose(0, 1) for t in (query, rope) if t is not None]
             whole = torch.cat(tokens, -1).transpose(0, 1).unsqueeze(0)
@@ -154,13 +154,13 @@ class Inference:
         return [(b, whole[b : b + 1, :, : lengths[b]]) for b in range(whole.shape[0])]
 
     def _keys_and_values(self, number: int, count: int) -> tuple[Tensor, Tensor]:
-        names, found = ("key", "value", "key_rope"), []
+        names, tensors = ("key", "value", "key_rope"), []
         for name in names:
-            tensor = self.given.get(name)
+            tensor = self.arguments.get(name)
             if tensor is not None:
-                found.append(self._restored(name, self._sequence(tensor, number, count)))
-        key = torch.cat((found[0], found[2]), -1) if len(found) > 2 else found[0]
-        return key, found[1]
+                tensors.append(self._restored(name, self._sequence(tensor, number, count)))
+        key = torch.cat((tensors[0], tensors[2]), -1) if len(tensors) > 2 else tensors[0]
+        return key, tensors[1]
 
     def _sequence(self, tensor: Tensor, number: int, count: int) -> Tensor:
         """Return keys or values of a sequence, [1, heads, tokens, width]."""
@@ -178,7 +178,7 @@ class Inference:
 
     def _pages(self, cache: Tensor, number: int) -> Tensor:
         """Return the tokens of a sequence from the blocks of a cache, [tokens, heads, width]."""
-        table = self.given["block_table"][number].long().clamp(min=0)
+        table = self.arguments["block_table"][number].long().clamp(min=0)
         blocks = cache[table]
         if cache.dim() == 3:  # [block, slot, heads and width]
             return blocks.reshape(-1, self.kv_heads, cache.shape[-1] // self.kv_heads)
@@ -190,9 +190,9 @@ class Inference:
         """Return quantised keys or values as numbers: (x + offset) * scale."""
         if x.dtype is not torch.int8:
             return x
-        both, row = self.given.get("antiquant_scale"), 0 if name == "key" else 1
+        both, row = self.arguments.get("antiquant_scale"), 0 if name == "key" else 1
         if both is not None:
-            offset, mode = self.given.get("antiquant_offset"), self.given.get("antiquant_mode", 0)
+            offset, mode = self.arguments.get("antiquant_offset"), self.arguments.get("antiquant_mode", 0)
             scale, offset = both[row], None if offset is None else offset[row]
         else:
             scale = self._first(f"{name}_antiquant_scale", f"dequant_scale_{name}")
@@ -207,25 +207,25 @@ class Inference:
 
     def _first(self, *names: str) -> Any:
         """Return the first of these arguments that is given."""
-        return next((self.given[name] for name in names if self.given.get(name) is not None), None)
+        return next((self.arguments[name] for name in names if self.arguments.get(name) is not None), None)
 
     def _scoring(self, number: int) -> Scoring:
-        shift = self.given.get("pse_shift")
+        shift = self.arguments.get("pse_shift")
         shift = shift if shift is None or shift.shape[0] == 1 else shift[number : number + 1]
-        sink = self.given.get("learnable_sink")
+        sink = self.arguments.get("learnable_sink")
         return Scoring(scale=self.scale, shift=shift, shift_type=SCALE_THEN_ADD, sink=sink)
 
     def _mask(self, number: int, tokens: int) -> Mask:
-        dropped, mode = self.given["atten_mask"], self.given.get("sparse_mode", 0)
+        dropped, mode = self.arguments["atten_mask"], self.arguments.get("sparse_mode", 0)
         if dropped is not None and mode < 2:
             dropped = dropped if dropped.dim() < 3 or dropped.shape[0] == 1 else dropped[number : number + 1]
             dropped = dropped if dropped.dim() < 3 else dropped.reshape(1, -1, *dropped.shape[-2:])
-        alone = tokens == 1 and self.given.get("query_rope") is None
+        alone = tokens == 1 and self.arguments.get("query_rope") is None
         if alone and mode >= 2:  # a single query attends everything before it
             return Mask(None)
         if alone:
             return Mask(dropped, mode).unlimited()
-        bounds_of_band = (self.given.get(name, 2**31 - 1) for name in ("pre_tokens", "next_tokens"))
+        bounds_of_band = (self.arguments.get(name, 2**31 - 1) for name in ("pre_tokens", "next_tokens"))
         return Mask(dropped, mode, *bounds_of_band)
 
     def _join(self, parts: Sequence[Tensor], pieces: Sequence[Piece]) -> Tensor:
@@ -259,14 +259,14 @@ class Inference:
 
     def empty_results(self) -> tuple[Tensor, Tensor]:
         """Return results without values."""
-        (batch, tokens), query = self.rows, self.given["query"]
+        (batch, tokens), query = self.rows, self.arguments["query"]
         out = self._arranged(query.new_empty(batch, self.heads, tokens, self.value_width, dtype=self.dtype))
         shape = (tokens, self.heads, 1) if self.packed else (batch, self.heads, tokens, 1)
         return out, query.new_empty(shape if self.wants_sums else (0,), dtype=torch.float32)
 
     def bytes_read(self, inputs: Sequence[Tensor], pieces: Sequence[Piece]) -> int:
         """Return the bytes that are read: of a cache only the tokens of the sequences."""
-        caches = [t for t in (self.given.get(n) for n in ("key", "value", "key_rope")) if t is not None]
+        caches = [t for t in (self.arguments.get(n) for n in ("key", "value", "key_rope")) if t is not None]
         others = sum(t.numel() * t.element_size() for t in inputs if not any(t is cache for cache in caches))
         size: int = caches[0].element_size()
         return others + size * sum(p.stack.key.numel() + p.stack.value.numel() for p in pieces)

@@ -60,9 +60,9 @@ class Store:
             cache[slots // size, slots % size] = flat.reshape(len(slots), *cache.shape[2:])
 
     def _slots(self, batch: int, tokens: int, size: int) -> Tensor:
-        given = self.index.reshape(-1).long()
+        slots = self.index.reshape(-1).long()
         if not self.mode.startswith("PA_BLK"):
-            return given
-        inside = torch.arange(tokens, device=given.device)
-        begins = given.reshape(batch, -1)[:, inside // size]
+            return slots
+        inside = torch.arange(tokens, device=slots.device)
+        begins = slots.reshape(batch, -1)[:, inside // size]
         return torch.where(begins < 0, -1, begins // size * size + inside % size).reshape(-1)

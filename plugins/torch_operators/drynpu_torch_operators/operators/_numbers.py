@@ -90,10 +90,10 @@ def torch_dtype(number: int | None, default: torch.dtype) -> torch.dtype:
     """
     if number is None:
         return default
-    found = _BY_NUMBER.get(number)
-    if found is None:
+    dtype = _BY_NUMBER.get(number)
+    if dtype is None:
         raise RuntimeError(errors.tagged(f"the type number {number} is not supported", errors.TYPE))
-    return found
+    return dtype
 
 
 def quantised_by_row(

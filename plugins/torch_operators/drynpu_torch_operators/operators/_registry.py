@@ -147,23 +147,23 @@ def _autograd_kernel(overload: torch._ops.OpOverload, operator: NpuOperator, bin
 
     def forward(ctx: Any, *values: Any) -> Any:
         results = below(values)
-        found = _as_tuple(results)
+        outputs = _as_tuple(results)
         plain = [None if isinstance(value, torch.Tensor) else value for value in values]
-        kept = [found[key] if isinstance(key, int) else values[names.index(key)] for key in gradient.keeps]
+        kept = [outputs[key] if isinstance(key, int) else values[names.index(key)] for key in gradient.keeps]
         ctx.save_for_backward(*kept)
         ctx.plain = dict(zip(names, plain, strict=True))
-        ctx.found = tuple(None if isinstance(value, torch.Tensor) else value for value in found)
-        others = [t for i, t in enumerate(found) if isinstance(t, torch.Tensor) and i not in gradient.outputs]
+        ctx.plain_outputs = tuple(None if isinstance(value, torch.Tensor) else value for value in outputs)
+        others = [t for i, t in enumerate(outputs) if isinstance(t, torch.Tensor) and i not in gradient.outputs]
         ctx.mark_non_differentiable(*others)
         return results
 
     @once_differentiable
     def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
         kept = dict(zip(gradient.keeps, ctx.saved_tensors, strict=True))
-        given = {key: tensor for key, tensor in kept.items() if isinstance(key, str)}
+        inputs = {key: tensor for key, tensor in kept.items() if isinstance(key, str)}
         needed = frozenset(name for name, need in zip(names, ctx.needs_input_grad, strict=True) if need)
-        results = tuple(kept.get(position, value) for position, value in enumerate(ctx.found))
-        gradients = gradient.compute(Call({**ctx.plain, **given}, results, needed), *grads)
+        results = tuple(kept.get(position, value) for position, value in enumerate(ctx.plain_outputs))
+        gradients = gradient.compute(Call({**ctx.plain, **inputs}, results, needed), *grads)
         return tuple(gradients.get(name) if name in needed else None for name in names)
 
     base = overload._schema.name.partition("::")[2]

@@ -58,12 +58,12 @@ class Layout:
         errors.require(mode in (_ALL, _CAUSAL), text, errors.VALUE)
         table = a.get("block_table")
         query_lengths = _lengths(a["query"], queries, first("actual_seq_lengths_query", "actual_seq_qlen"), None)
-        given = first("actual_seq_lengths_key", "actual_seq_lengths_kv", "actual_seq_kvlen")
+        key_lengths = first("actual_seq_lengths_key", "actual_seq_lengths_kv", "actual_seq_kvlen")
         return cls(
             queries=queries,
             keys=keys,
             query_lengths=query_lengths,
-            key_lengths=_lengths(a["key"], keys, given, table),
+            key_lengths=_lengths(a["key"], keys, key_lengths, table),
             table=table,
             causal=mode == _CAUSAL,
         )
@@ -108,19 +108,19 @@ class Layout:
         return bounds(lengths) if packed else [(0, length) for length in lengths]
 
 
-def _lengths(tensor: Tensor, layout: str, given: Tensor | None, table: Tensor | None) -> list[int]:
+def _lengths(tensor: Tensor, layout: str, lengths: Tensor | None, table: Tensor | None) -> list[int]:
     """Return lengths, or ends if packed; all tokens where none are given."""
     if layout == _PAGED:
         text = "block_table and the lengths of the keys are needed where layout is PA_BSND"
-        errors.require(table is not None and given is not None, text)
+        errors.require(table is not None and lengths is not None, text)
         assert table is not None
-        assert given is not None
-        return integers(given, [table.shape[1] * tensor.shape[1]] * table.shape[0])
+        assert lengths is not None
+        return integers(lengths, [table.shape[1] * tensor.shape[1]] * table.shape[0])
     if layout == PACKED:
         return (
             [tensor.shape[0]]
-            if given is None
-            else integers(given, running_ends(even_shares(tensor.shape[0], given.numel())))
+            if lengths is None
+            else integers(lengths, running_ends(even_shares(tensor.shape[0], lengths.numel())))
         )
     whole = [tensor.shape[1]] * tensor.shape[0]
-    return whole if given is None else integers(given, whole)
+    return whole if lengths is None else integers(lengths, whole)

@@ -15,8 +15,8 @@ def pulled_back(compute: Callable[..., Tensor], inputs: Sequence[Tensor], grad: 
     """Return the gradients of ``(compute(*inputs) * grad).sum()`` with respect to floating *inputs*."""
     with _differentiating():
         leaves = [x.detach().requires_grad_() for x in inputs]
-        found = torch.autograd.grad(compute(*leaves), leaves, grad.detach(), allow_unused=True)
-    return tuple(torch.zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True))
+        gradients = torch.autograd.grad(compute(*leaves), leaves, grad.detach(), allow_unused=True)
+    return tuple(torch.zeros_like(x) if g is None else g for x, g in zip(inputs, gradients, strict=True))
 
 
 @contextlib.contextmanager

@@ -217,7 +217,7 @@ def _gradient(bounds: tuple[str, str], operator: str, more: tuple[str, ...] = ()
         del others
         out, maximum, total, _, seed, offset, numels = call.results
         options = {name: call[name] for name in (*_PLAIN, *bounds, *more, "pse", "atten_mask", "sink")}
-        found = getattr(torch.ops.npu, operator)(
+        gradients = getattr(torch.ops.npu, operator)(
             *(call["query"], call["key"], call["value"], grad, call["head_num"], call["input_layout"]),
             softmax_max=maximum,
             softmax_sum=total,
@@ -229,7 +229,7 @@ def _gradient(bounds: tuple[str, str], operator: str, more: tuple[str, ...] = ()
             **options,
         )
         names = ("query", "key", "value", "pse", *(_ROPES if "query_rope" in more else ()), "sink")
-        return dict(zip(names, found, strict=True))
+        return dict(zip(names, gradients, strict=True))
 
     return compute
 

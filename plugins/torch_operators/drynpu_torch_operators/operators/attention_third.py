@@ -74,7 +74,7 @@ _OPTIONS = (
 def _gradient(call: Call, grad: Tensor, *others: Any) -> Mapping[str, Tensor | None]:
     del others
     out, maximum, total, _, seed, offset = call.results
-    found = torch.ops.npu.npu_fusion_attention_grad_v3(
+    gradients = torch.ops.npu.npu_fusion_attention_grad_v3(
         *(call["query"], call["key"], call["value"], grad, call["head_num"], call["input_layout"]),
         softmax_max=maximum,
         softmax_sum=total,
@@ -84,7 +84,7 @@ def _gradient(call: Call, grad: Tensor, *others: Any) -> Mapping[str, Tensor | N
         offset=offset,
         **{name: call[name] for name in _OPTIONS},
     )
-    return dict(zip(("query", "key", "value", "pse", "sink"), found, strict=True))
+    return dict(zip(("query", "key", "value", "pse", "sink"), gradients, strict=True))
 
 
 _KEPT = ("query", "key", "value", "pse", "atten_mask", "sink", "actual_seq_qlen", "actual_seq_kvlen", 0, 1, 2, 4, 5)

@@ -94,10 +94,10 @@ def _attention(call: Call) -> tuple[Tensor, Tensor]:
     sums.zero_()
     layout = call["q_input_layout"]
     for each in _sequences(call):
-        found = attend(each.stack, Scoring(scale=call["scale_value"]), each.kept)
-        out[each.rows] = _heads_first(found.out[0], layout).to(out.dtype)
+        attended = attend(each.stack, Scoring(scale=call["scale_value"]), each.kept)
+        out[each.rows] = _heads_first(attended.out[0], layout).to(out.dtype)
         if call["softmax_lse_flag"]:
-            sums[each.rows] = _heads_first(found.log_sum[0], layout)
+            sums[each.rows] = _heads_first(attended.log_sum[0], layout)
     return out, sums
 
 
@@ -116,8 +116,10 @@ def _backward(call: Call) -> tuple[Tensor, ...]:
             _heads_first(wide(call[name][each.rows]), layout).unsqueeze(0) for name in ("attention_out", "d_out")
         )
         # The sums of exponentials are computed again, because softmax_lse is not filled without its flag.
-        found = attend(each.stack, scoring, each.kept)
-        grads = attend_backward(each.stack, scoring, each.kept, None, Attended(out, found.maximum, found.total), grad)
+        attended = attend(each.stack, scoring, each.kept)
+        grads = attend_backward(
+            each.stack, scoring, each.kept, None, Attended(out, attended.maximum, attended.total), grad
+        )
         dquery[each.rows] = _heads_first(grads.query[0], layout)
         dkey[each.places] = _heads_first(grads.key[0], layout)
         dvalue[each.places] = _heads_first(grads.value[0], layout)
@@ -130,12 +132,12 @@ def _backward_shapes(call: Call) -> tuple[Tensor, ...]:
 
 def _gradient(call: Call, grad: Tensor, *others: Any) -> Mapping[str, Tensor | None]:
     del others
-    found = torch.ops.npu.npu_block_sparse_attention_backward(
+    gradients = torch.ops.npu.npu_block_sparse_attention_backward(
         *(grad, call["query"], call["key"], call["value"], *call.results, call["block_sparse_mask"]),
         *(call["block_shape"], call["actual_seq_lengths"], call["actual_seq_lengths_kv"], call["q_input_layout"]),
         *(call["kv_input_layout"], call["num_key_value_heads"], call["scale_value"]),
     )
-    return dict(zip(("query", "key", "value"), found, strict=True))
+    return dict(zip(("query", "key", "value"), gradients, strict=True))
 
 
 def _pairs(call: Call) -> int:

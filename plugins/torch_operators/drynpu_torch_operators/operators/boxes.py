@@ -142,10 +142,10 @@ def _backward(formula: _Formula, swapped: bool = False) -> Callable[..., tuple[T
     """Return the gradient of a formula; *swapped* is one whose operator returns a column."""
 
     def compute(grad: Tensor, bboxes: Tensor, gtboxes: Tensor, trans: bool, is_cross: bool) -> tuple[Tensor, Tensor]:
-        given = wide(grad.transpose(0, 1) if swapped and grad.dim() == 2 else grad)
+        slope = wide(grad.transpose(0, 1) if swapped and grad.dim() == 2 else grad)
         boxes = (wide(bboxes), wide(gtboxes))
         first, second = pulled_back(
-            lambda one, two: formula(one, two, trans, is_cross), boxes, given.reshape(-1, bboxes.shape[1])
+            lambda one, two: formula(one, two, trans, is_cross), boxes, slope.reshape(-1, bboxes.shape[1])
         )
         return first.to(bboxes.dtype), second.to(gtboxes.dtype)
 
@@ -169,8 +169,8 @@ def _gradient(name: str) -> Gradient:
 
 def _scaling(call: Call, like: Tensor) -> tuple[Tensor, Tensor]:
     """Return means and standard deviations of the four numbers."""
-    found = [like.new_tensor([call[f"{name}{i}"] for i in range(4)]) for name in ("means", "stds")]
-    return found[0], found[1]
+    pairs = [like.new_tensor([call[f"{name}{i}"] for i in range(4)]) for name in ("means", "stds")]
+    return pairs[0], pairs[1]
 
 
 def _centres(boxes: Tensor) -> tuple[Tensor, Tensor]:

@@ -95,8 +95,8 @@ def _gather_pa_kv_cache(
             blocked = cache.dim() == 4 and cache.shape[2:] != rows.shape[1:]
             size = cache.shape[2] if blocked else cache.shape[1]
             block, slot = table[tokens // size], tokens % size
-            found = cache[block, :, slot] if blocked else cache[block, slot]
-            rows[begin : begin + length] = found.reshape(length, *rows.shape[1:])
+            cached = cache[block, :, slot] if blocked else cache[block, slot]
+            rows[begin : begin + length] = cached.reshape(length, *rows.shape[1:])
         begin += length
 
 

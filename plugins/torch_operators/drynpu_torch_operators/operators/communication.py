@@ -50,12 +50,12 @@ def _quantised(call: Call) -> Tensor:
     x2, small = call["x2"], call["antiquant_scale"]
     if small is not None:
         return wide(x1) @ wide(weights(x2, small, call["antiquant_offset"], x1.dtype, x1.shape[-1]))
-    found, bias = exact_product(x1, x2), call["bias"]
+    output, bias = exact_product(x1, x2), call["bias"]
     if bias is not None and bias.dtype is torch.int32:
-        found = found + bias
+        output = output + bias
     scale, rows = call["dequant_scale"], call["pertoken_scale"]
-    found = found if scale is None else found * scale_numbers(scale)
-    return found if rows is None else found * rows.float().reshape(*x1.shape[:-1], 1)
+    output = output if scale is None else output * scale_numbers(scale)
+    return output if rows is None else output * rows.float().reshape(*x1.shape[:-1], 1)
 
 
 def _reduced_dtype(call: Call) -> torch.dtype:
@@ -94,12 +94,12 @@ def _scaled(x: Tensor, weight: Tensor, left: Tensor | None, right: Tensor | None
     Without scales it equals the operator `matmul` exactly, because scripts compare the two.
     """
     if left is None and right is None and x.dtype == weight.dtype and x.dtype.is_floating_point:
-        found = torch.matmul(x, weight)
-        return found if bias is None else found + bias
-    found = exact_product(x, weight)
-    found = found if right is None else found * scale_numbers(right)
-    found = found if left is None else found * left.float().reshape(-1, 1)
-    return found if bias is None else found + wide(bias)
+        output = torch.matmul(x, weight)
+        return output if bias is None else output + bias
+    output = exact_product(x, weight)
+    output = output if right is None else output * scale_numbers(right)
+    output = output if left is None else output * left.float().reshape(-1, 1)
+    return output if bias is None else output + wide(bias)
 
 
 def _gather_dtype(x: Tensor, output: torch.dtype | None) -> torch.dtype:
@@ -113,8 +113,8 @@ def _all_gather(call: Call) -> tuple[Tensor, Tensor]:
     x, left = call["self"], call["x1_scale"]
     whole = hcom.gathered(x)
     left = left if left is None or left.numel() == 1 else hcom.gathered(left.reshape(-1))
-    found = _scaled(whole, call["x2"], left, call["x2_scale"], call["bias"])
-    return found.to(_gather_dtype(x, call["output_dtype"])), whole if call["gather_output"] else x.new_empty(0)
+    output = _scaled(whole, call["x2"], left, call["x2_scale"], call["bias"])
+    return output.to(_gather_dtype(x, call["output_dtype"])), whole if call["gather_output"] else x.new_empty(0)
 
 
 def _all_gather_shapes(call: Call) -> tuple[Tensor, Tensor]:
@@ -130,8 +130,8 @@ def _reduce_scatter(call: Call) -> Tensor:
     x = call["self"]
     text = f"the rows of self ({x.shape[0]}) should be divisible by world_size ({call['world_size']})"
     errors.require(x.shape[0] % call["world_size"] == 0, text)
-    found = _scaled(x, call["x2"], call["x1_scale"], call["x2_scale"], call["bias"])
-    return hcom.summed_share(found.to(_gather_dtype(x, call["output_dtype"])))
+    output = _scaled(x, call["x2"], call["x1_scale"], call["x2_scale"], call["bias"])
+    return hcom.summed_share(output.to(_gather_dtype(x, call["output_dtype"])))
 
 
 def _reduce_scatter_shapes(call: Call) -> Tensor:
@@ -151,8 +151,8 @@ def _matmul_all_to_all(
     """Multiply, then give every rank its columns: [rows, columns] becomes [rows * ranks, columns / ranks]."""
     _axes_only(all2all_axes, [-1, -2])
     ranks = Communicator.from_name(hcom, world_size)
-    found = _scaled(x1, x2, None, None, bias).to(x1.dtype)
-    parts = torch.cat(found.chunk(world_size, 1))
+    output = _scaled(x1, x2, None, None, bias).to(x1.dtype)
+    parts = torch.cat(output.chunk(world_size, 1))
     return ranks.exchanged(parts, [x1.shape[0]] * world_size, [x1.shape[0]] * world_size)
 
 
@@ -168,8 +168,8 @@ def _all_to_all_matmul(call: Call) -> tuple[Tensor, Tensor]:
     share = x.shape[0] // size
     arrived = ranks.exchanged(x, [share] * size, [share] * size)
     joined = arrived.reshape(size, share, x.shape[1]).transpose(0, 1).flatten(1)
-    found = _scaled(joined, call["x2"], None, None, call["bias"]).to(x.dtype)
-    return found, joined.contiguous() if call["all2all_out_flag"] else x.new_empty(0)
+    output = _scaled(joined, call["x2"], None, None, call["bias"]).to(x.dtype)
+    return output, joined.contiguous() if call["all2all_out_flag"] else x.new_empty(0)
 
 
 def _all_to_all_matmul_shapes(call: Call) -> tuple[Tensor, Tensor]:
@@ -214,21 +214,21 @@ def _alltoallv_gmm(call: Call) -> tuple[Any, ...]:
     sent, received = (_counts(call[name], ranks.size) for name in ("send_counts", "recv_counts"))
     arrived = ranks.exchanged(call["gmm_x"], sent.sum(1).tolist(), received.sum(1).tolist())
     rows = _by_expert(arrived, received)
-    found = _products(rows, _weight(call, "gmm"), received.sum(0).tolist())
-    return found, _shared(call), rows if call["permute_out_flag"] else None
+    products = _products(rows, _weight(call, "gmm"), received.sum(0).tolist())
+    return products, _shared(call), rows if call["permute_out_flag"] else None
 
 
 def _alltoallv_gmm_shapes(call: Call) -> tuple[Any, ...]:
     x, rows = call["gmm_x"], sum(call["recv_counts"])
-    found = x.new_empty(rows, _weight(call, "gmm").shape[-1])
-    return found, _shared(call), x.new_empty(rows, x.shape[1]) if call["permute_out_flag"] else None
+    products = x.new_empty(rows, _weight(call, "gmm").shape[-1])
+    return products, _shared(call), x.new_empty(rows, x.shape[1]) if call["permute_out_flag"] else None
 
 
 def _gmm_alltoallv(call: Call) -> tuple[Any, ...]:
     ranks = Communicator.from_name(call["hcom"], call["ep_world_size"])
     sent, received = (_counts(call[name], ranks.size) for name in ("send_counts", "recv_counts"))
-    found = _products(call["gmm_x"], _weight(call, "gmm"), sent.sum(0).tolist())
-    by_rank = _by_expert(found, sent.t().contiguous())
+    products = _products(call["gmm_x"], _weight(call, "gmm"), sent.sum(0).tolist())
+    by_rank = _by_expert(products, sent.t().contiguous())
     return ranks.exchanged(by_rank, sent.sum(1).tolist(), received.sum(1).tolist()), _shared(call)
 
 

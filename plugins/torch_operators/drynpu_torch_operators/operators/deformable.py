@@ -43,8 +43,10 @@ def _gathered(x: Tensor, offset: Tensor, call: Call) -> Tensor:
     x_ = x_ + (_steps(wide_, x) * spread_x)[:, None, None]
     parts = x.reshape(batch * groups, channels // groups, *x.shape[-2:])
     places = zip(parts, y.flatten(0, 1), x_.flatten(0, 1), shifts[:, 2].flatten(0, 1), strict=True)
-    found = torch.stack([bilinear(part, down_, right_) * mask for part, down_, right_, mask in places])
-    return found.reshape(batch, channels, high, wide_, rows, columns).permute(0, 1, 4, 2, 5, 3).flatten(4).flatten(2, 3)
+    samples = torch.stack([bilinear(part, down_, right_) * mask for part, down_, right_, mask in places])
+    return (
+        samples.reshape(batch, channels, high, wide_, rows, columns).permute(0, 1, 4, 2, 5, 3).flatten(4).flatten(2, 3)
+    )
 
 
 def _deformable(call: Call) -> tuple[Tensor, Tensor]:
@@ -81,16 +83,16 @@ def _deformable_backward(call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def _deformable_backward_shapes(call: Call) -> tuple[Tensor, ...]:
-    found = [torch.empty_like(call[name], dtype=wide_dtype(call[name])) for name in ("input", "weight", "offset")]
-    return (*found, found[0].new_empty(call["weight"].shape[0]))
+    gradients = [torch.empty_like(call[name], dtype=wide_dtype(call[name])) for name in ("input", "weight", "offset")]
+    return (*gradients, gradients[0].new_empty(call["weight"].shape[0]))
 
 
 def _deformable_gradient(call: Call, grad: Tensor, *others: Tensor) -> Mapping[str, Tensor | None]:
     del others
     tensors = (call["input"], grad, call.results[1], call["weight"], call["offset"])
     names = ("kernel_size", "stride", "padding", "dilation", "groups", "deformable_groups", "modulated")
-    found = torch.ops.npu.npu_deformable_conv2dbk(*tensors, *(call[name] for name in names))
-    return dict(zip(("input", "weight", "offset", "bias"), found, strict=True))
+    gradients = torch.ops.npu.npu_deformable_conv2dbk(*tensors, *(call[name] for name in names))
+    return dict(zip(("input", "weight", "offset", "bias"), gradients, strict=True))
 
 
 def _convolved(call: Call, grad: Tensor, gathered: Tensor, count: int) -> Iterable[Launch]:

@@ -74,8 +74,8 @@ def _groups_of_rows(counts: Tensor | None, rows: int) -> Tensor | None:
     if counts is None:
         return None
     sizes = integers(counts, even_shares(rows, counts.numel()))
-    found = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
-    return torch.cat((found, found.new_full((rows - len(found),), len(sizes) - 1)))
+    groups = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
+    return torch.cat((groups, groups.new_full((rows - len(groups),), len(sizes) - 1)))
 
 
 def _of_groups(numbers: Tensor, group: Tensor | None) -> Tensor:
@@ -122,8 +122,8 @@ def _quant_conv2d(call: Call) -> Tensor:
     sums = torch.nn.functional.conv2d(padded, weight, None, *places)
     bias = call["bias"]
     exact = sums if bias is None else sums + bias.double().reshape(-1, 1, 1)
-    found = exact.float() * scale_numbers(call["scale"]).reshape(-1, 1, 1)
-    return found.to(torch_dtype(call["output_dtype"], torch.float16))
+    scaled = exact.float() * scale_numbers(call["scale"]).reshape(-1, 1, 1)
+    return scaled.to(torch_dtype(call["output_dtype"], torch.float16))
 
 
 def _quant_conv2d_kernels(call: Call) -> Iterable[Launch]:

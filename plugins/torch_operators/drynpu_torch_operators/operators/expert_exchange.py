@@ -160,12 +160,12 @@ def _dispatch(call: Call) -> tuple[Tensor, ...]:
 
 def _assist(places: Tensor, choices: Tensor, like: Tensor) -> Tensor:
     """Return what the combining operator is given: the place of each received row, or the order of the sent choices."""
-    found = torch.zeros_like(like)
+    assist = torch.zeros_like(like)
     if like.numel() >= places.shape[0] * _ASSIST_WORDS and like.numel() % _ASSIST_WORDS == 0:
-        found.reshape(-1, _ASSIST_WORDS)[: places.shape[0], :3] = places
+        assist.reshape(-1, _ASSIST_WORDS)[: places.shape[0], :3] = places
     else:
-        found[: choices.shape[0]] = choices.int()
-    return found
+        assist[: choices.shape[0]] = choices.int()
+    return assist
 
 
 def _check_dispatch(call: Call) -> None:

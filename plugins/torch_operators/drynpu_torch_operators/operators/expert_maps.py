@@ -79,12 +79,12 @@ def _permute_grad(
 ) -> tuple[Any, ...]:
     grad = permuted_token_out_grad
     experts, sources = _slots(routing_map, grad.shape[0], padded=drop_and_pad)
-    found = wide(grad).new_zeros(tokens_num, grad.shape[1]).index_add_(0, sources, wide(grad)).to(grad.dtype)
+    tokens_grad = wide(grad).new_zeros(tokens_num, grad.shape[1]).index_add_(0, sources, wide(grad)).to(grad.dtype)
     if probs_grad is None:
-        return found, None
+        return tokens_grad, None
     weights = wide(probs_grad).new_zeros(tokens_num, experts_num)
     weights[sources, experts] = wide(probs_grad)
-    return found, weights.to(probs_grad.dtype)
+    return tokens_grad, weights.to(probs_grad.dtype)
 
 
 def _permute_grad_shapes(

@@ -57,17 +57,17 @@ def _ffn(call: Call) -> Tensor:
     rows, parts = x.reshape(-1, x.shape[-1]), []
 
     def one(name: str, number: int) -> Any:
-        found = call[name]
-        return found if found is None or found.dim() < (2 if name.startswith("bias") else 3) else found[number]
+        tensor = call[name]
+        return tensor if tensor is None or tensor.dim() < (2 if name.startswith("bias") else 3) else tensor[number]
 
     begin = 0
     for number, size in enumerate(_ffn_sizes(call)):
         hidden = wide(rows[begin : begin + size]) @ wide(one("weight1", number))
         bias = one("bias1", number)
         hidden = _ACTIVATIONS[kind](hidden if bias is None else hidden + wide(bias)).to(x.dtype)
-        found = wide(hidden) @ wide(one("weight2", number))
+        output = wide(hidden) @ wide(one("weight2", number))
         bias = one("bias2", number)
-        parts.append(found if bias is None else found + wide(bias))
+        parts.append(output if bias is None else output + wide(bias))
         begin += size
     return torch.cat(parts).reshape(*x.shape[:-1], -1).to(call["output_dtype"] or x.dtype)
 

@@ -51,8 +51,8 @@ def _gated_products(x: Tensor, sizes: Sequence[int], weight: Tensor, scale: Tens
     parts, begin = [], 0
     for number, size in enumerate(sizes):
         part = slice(begin, begin + size)
-        found = exact_product(x[part], weight[number]).float() * scale_numbers(scale[number])
-        parts.append(_gated(found * rows.float()[part].reshape(-1, 1)))
+        output = exact_product(x[part], weight[number]).float() * scale_numbers(scale[number])
+        parts.append(_gated(output * rows.float()[part].reshape(-1, 1)))
         begin += size
     return torch.cat(parts)
 
@@ -91,12 +91,12 @@ def _second_inputs(call: Call) -> tuple[Tensor, Tensor, list[int]]:
 
 def _swiglu_quant_second(call: Call) -> tuple[Tensor, Tensor]:
     x, (weight, scale, sizes) = call["x"], _second_inputs(call)
-    found = _gated_products(x, sizes, weight, scale, call["x_scale"])
+    activated = _gated_products(x, sizes, weight, scale, call["x_scale"])
     smooth = call["smooth_scale"]
     if smooth is not None:
         groups = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
-        found = found * wide(smooth)[groups].reshape(found.shape[0], -1)
-    values, scales = quantised_by_row(found, torch.int8)
+        activated = activated * wide(smooth)[groups].reshape(activated.shape[0], -1)
+    values, scales = quantised_by_row(activated, torch.int8)
     return _padded(values, x.shape[0]), _padded(scales, x.shape[0])
 
 
@@ -115,11 +115,11 @@ def _finalize(call: Call) -> Tensor:
         group_sizes(call["group_list"], call["group_list_type"], weight.shape[0], x.shape[0])
     ):
         part = slice(begin, begin + size)
-        found = exact_product(x[part], weight[number]).float()
-        found = found if call["scale"] is None else found * scale_numbers(call["scale"][number])
+        output = exact_product(x[part], weight[number]).float()
+        output = output if call["scale"] is None else output * scale_numbers(call["scale"][number])
         rows = call["pertoken_scale"]
-        found = found if rows is None else found * rows.float()[part].reshape(-1, 1)
-        parts.append(found if call["bias"] is None else found + wide(call["bias"])[number])
+        output = output if rows is None else output * rows.float()[part].reshape(-1, 1)
+        parts.append(output if call["bias"] is None else output + wide(call["bias"])[number])
         begin += size
     total = torch.cat(parts)
     total = total if call["logit"] is None else total * wide(call["logit"])[:begin].reshape(-1, 1)
@@ -159,9 +159,9 @@ def _quant_matmul_dequant(
 ) -> Tensor:
     """Quantise rows, multiply with weights [columns, inner], and scale back."""
     values, rows = _quantised_rows(x, smooth_scale, x_scale, quant_mode)
-    found = exact_product(values, quantized_weight.t())
-    found = found if bias is None else found + bias
-    return (found.float() * rows * scale_numbers(weight_scale)).to(x.dtype)
+    output = exact_product(values, quantized_weight.t())
+    output = output if bias is None else output + bias
+    return (output.float() * rows * scale_numbers(weight_scale)).to(x.dtype)
 
 
 def _quant_matmul_dequant_shapes(x: Tensor, weight_scale: Tensor) -> Tensor:
@@ -173,8 +173,8 @@ def _quant_grouped_dequant(call: Call) -> Tensor:
     parts, begin = [], 0
     for number, size in enumerate(group_sizes(call["group_list"], 0, weight.shape[0], x.shape[0])):
         part = slice(begin, begin + size)
-        given = call["x_scale"]
-        one = given if given is None or given.numel() == 1 else given[part]
+        scales = call["x_scale"]
+        one = scales if scales is None or scales.numel() == 1 else scales[part]
         options = (
             None if call["bias"] is None else call["bias"][number],
             one,

@@ -88,8 +88,8 @@ def _expert(call: Call, name: str, number: int) -> Tensor | None:
     if not tensors:
         return None
     stacked = call["weight"][0].dim() > 2
-    found: Tensor = tensors[0][number] if stacked else tensors[number]
-    return found
+    tensor: Tensor = tensors[0][number] if stacked else tensors[number]
+    return tensor
 
 
 def _experts(call: Call) -> int:
@@ -99,8 +99,8 @@ def _experts(call: Call) -> int:
 
 def _weight(call: Call, number: int) -> Tensor:
     weight = call["weight"]
-    found: Tensor = weight[number] if len(weight) > 1 or weight[0].dim() == 2 else weight[0][number]
-    return found
+    matrix: Tensor = weight[number] if len(weight) > 1 or weight[0].dim() == 2 else weight[0][number]
+    return matrix
 
 
 def _pieces(call: Call) -> Sequence[tuple[int, Tensor, Tensor, Tensor | None]]:
@@ -109,21 +109,21 @@ def _pieces(call: Call) -> Sequence[tuple[int, Tensor, Tensor, Tensor | None]]:
     if kind == _PAIRS:
         return [(i, a, b, rows[i] if rows else None) for i, (a, b) in enumerate(zip(x, call["weight"], strict=True))]
     if kind == _INNER:
-        found, begin = [], 0
+        pieces, begin = [], 0
         for number, size in enumerate(group_sizes(call["group_list"], call["group_list_type"] or 0, 0, x[0].shape[1])):
-            found.append((number, x[0][:, begin : begin + size], call["weight"][0][begin : begin + size], None))
+            pieces.append((number, x[0][:, begin : begin + size], call["weight"][0][begin : begin + size], None))
             begin += size
-        return found
+        return pieces
     experts = _experts(call)
     if len(x) > 1:
         return [(i, part, _weight(call, i), rows[i] if rows else None) for i, part in enumerate(x)]
     sizes = group_sizes(call["group_list"], call["group_list_type"] or 0, experts, x[0].shape[0])
-    found, begin = [], 0
+    pieces, begin = [], 0
     for number, size in enumerate(sizes):
         part = slice(begin, begin + size)
-        found.append((number, x[0][part], _weight(call, number), rows[0][part] if rows else None))
+        pieces.append((number, x[0][part], _weight(call, number), rows[0][part] if rows else None))
         begin += size
-    return found
+    return pieces
 
 
 _OPTIONS = ("scale", "bias", "antiquant_scale", "antiquant_offset")
@@ -133,18 +133,18 @@ def _multiplied(call: Call, number: int, x: Tensor, weight: Tensor, rows: Tensor
     """Return one product with its scales and bias, before it is rounded to its type."""
     scale, bias, small, offset = (_expert(call, n, number) for n in _OPTIONS)
     if small is not None:
-        found = wide(x) @ wide(weights(weight, small, offset, x.dtype, x.shape[-1]))
+        output = wide(x) @ wide(weights(weight, small, offset, x.dtype, x.shape[-1]))
     elif scale is not None and scale.dtype is torch.uint8:
         assert rows is not None
-        found = (wide(x) * mx_row_factors(rows, x.shape[-1])) @ (wide(weight) * mx_factors(scale, x.shape[-1]))
+        output = (wide(x) * mx_row_factors(rows, x.shape[-1])) @ (wide(weight) * mx_factors(scale, x.shape[-1]))
         scale = rows = None
     else:
-        found = exact_product(x, weight)
+        output = exact_product(x, weight)
     if bias is not None and bias.dtype is torch.int32:
-        found, bias = found + bias, None
-    found = found if scale is None else found * scale_numbers(scale)
-    found = found if rows is None else found * rows.float().reshape(-1, 1)
-    return _ACTIVATIONS[call["act_type"]](found if bias is None else found + wide(bias))
+        output, bias = output + bias, None
+    output = output if scale is None else output * scale_numbers(scale)
+    output = output if rows is None else output * rows.float().reshape(-1, 1)
+    return _ACTIVATIONS[call["act_type"]](output if bias is None else output + wide(bias))
 
 
 def _result_dtype(call: Call) -> torch.dtype:

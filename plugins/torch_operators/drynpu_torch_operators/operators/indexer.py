@@ -45,10 +45,10 @@ def _index(call: Call) -> tuple[Tensor, Tensor]:
         scores = torch.einsum("hqk,qh->qk", _relevance(query[rows], key[place]), weights)
         visible = layout.visible(number, query.device)
         scores = scores if visible is None else scores.masked_fill(~visible, -math.inf)
-        best, found = scores.sort(dim=-1, descending=True, stable=True)
+        best, order = scores.sort(dim=-1, descending=True, stable=True)
         count = min(call["sparse_count"], scores.shape[-1])
-        found = found.masked_fill(best == -math.inf, -1)[:, :count]
-        indices[rows][:, 0, :count] = found.to(indices.dtype)
+        order = order.masked_fill(best == -math.inf, -1)[:, :count]
+        indices[rows][:, 0, :count] = order.to(indices.dtype)
         if call["return_value"]:
             values[rows][:, 0, :count] = best[:, :count].to(values.dtype)
     return indices, values
@@ -122,11 +122,11 @@ def _index_gradient(call: Call, indices: Any, values: Tensor) -> Mapping[str, Te
     del indices
     text = "npu_lightning_indexer has a gradient for its values alone; call it with return_value=True"
     errors.require(call["return_value"], text)
-    found = torch.ops.npu.npu_lightning_indexer_grad(
+    gradients = torch.ops.npu.npu_lightning_indexer_grad(
         *(call["query"], call["key"], values, call.results[0], call["weights"]),
         *(call["actual_seq_lengths_query"], call["actual_seq_lengths_key"], call["layout_query"], call["sparse_mode"]),
     )
-    return dict(zip(("query", "key", "weights"), found, strict=True))
+    return dict(zip(("query", "key", "weights"), gradients, strict=True))
 
 
 _LENGTHS = ("actual_seq_lengths_query", "actual_seq_lengths_key")

@@ -79,15 +79,15 @@ npu_incre_flash_attention(Tensor query, Tensor key, Tensor value, *, Tensor? pad
 def _fused(call: Call) -> tuple[Tensor, Tensor]:
     inference = Inference.from_call(call)
     pieces = list(inference.pieces())
-    found = [attend(piece.stack, piece.scoring, piece.mask.kept(piece.stack)) for piece in pieces]
-    out = inference.joined([each.out for each in found], pieces)
+    attended = [attend(piece.stack, piece.scoring, piece.mask.kept(piece.stack)) for piece in pieces]
+    out = inference.joined([each.out for each in attended], pieces)
     if inference.output_scale is not None:
         scaled = out * scale_numbers(inference.output_scale)
         offset = inference.output_offset
         out = saturated(scaled if offset is None else scaled + offset.float(), torch.int8)
     if not inference.wants_sums:
         return out.to(inference.dtype), out.new_empty(0, dtype=torch.float32)
-    return out.to(inference.dtype), inference.joined_sums([each.log_sum for each in found], pieces).float()
+    return out.to(inference.dtype), inference.joined_sums([each.log_sum for each in attended], pieces).float()
 
 
 def _fused_shapes(call: Call) -> tuple[Tensor, Tensor]:

@@ -67,8 +67,8 @@ def _prolog(call: Call) -> tuple[Tensor, Tensor, Tensor]:
     lead = (1, *batch) if len(batch) == 1 else tuple(batch)
     for rows, cache in ((values, call["kv_cache"]), (rope(shared[:, normal:], cos, sin), call["kr_cache"])):
         store.write(cache, rows.reshape(*lead, -1))
-    found = (query, rotated, latent)
-    return tuple(t.reshape(*batch, *t.shape[1:]).to(dtype) for t in found)  # type: ignore[return-value]
+    results = (query, rotated, latent)
+    return tuple(t.reshape(*batch, *t.shape[1:]).to(dtype) for t in results)  # type: ignore[return-value]
 
 
 def _check_prolog(call: Call) -> None:

@@ -64,16 +64,16 @@ def _fill(call: Call, out: Tensor, sums: Tensor | None) -> None:
     _check(call)
     out.zero_()
     for row, stack in enumerate(_stacks(call)):
-        found = attend(stack, Scoring(scale=call["qk_scale"]), None)
-        out[row] = found.out[0, :, 0].to(out.dtype)
+        attended = attend(stack, Scoring(scale=call["qk_scale"]), None)
+        out[row] = attended.out[0, :, 0].to(out.dtype)
         if sums is not None and sums.numel():
-            sums[row] = found.log_sum[0, :, 0].to(sums.dtype)
+            sums[row] = attended.log_sum[0, :, 0].to(sums.dtype)
 
 
 def _result(call: Call) -> Tensor:
     if "output" in call.arguments:
-        given: Tensor = call["output"]
-        return given
+        output: Tensor = call["output"]
+        return output
     fresh: Tensor = call["q_rope"].new_empty(call["q_nope"].shape)
     return fresh
 

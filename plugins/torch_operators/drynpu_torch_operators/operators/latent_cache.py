@@ -64,12 +64,12 @@ def _rows(call: Call) -> tuple[Tensor, Tensor]:
 def _write_caches(call: Call, k_cache: Tensor, ckv_cache: Tensor) -> tuple[Tensor, Tensor]:
     """Write both caches, and return the rows in the type of ``kv``; zeros where they are not asked for."""
     _check(call)
-    found = _rows(call)
+    both = _rows(call)
     store = Store(call["cache_mode"], call["index"])
     names = (("k_rope_scale", "k_rope_offset"), ("c_kv_scale", "c_kv_offset"))
-    for rows, cache, (scale, offset) in zip(found, (k_cache, ckv_cache), names, strict=True):
+    for rows, cache, (scale, offset) in zip(both, (k_cache, ckv_cache), names, strict=True):
         store.write(cache, _quantised(rows, call[scale], call[offset], cache)[:, 0])
-    key, value = (rows.to(call["kv"].dtype) for rows in found)
+    key, value = (rows.to(call["kv"].dtype) for rows in both)
     return (key, value) if call["is_output_kv"] else (torch.zeros_like(key), torch.zeros_like(value))
 
 

@@ -72,8 +72,8 @@ def _deep_norm_backward(
 
 def _deep_norm_gradient(call: Call, *grads: Tensor) -> Mapping[str, Tensor | None]:
     kept = [call[name] for name in ("x", "gx", "gamma")]
-    found = torch.ops.npu.npu_deep_norm_backward(grads[2], *kept, *call.results[:2], call["alpha"])
-    dx, dgx, dbeta, dgamma = found
+    gradients = torch.ops.npu.npu_deep_norm_backward(grads[2], *kept, *call.results[:2], call["alpha"])
+    dx, dgx, dbeta, dgamma = gradients
     dtype = call["gamma"].dtype
     return {"x": dx, "gx": dgx, "beta": dbeta.to(dtype), "gamma": dgamma.to(dtype)}
 
@@ -103,8 +103,8 @@ def _add_layer_norm_backward(
 
 def _add_layer_norm_gradient(call: Call, *grads: Tensor) -> Mapping[str, Tensor | None]:
     (x1, x2, gamma), (_, mean, rstd, _) = (call[name] for name in ("x1", "x2", "gamma")), call.results
-    found = torch.ops.npu.npu_add_layer_norm_backward(grads[0], x1, x2, rstd, mean, gamma, grads[3])
-    dx1, dx2, dgamma, dbeta = found
+    gradients = torch.ops.npu.npu_add_layer_norm_backward(grads[0], x1, x2, rstd, mean, gamma, grads[3])
+    dx1, dx2, dgamma, dbeta = gradients
     return {"x1": dx1, "x2": dx2, "gamma": dgamma.to(gamma.dtype), "beta": dbeta.to(gamma.dtype)}
 
 

@@ -113,8 +113,8 @@ def _returning(sequences: Callable[[Call], Iterable[Tokens]]) -> Callable[[Call]
 
     def compute(call: Call) -> Tensor:
         write(call)
-        found: Tensor = call["out"]
-        return found
+        out: Tensor = call["out"]
+        return out
 
     return compute
 

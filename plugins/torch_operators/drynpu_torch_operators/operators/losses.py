@@ -85,8 +85,8 @@ def _loss_gradient(call: Call, grad: Tensor, *others: Any) -> Mapping[str, Tenso
     names = ("reduction", "ignore_index", "label_smoothing", "lse_square_scale_for_zloss")
     options = {name: call[name] for name in names}
     log_prob = call.results[1]
-    found = torch.ops.npu.npu_cross_entropy_loss_backward(grad, log_prob, call["target"], call["weight"], **options)
-    return {"input": found}
+    gradient = torch.ops.npu.npu_cross_entropy_loss_backward(grad, log_prob, call["target"], call["weight"], **options)
+    return {"input": gradient}
 
 
 def _one_hot(self: Tensor, labels: Tensor) -> Tensor:
@@ -95,8 +95,8 @@ def _one_hot(self: Tensor, labels: Tensor) -> Tensor:
 
 def _one_hot_backward(grad: Tensor, self: Tensor, labels: Tensor) -> Tensor:
     wanted = wide(labels)
-    found = wide(self).softmax(1) * wanted.sum(1, keepdim=True) - wanted
-    return (found * wide(grad).unsqueeze(1)).to(self.dtype)
+    slope = wide(self).softmax(1) * wanted.sum(1, keepdim=True) - wanted
+    return (slope * wide(grad).unsqueeze(1)).to(self.dtype)
 
 
 def _one_hot_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | None]:

@@ -79,17 +79,17 @@ def _quant_matmul(
     if scale.dtype is torch.uint8 or (group_sizes and scale.dim() > 1):
         if pertoken_scale is None:
             errors.reject("aclnnQuantMatmulV5", "pertoken_scale is needed where x2 has a scale for each block.")
-        found = _by_block(x, weight, scale, pertoken_scale, group_sizes or ())
+        output = _by_block(x, weight, scale, pertoken_scale, group_sizes or ())
     else:
         accumulated = exact_product(x, weight)
         if bias is not None and bias.dtype is torch.int32:
             accumulated, bias = accumulated + bias, None
-        found = accumulated * scale_numbers(scale)
-        found = found if pertoken_scale is None else found * pertoken_scale.float().unsqueeze(-1)
-    found = found if offset is None else found + offset.float()
-    found = found if bias is None else found + bias.float()
+        output = accumulated * scale_numbers(scale)
+        output = output if pertoken_scale is None else output * pertoken_scale.float().unsqueeze(-1)
+    output = output if offset is None else output + offset.float()
+    output = output if bias is None else output + bias.float()
     dtype = torch_dtype(output_dtype, torch.int8)
-    return found.to(dtype) if dtype.is_floating_point else saturated(found, dtype)
+    return output.to(dtype) if dtype.is_floating_point else saturated(output, dtype)
 
 
 def _by_block(x: Tensor, weight: Tensor, scale: Tensor, rows: Tensor, sizes: Sequence[int]) -> Tensor:
@@ -147,11 +147,11 @@ def _weight_quant_batchmatmul(
     quant_offset: Tensor | None,
     bias: Tensor | None,
 ) -> Tensor:
-    found = wide(x) @ wide(weights(weight, antiquant_scale, antiquant_offset, x.dtype, x.shape[-1]))
-    found = found if bias is None else found + bias.float()
+    output = wide(x) @ wide(weights(weight, antiquant_scale, antiquant_offset, x.dtype, x.shape[-1]))
+    output = output if bias is None else output + bias.float()
     if quant_scale is None:
-        return found.to(x.dtype)
-    scaled = found * scale_numbers(quant_scale)
+        return output.to(x.dtype)
+    scaled = output * scale_numbers(quant_scale)
     return saturated(scaled if quant_offset is None else scaled + quant_offset.float(), torch.int8)
 
 
@@ -205,8 +205,8 @@ def _transpose_kernels(call: Call) -> Iterable[Launch]:
 
 
 def _linear(input_: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    found = wide(input_) @ wide(weight).t()
-    return (found if bias is None else found + wide(bias)).to(input_.dtype)
+    output = wide(input_) @ wide(weight).t()
+    return (output if bias is None else output + wide(bias)).to(input_.dtype)
 
 
 def _linear_kernels(call: Call) -> Iterable[Launch]:
@@ -241,8 +241,8 @@ def _linear_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | None]:
 
 
 def _bmm(self: Tensor, mat2: Tensor, output_sizes: Sequence[int]) -> Tensor:
-    found = wide(self) @ wide(mat2)
-    return (found.sum_to_size(tuple(output_sizes)) if output_sizes else found).to(self.dtype)
+    output = wide(self) @ wide(mat2)
+    return (output.sum_to_size(tuple(output_sizes)) if output_sizes else output).to(self.dtype)
 
 
 def _bmm_first_backward(grad: Tensor, mat1: Tensor, mat2: Tensor, size: Sequence[int]) -> Tensor:

@@ -78,8 +78,8 @@ def _permute_grad(
 
 def _rows_at(rows: Tensor, places: Tensor) -> Tensor:
     """Return rows at *places*; places behind the last row are dropped entries, which give 0."""
-    found = rows[places.long().clamp(max=max(rows.shape[0] - 1, 0))]
-    return torch.where((places < rows.shape[0]).unsqueeze(-1), found, 0)
+    tokens = rows[places.long().clamp(max=max(rows.shape[0] - 1, 0))]
+    return torch.where((places < rows.shape[0]).unsqueeze(-1), tokens, 0)
 
 
 def _permute_gradient(call: Call, grad: Tensor, *others: Tensor) -> Mapping[str, Tensor | None]:
@@ -115,8 +115,8 @@ def _unpermute_grad(
     rows.index_add_(0, places, torch.where(inside.unsqueeze(-1), weighted, 0))
     if probs is None or permuted_tokens is None:
         return rows.to(permuted_tokens_dtype), grad.new_empty(0)
-    found = _rows_at(wide(permuted_tokens), sorted_indices).reshape(spread.shape)
-    return rows.to(permuted_tokens_dtype), (found * spread).sum(-1).to(probs.dtype)
+    tokens = _rows_at(wide(permuted_tokens), sorted_indices).reshape(spread.shape)
+    return rows.to(permuted_tokens_dtype), (tokens * spread).sum(-1).to(probs.dtype)
 
 
 def _unpermute_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | None]:
@@ -252,11 +252,11 @@ def _finalize(
     places = expanded_src_to_dst_row.long()
     count = places.numel() // width
     table = places.reshape(width, count).t() if mode in (0, 1) else places.reshape(count, width)
-    found = torch.where((table >= 0).unsqueeze(-1), wide(rows)[table.clamp(min=0)], 0)
+    tokens = torch.where((table >= 0).unsqueeze(-1), wide(rows)[table.clamp(min=0)], 0)
     if bias is not None and export_for_source_row is not None:
-        found = found + wide(bias)[export_for_source_row.long()]
-    found = found if scales is None else found * wide(scales).unsqueeze(-1)
-    total = found.sum(1)
+        tokens = tokens + wide(bias)[export_for_source_row.long()]
+    tokens = tokens if scales is None else tokens * wide(scales).unsqueeze(-1)
+    total = tokens.sum(1)
     for skip in (skip1, skip2):
         total = total if skip is None else total + wide(skip)
     return total.to(rows.dtype)

@@ -94,7 +94,7 @@ def _adam(
     return var, m.copy_(first), v.copy_(second)
 
 
-def _given(var: Tensor, m: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _state(var: Tensor, m: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return var, m, v
 
 
@@ -106,7 +106,7 @@ def _step(kernel: str) -> NpuOperator:
         yield Launch(kernel=kernel, inputs=inputs, outputs=state, over=state[0].numel(), written=size)
 
     compute = _adam_w if kernel == "ApplyAdamW" else _adam
-    return NpuOperator(compute=compute, shapes=_given, kernels=kernels)
+    return NpuOperator(compute=compute, shapes=_state, kernels=kernels)
 
 
 OPERATORS: Mapping[str, NpuOperator] = {

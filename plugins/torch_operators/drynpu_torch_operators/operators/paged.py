@@ -155,8 +155,8 @@ def writing(sequences: Sequences) -> Callable[[Call], None]:
         rows = out.reshape(out.shape[0], call["num_heads"], -1)
         for each in sequences(call):
             scoring = Scoring(scale=call["scale_value"], shift=each.shift, shift_type=SCALE_THEN_ADD)
-            found = attend(each.stack, scoring, each.kept).out[0].transpose(0, 1).to(out.dtype)
-            rows[each.row : each.row + found.shape[0]] = found
+            attended = attend(each.stack, scoring, each.kept).out[0].transpose(0, 1).to(out.dtype)
+            rows[each.row : each.row + attended.shape[0]] = attended
         if rows.data_ptr() != out.data_ptr():
             out.copy_(rows.reshape(out.shape))
 

@@ -105,8 +105,8 @@ def _multi_head_backward(call: Call) -> tuple[Tensor, ...]:
     dcontext = _heads(grad @ wide(call["out_proj_weight"]), heads, width, call["tgt_len"])
     layers = (call["query_res"], call["key_res"], call["value_res"])
     factors = drop_factors(call["dropout_mask"], call["attn_scores"], p)
-    found = _attention_gradient(dcontext, call["attn_scores"], layers, factors)
-    outer = [_rows(found[0]) * width**-0.5, _rows(found[1]), _rows(found[2])]
+    gradients = _attention_gradient(dcontext, call["attn_scores"], layers, factors)
+    outer = [_rows(gradients[0]) * width**-0.5, _rows(gradients[1]), _rows(gradients[2])]
     weights = [d.T @ wide(call[side]) for side, d in zip(_SIDES, outer, strict=True)]
     weights.append(grad.T @ wide(call["context"]))
     inputs = [d @ wide(call[f"{side}_weight"]) for side, d in zip(_SIDES, outer, strict=True)]
@@ -139,11 +139,11 @@ def _multi_head_backward_shapes(call: Call) -> tuple[Tensor, ...]:
 def _multi_head_gradient(call: Call, grad: Tensor, *others: Tensor) -> Mapping[str, Tensor | None]:
     del others
     _, mask, query, key, value, shares, left, context = call.results
-    given = [call[name] for name in (*_SIDES, *_WEIGHTS, *_BIASES)]
+    inputs = [call[name] for name in (*_SIDES, *_WEIGHTS, *_BIASES)]
     sizes = ("attn_head_num", "attn_dim_per_head", "src_len", "tgt_len", "dropout_prob", "softmax_use_float")
     kept = (query, key, value, shares, left, context, grad, mask)
-    found = torch.ops.npu.npu_multi_head_attention_backward(*given, *kept, *(call[name] for name in sizes))
-    named = dict(zip((*_WEIGHTS, *_SIDES, *_BIASES), found, strict=True))
+    gradients = torch.ops.npu.npu_multi_head_attention_backward(*inputs, *kept, *(call[name] for name in sizes))
+    named = dict(zip((*_WEIGHTS, *_SIDES, *_BIASES), gradients, strict=True))
     return {name: x.reshape(call[name].shape) for name, x in named.items() if call[name] is not None}
 
 
@@ -189,9 +189,9 @@ def _score_backward(call: Call) -> tuple[Tensor, Tensor, Tensor]:
     factors = wide(call["mask"]).reshape(shares.shape) / keep if keep else torch.zeros_like(shares)
     grad = _heads(wide(call["grad_output"]), heads, width, length)
     dquery, dkey, dvalue = _attention_gradient(grad, shares, layers, factors)
-    found = (dquery * call["scale"], dkey * call["scale"], dvalue)
+    gradients = (dquery * call["scale"], dkey * call["scale"], dvalue)
     dtype = call["grad_output"].dtype
-    return found[0].to(dtype), found[1].to(dtype), found[2].to(dtype)
+    return gradients[0].to(dtype), gradients[1].to(dtype), gradients[2].to(dtype)
 
 
 def _score_backward_shapes(call: Call) -> tuple[Tensor, ...]:
@@ -208,8 +208,8 @@ def _score_gradient(call: Call, grad: Tensor, *others: Tensor) -> Mapping[str, T
     layers = (call["query_layer"], call["key_layer"], call["value_layer"])
     _, shares, mask = call.results
     options = (call["scale"], call["keep_prob"])
-    found = torch.ops.npu.npu_fused_attention_score_backward(grad, shares, *layers, mask, *options)
-    return dict(zip((f"{side}_layer" for side in _SIDES), found, strict=True))
+    gradients = torch.ops.npu.npu_fused_attention_score_backward(grad, shares, *layers, mask, *options)
+    return dict(zip((f"{side}_layer" for side in _SIDES), gradients, strict=True))
 
 
 def _score_kernels(kernel: str, products: int) -> Callable[[Call], Iterable[Launch]]:

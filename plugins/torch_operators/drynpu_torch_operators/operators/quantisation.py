@@ -127,11 +127,11 @@ def _trans_quant_param(scale: Tensor, offset: Tensor | None) -> Tensor:
     fits = scale.dim() == 1 or (scale.dim() == 2 and scale.shape[0] == 1)
     errors.require(fits, "the scale shape support only (1, ) and (1, n)")
     bits = scale.float().contiguous().view(torch.int32).long() & _ROUNDED_SCALE
-    found = bits | _HAS_SCALE
+    parameter = bits | _HAS_SCALE
     if offset is not None:
         rounded = offset.float().round().clamp(-_OFFSET_LIMIT - 1, _OFFSET_LIMIT).long()
-        found = found | ((rounded & _OFFSET_BITS) << _OFFSET_PLACE)
-    return found
+        parameter = parameter | ((rounded & _OFFSET_BITS) << _OFFSET_PLACE)
+    return parameter
 
 
 def _anti_quant(

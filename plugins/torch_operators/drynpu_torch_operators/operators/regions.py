@@ -60,8 +60,8 @@ def _aligned_region(maps: Tensor, box: Tensor, call: Call) -> Tensor:
 
 
 def _mode(call: Call) -> int:
-    given: int | None = call["roi_end_mode"]
-    return _WITH_END if given is None else given
+    mode: int | None = call["roi_end_mode"]
+    return _WITH_END if mode is None else mode
 
 
 def _check_mode(call: Call) -> None:
@@ -73,8 +73,8 @@ def _check_mode(call: Call) -> None:
 def _roi_align(call: Call) -> Tensor:
     _check_mode(call)
     maps, rois = wide(call["self"]), wide(call["rois"])
-    found = [_aligned_region(maps[int(roi[0])], roi[1:], call) for roi in rois]
-    return (torch.stack(found) if found else _roi_align_shapes(call)).to(call["self"].dtype)
+    regions = [_aligned_region(maps[int(roi[0])], roi[1:], call) for roi in rois]
+    return (torch.stack(regions) if regions else _roi_align_shapes(call)).to(call["self"].dtype)
 
 
 def _roi_align_shapes(call: Call) -> Tensor:

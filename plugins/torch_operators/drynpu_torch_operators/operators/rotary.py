@@ -74,8 +74,8 @@ def _rotary_mul_backward(
 
 def _rotary_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | None]:
     kept = [call[name] for name in ("self", "r1", "r2")]
-    found = torch.ops.npu.npu_rotary_mul_backward(grad, *kept, call["rotary_mode"])
-    return dict(zip(("self", "r1", "r2"), found, strict=True))
+    gradients = torch.ops.npu.npu_rotary_mul_backward(grad, *kept, call["rotary_mode"])
+    return dict(zip(("self", "r1", "r2"), gradients, strict=True))
 
 
 def _interleave_rope(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

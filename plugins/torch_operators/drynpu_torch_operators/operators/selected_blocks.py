@@ -78,11 +78,11 @@ def _lengths(call: Call) -> list[tuple[int, int]]:
 
 def _chosen_blocks(call: Call, rows: slice) -> Tensor:
     """Return the numbers of the blocks of some queries, -1 where a query has fewer."""
-    found: Tensor = call["select_idx"][:, rows].long()
+    numbers: Tensor = call["select_idx"][:, rows].long()
     if call["select_num_idx"] is None:
-        return found
-    places = torch.arange(found.shape[2], device=found.device)
-    return found.masked_fill(places >= call["select_num_idx"][:, rows].unsqueeze(2), -1)
+        return numbers
+    places = torch.arange(numbers.shape[2], device=numbers.device)
+    return numbers.masked_fill(places >= call["select_num_idx"][:, rows].unsqueeze(2), -1)
 
 
 def _sequences(call: Call) -> Iterator[_Sequence]:
@@ -106,8 +106,8 @@ def _attention(call: Call) -> Tensor:
     _check(call)
     out = torch.zeros_like(call["query"])
     for each in _sequences(call):
-        found = attend(each.stack, Scoring(scale=call["scale_value"]), each.kept)
-        out[each.rows] = found.out[0].transpose(0, 1).to(out.dtype)
+        attended = attend(each.stack, Scoring(scale=call["scale_value"]), each.kept)
+        out[each.rows] = attended.out[0].transpose(0, 1).to(out.dtype)
     return out
 
 

@@ -47,8 +47,8 @@ class Chosen:
 
 def _with_rope(call: Call, name: str) -> Tensor:
     rope = call[f"{name}_rope"]
-    found: Tensor = call[name] if rope is None else torch.cat((call[name], rope), -1)
-    return found
+    tensor: Tensor = call[name] if rope is None else torch.cat((call[name], rope), -1)
+    return tensor
 
 
 def _chosen(call: Call, layout: Layout) -> Iterator[Chosen]:
@@ -80,10 +80,10 @@ def _attention(call: Call) -> tuple[Tensor, Tensor, Tensor]:
     out.zero_()
     scoring = Scoring(scale=call["scale_value"], sink=call["sinks"])
     for each in _chosen(call, layout):
-        found = attend(each.stack, scoring, each.kept)
-        out[each.rows] = found.out[0].transpose(0, 1).to(out.dtype)
+        attended = attend(each.stack, scoring, each.kept)
+        out[each.rows] = attended.out[0].transpose(0, 1).to(out.dtype)
         if call["return_softmax_lse"]:
-            for store, values in ((maximum, found.maximum), (total, found.total)):
+            for store, values in ((maximum, attended.maximum), (total, attended.total)):
                 _store(store, layout, each, values)
     return out, maximum, total
 
@@ -132,10 +132,10 @@ def _attention_grad(call: Call) -> tuple[Tensor, ...]:
     for each in _chosen(call, layout):
         out, dout = (wide(call[name][each.rows]).transpose(0, 1).unsqueeze(0) for name in ("out", "d_out"))
         maximum, total = (_stored(call[name], layout, each) for name in ("softmax_max", "softmax_sum"))
-        found = attend_backward(each.stack, scoring, each.kept, None, Attended(out, maximum, total), dout)
-        grads["query"][each.rows] = found.query[0].transpose(0, 1)
-        grads["key"][each.places] = found.key[0].transpose(0, 1)
-        grads["value"][each.places] = found.value[0].transpose(0, 1)
+        gradients = attend_backward(each.stack, scoring, each.kept, None, Attended(out, maximum, total), dout)
+        grads["query"][each.rows] = gradients.query[0].transpose(0, 1)
+        grads["key"][each.places] = gradients.key[0].transpose(0, 1)
+        grads["value"][each.places] = gradients.value[0].transpose(0, 1)
     width = call["query"].shape[-1]
     results = [grads[name][..., : call[name].shape[-1]].to(call[name].dtype) for name in names]
     for name in ("query", "key"):
@@ -194,13 +194,13 @@ def _attention_launch(kernel: str, call: Call, work: Callable[[int, int, int], t
 def _attention_gradient(call: Call, grad: Tensor, *others: Any) -> Mapping[str, Tensor | None]:
     del others
     out, maximum, total = call.results
-    found = torch.ops.npu.npu_sparse_flash_attention_grad(
+    gradients = torch.ops.npu.npu_sparse_flash_attention_grad(
         *(call["query"], call["key"], call["value"], call["sparse_indices"], grad, out, maximum, total),
         *(call["scale_value"], call["sparse_block_size"], call["query_rope"], call["key_rope"]),
         *(call["actual_seq_lengths_query"], call["actual_seq_lengths_kv"], call["layout_query"], call["sparse_mode"]),
     )
     names = ("query", "key", "value", "query_rope", "key_rope")
-    return {name: None if t.numel() == 0 else t for name, t in zip(names, found, strict=True)}
+    return {name: None if t.numel() == 0 else t for name, t in zip(names, gradients, strict=True)}
 
 
 _LENGTHS = ("actual_seq_lengths_query", "actual_seq_lengths_kv")

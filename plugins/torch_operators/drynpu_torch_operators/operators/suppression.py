@@ -38,13 +38,15 @@ def _kept(boxes: Tensor, scores: Tensor, limit: float, count: int) -> Tensor:
 def _batch_nms(call: Call) -> tuple[Tensor, ...]:
     text = "The input tensor [self] is an empty tensor."
     errors.require(call["self"].numel() > 0, text)
-    found = [_best(wide(boxes), wide(scores), call) for boxes, scores in zip(call["self"], call["scores"], strict=True)]
+    images = [
+        _best(wide(boxes), wide(scores), call) for boxes, scores in zip(call["self"], call["scores"], strict=True)
+    ]
     dtype, total = call["self"].dtype, call["max_total_size"]
     boxes, scores, classes = (
         torch.stack([torch.nn.functional.pad(t, (*([0] * (2 * t.dim() - 2)), 0, total - len(t))) for t in tensors])
-        for tensors in zip(*found, strict=True)
+        for tensors in zip(*images, strict=True)
     )
-    counts = torch.tensor([len(scores) for _, scores, _ in found], dtype=torch.int32, device=boxes.device)
+    counts = torch.tensor([len(scores) for _, scores, _ in images], dtype=torch.int32, device=boxes.device)
     return boxes.to(dtype), scores.to(dtype), classes.to(dtype), counts
 
 
@@ -56,9 +58,9 @@ def _best(boxes: Tensor, scores: Tensor, call: Call) -> tuple[Tensor, Tensor, Te
         high = (scores[:, kind] > call["score_threshold"]).nonzero().flatten()
         chosen = high[_kept(candidates[high], scores[high, kind], call["iou_threshold"], call["max_size_per_class"])]
         parts.append((candidates[chosen], scores[chosen, kind], torch.full_like(scores[chosen, kind], kind)))
-    found, values, classes = (torch.cat(tensors) for tensors in zip(*parts, strict=True))
+    best, values, classes = (torch.cat(tensors) for tensors in zip(*parts, strict=True))
     order = values.argsort(descending=True, stable=True)[: call["max_total_size"]]
-    return found[order], values[order], classes[order]
+    return best[order], values[order], classes[order]
 
 
 def _batch_nms_shapes(call: Call) -> tuple[Tensor, ...]:

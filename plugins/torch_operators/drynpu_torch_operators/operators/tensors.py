@@ -148,13 +148,13 @@ def _gather_sparse(input_: Tensor, index: Tensor) -> Tensor:
 def _gather_sparse_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | None]:
     x = call["input"]
     rows = wide(grad).reshape(-1, *x.shape[1:])
-    found = wide(x).new_zeros(x.shape).index_add_(0, call["index"].long().flatten(), rows)
-    return {"input": found.to(x.dtype)}
+    gradient = wide(x).new_zeros(x.shape).index_add_(0, call["index"].long().flatten(), rows)
+    return {"input": gradient.to(x.dtype)}
 
 
 def _renorm_backward(grad: Tensor, self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Return the gradient of a tensor whose parts along an axis were shortened to a largest norm."""
-    x, given = wide(self), wide(grad)
+    x, outer = wide(self), wide(grad)
     others = [axis for axis in range(x.dim()) if axis != dim % x.dim()]
     norm = torch.linalg.vector_norm(x, p, others, keepdim=True)
     inverse = 1 / (norm + 1e-7)
@@ -163,8 +163,8 @@ def _renorm_backward(grad: Tensor, self: Tensor, p: float, dim: int, maxnorm: fl
         slope = x.sign() * largest / largest.sum(others, keepdim=True)
     else:
         slope = (x.sign() * x.abs().pow(p - 1) / norm.pow(p - 1)).masked_fill((norm == 0) | (x == 0), 0)
-    shortened = maxnorm * inverse * (given - inverse * slope * (given * x).sum(others, keepdim=True))
-    return torch.where(norm > maxnorm, shortened, given).to(self.dtype)
+    shortened = maxnorm * inverse * (outer - inverse * slope * (outer * x).sum(others, keepdim=True))
+    return torch.where(norm > maxnorm, shortened, outer).to(self.dtype)
 
 
 def _renorm_kernels(call: Call) -> Iterable[Launch]:

@@ -154,19 +154,19 @@ class TestCase(_Base):  # type: ignore[misc, valid-type, unused-ignore]
     def assertWarns(self, call_fn: Any, msg: Any = "", *args: Any, **kwargs: Any) -> Any:
         """Fail unless a call warns; with a category it is ``unittest``'s."""
         if isinstance(call_fn, (type, tuple)):
-            given = (call_fn, *((msg, *args) if msg != "" else args))
-            return super().assertWarns(*given, **kwargs)
+            arguments = (call_fn, *((msg, *args) if msg != "" else args))
+            return super().assertWarns(*arguments, **kwargs)
         self.assertTrue(_warnings_of(call_fn), msg)
         return None
 
     @contextlib.contextmanager
     def maybeWarnsRegex(self, category: type[Warning], regex: str = "") -> Iterator[None]:
         """Fail if the block warns of anything else than *regex*."""
-        with warnings.catch_warnings(record=True) as found:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             warnings.filterwarnings("ignore", message=regex, category=category)
             yield
-        texts = [str(each.message) for each in found]
+        texts = [str(each.message) for each in caught]
         self.assertFalse(texts, f"Caught unexpected warnings: {texts}")
 
     def genSparseTensor(
@@ -186,10 +186,10 @@ class TestCase(_Base):  # type: ignore[misc, valid-type, unused-ignore]
 
     def safeCoalesce(self, t: Tensor) -> Tensor:
         """Return a sparse tensor coalesced, after checking that it means the same."""
-        found = t.coalesce()
-        self.assertEqual(found.to_dense(), t.to_dense())
-        self.assertTrue(found.is_coalesced())
-        return found
+        coalesced = t.coalesce()
+        self.assertEqual(coalesced.to_dense(), t.to_dense())
+        self.assertTrue(coalesced.is_coalesced())
+        return coalesced
 
     def safeToDense(self, t: Tensor) -> Tensor:
         """Return a sparse tensor as a dense one, after checking that coalescing keeps its meaning."""
@@ -197,7 +197,7 @@ class TestCase(_Base):  # type: ignore[misc, valid-type, unused-ignore]
 
 
 def _warnings_of(call_fn: Any) -> list[warnings.WarningMessage]:
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call_fn()
-    return list(found)
+    return list(caught)

@@ -85,7 +85,7 @@ def _compare_arrays(x: Any, y: Any, limits: RelativeLimits, message: str | None,
         difference[unknown] = 0
     absolute = np.abs(difference)
     larger = np.maximum(np.abs(x), np.abs(y)) + _SMALLEST.get(str(x.dtype), _SMALLEST_OTHERWISE)
-    unequal = [np.sum(~(found <= limit)) for found in (absolute / larger, absolute)]
+    unequal = [np.sum(~(distance <= limit)) for distance in (absolute / larger, absolute)]
     if all(unequal) and min(unequal) > x.size * limit:
         fail("result error")
 

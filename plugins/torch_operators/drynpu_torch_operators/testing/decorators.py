@@ -70,21 +70,21 @@ def instantiate_tests(arg: Any = None, **kwargs: Any) -> Any:
             continue
         parameters = inspect.getfullargspec(func).args
         for values in itertools.product(*kinds.values()):
-            given: dict[str, Any] = {"device": "npu"} if "device" in parameters else {}
+            arguments: dict[str, Any] = {"device": "npu"} if "device" in parameters else {}
             title = name
             for kind, value in zip(kinds, values, strict=True):
                 title += f"_{str(value).rpartition('.')[2]}"
-                given[_parameter(parameters, kind)] = value
-            setattr(arg, title, feed_data(func, title, **given))
+                arguments[_parameter(parameters, kind)] = value
+            setattr(arg, title, feed_data(func, title, **arguments))
         delattr(arg, name)
     return arg
 
 
 def _parameter(parameters: Sequence[str], kind: str) -> str:
-    found = [name for name in parameters if kind in name]
-    if len(found) != 1:
-        raise RuntimeError(f"Multiple matches for {kind}" if found else f"no parameter takes the {kind}")
-    return found[0]
+    matches = [name for name in parameters if kind in name]
+    if len(matches) != 1:
+        raise RuntimeError(f"Multiple matches for {kind}" if matches else f"no parameter takes the {kind}")
+    return matches[0]
 
 
 class SupportedDevices:

@@ -25,11 +25,11 @@ def update_skip_list() -> None:
 
 def get_decorators(op: Any, test_class: str, test_name: str, device: str, dtype: Any, param_kwargs: Any) -> list[Any]:
     """Return the decorators of the test of an operator that apply, among them what skips it."""
-    found: list[Any] = []
+    decorators: list[Any] = []
     for decorator in (*op.decorators, *op.skips):
         is_active = getattr(decorator, "is_active", None)
         if is_active is None:
-            found.append(decorator)
+            decorators.append(decorator)
         elif is_active(test_class, test_name, device, dtype, param_kwargs):
-            found.extend(decorator.decorators)
-    return found
+            decorators.extend(decorator.decorators)
+    return decorators

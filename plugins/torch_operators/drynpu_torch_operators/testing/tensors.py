@@ -74,14 +74,14 @@ def create_dtype_tensor(
 
 def test_2args_broadcast(function: Callable[[Tensor, Tensor], Tensor]) -> list[list[Any]]:
     """Return the results of *function* on both devices for two pairs of tensors that broadcast."""
-    found = []
+    pairs = []
     for shape in ((1, 1, 1), (4, 5)):
         x, y = (
             _on_both(np.random.rand(*size).astype(np.float32), _NO_FORMAT, None)  # noqa: NPY002 - see above
             for size in ((2, 3, 4, 5), shape)
         )
-        found.append([function(x[0], y[0]).numpy(), function(x[1], y[1]).cpu().numpy()])
-    return found
+        pairs.append([function(x[0], y[0]).numpy(), function(x[1], y[1]).cpu().numpy()])
+    return pairs
 
 
 test_2args_broadcast.__test__ = False  # type: ignore[attr-defined] # pytest would call it
@@ -113,11 +113,11 @@ def is_iterable(obj: Any) -> bool:
 
 def check_operators_in_prof(expected_operators: list[str], prof: Any, unexpected_operators: Sequence[str] = ()) -> Any:
     """Whether a profile has all *expected_operators*, which are taken from the list, and no unexpected one."""
-    found = prof.key_averages()
-    if not found:
+    averages = prof.key_averages()
+    if not averages:
         print("torch profiling is empty, please check it")  # noqa: T201 - what the vendor's does
         return None
-    for name in (item.key.replace("cached_", "") for item in found):
+    for name in (item.key.replace("cached_", "") for item in averages):
         if name in (unexpected_operators or ()):
             return False
         if name in expected_operators:
