@@ -8,11 +8,11 @@ SCRIPT = """
 import importlib, json
 import torch_npu
 from torch_npu.utils import npu_combine_tensors
-found = {}
+exported = {}
 for name in ("optim", "utils", "utils.combine_tensors"):
-    found[name] = sorted(importlib.import_module(f"torch_npu.{name}").__all__)
+    exported[name] = sorted(importlib.import_module(f"torch_npu.{name}").__all__)
 same = npu_combine_tensors is importlib.import_module("torch_npu.utils.combine_tensors").npu_combine_tensors
-print("found=" + json.dumps(found))
+print("exported=" + json.dumps(exported))
 print("same=" + json.dumps(same))
 """
 OPTIMIZERS = "Adadelta Adam AdamP AdamW BertAdam Lamb OptimizerBase RMSprop RMSpropTF SGD"
@@ -21,8 +21,8 @@ COMBINED = {"get_part_combined_tensor", "is_combined_tensor_valid", "npu_combine
 
 def test_every_name_can_be_imported_from_its_module(scripts: Any) -> None:
     run = scripts(SCRIPT)
-    found = run.printed("found")
-    assert found["optim"] == [f"NpuFused{name}" for name in OPTIMIZERS.split()]
-    assert set(found["utils.combine_tensors"]) == COMBINED
-    assert set(found["utils"]) > COMBINED
+    exported = run.printed("exported")
+    assert exported["optim"] == [f"NpuFused{name}" for name in OPTIMIZERS.split()]
+    assert set(exported["utils.combine_tensors"]) == COMBINED
+    assert set(exported["utils"]) > COMBINED
     assert run.printed("same") is True
