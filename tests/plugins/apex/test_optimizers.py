@@ -12,7 +12,7 @@ from tests.torch.conftest import Scripts
 
 SCRIPT = Path(__file__).with_name("optimizers_script.py")
 PARAMETERS_OF_LINEAR, PARAMETERS_OF_NORM = 4 * 6 + 6 + 6 * 3 + 3, 2 * 6
-# tests/torch/fused holds the formulas themselves, to NumPy and to PyTorch.
+# tests/plugins/apex/fused holds the formulas themselves, to NumPy and to PyTorch.
 NAMES = [
     *("NpuFusedSGD", "NpuFusedAdam", "NpuFusedAdamW", "NpuFusedAdadelta", "NpuFusedRMSprop"),
     *("NpuFusedAdamP", "NpuFusedLamb", "NpuFusedBertAdam", "NpuFusedRMSpropTF", "Lamb"),
