@@ -58,7 +58,7 @@ ELSEWHERE = {
 """Complaints whose test needs more than a short run, and stands with the feature."""
 CLAIMS = {
     "Ask before the run: `drynpu check config.json --steps 100`": (
-        "tests/core/cli/test_check.py",
+        "tests/plugins/script_check/test_check.py",
         "test_a_schedule_that_never_records_within_the_run",
     ),
     "The sink cannot find it, and the summary says that it served": (

@@ -1,8 +1,7 @@
 """
-Mistakes of a script, found in its first steps before the run is paid for: where they are, what shows them, a fix.
+What a process of a checked script does: an adapter notes it (`Observation`) and leaves it in a file at the end.
 
-`check_script` runs a script and applies all rules. An adapter notes what the script does (`Observation`) in the process
-that the script runs in; the rules look at that and at the recording of the first steps, after the process has ended.
+The plugin ``script_check`` runs the script and finds its mistakes in what was noted.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from typing import TYPE_CHECKING
 from drynpu._lazy import lazy_room
 
 if TYPE_CHECKING:
-    from drynpu.checks._check import CheckedRun, check_environment, check_script, run_command
-    from drynpu.checks._mistake import Mistake
     from drynpu.checks._observed import (
         WAIT_RANGE,
         Observation,
@@ -35,8 +32,6 @@ else:
 __all__ = [
     "WAIT_RANGE",
     "CheckedProcess",
-    "CheckedRun",
-    "Mistake",
     "Observation",
     "ObservedCall",
     "ObservedFailure",
@@ -47,8 +42,5 @@ __all__ = [
     "ObservedWait",
     "Place",
     "Places",
-    "check_environment",
-    "check_script",
     "read_observations",
-    "run_command",
 ]

@@ -17,7 +17,6 @@ SECTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "Run scripts": {
             "run": "Run a script as if this machine had NPUs.",
-            "check": "Find the mistakes of a script, or of profiling options.",
         },
         "Look at runs": {
             "advise": "Say what costs time in a run, and what to do about it.",

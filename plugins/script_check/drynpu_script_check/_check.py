@@ -14,18 +14,18 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from drynpu.analysis import Summary, summarise
-from drynpu.checks._mistake import Mistake
-from drynpu.checks._observed import Observation, read_observations
-from drynpu.checks._outputs import output_mistakes, size_mistakes
-from drynpu.checks._profilers import profiler_mistakes
-from drynpu.checks._recorded import memory_mistakes, recorded_mistakes
-from drynpu.checks._requests import request_mistakes
-from drynpu.checks._script import script_mistakes
+from drynpu.checks import Observation, read_observations
 from drynpu.options import Severity
 from drynpu.platforms import Chip
 from drynpu.products import find_profiles, load_profile
 from drynpu.recorder import CHECK_VARIABLE, CheckCommand
 from drynpu.tables import Profile
+from drynpu_script_check._mistake import Mistake
+from drynpu_script_check._outputs import output_mistakes, size_mistakes
+from drynpu_script_check._profilers import profiler_mistakes
+from drynpu_script_check._recorded import memory_mistakes, recorded_mistakes
+from drynpu_script_check._requests import request_mistakes
+from drynpu_script_check._script import script_mistakes
 
 _SKIPPED = 2
 """Steps before the recorded ones: the first sets up optimizers and caches, the lines of the second are noted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from drynpu.checks._observed import Place
+from drynpu.checks import Place
 from drynpu.options import Severity
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from drynpu.analysis import Summary
-from drynpu.checks._mistake import Mistake
-from drynpu.checks._observed import Observation, ObservedOutput, ObservedProfiler
+from drynpu.checks import Observation, ObservedOutput, ObservedProfiler
 from drynpu.layouts.result_files import TRACE_VIEW_FILE
 from drynpu.options import Schedule, Severity, estimate_footprint, from_mapping
+from drynpu_script_check._mistake import Mistake
 
 _CHROME_BYTES = 256 << 20
 """The largest file that chrome://tracing loads (Skia's documentation of its traces)."""

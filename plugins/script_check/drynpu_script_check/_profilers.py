@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from drynpu.checks._mistake import Mistake
-from drynpu.checks._observed import Observation, ObservedMessage, ObservedProfiler, Place
+from drynpu.checks import Observation, ObservedMessage, ObservedProfiler, Place
 from drynpu.options import NoticeCode, Schedule, Severity, lint_schedule
+from drynpu_script_check._mistake import Mistake
 
 _EXPORTS = frozenset({"export_chrome_trace", "export_stacks", "export_memory_timeline", "analyse"})
 _MODULES = {"torch": "torch_npu.profiler.", "mindspore": "mindspore.profiler."}

@@ -9,12 +9,12 @@ import polars as pl
 
 from drynpu.analysis import Summary, link_operators
 from drynpu.analysis.hints import Finding, find_all, per_text
-from drynpu.checks._fixes import find_fix
-from drynpu.checks._mistake import Mistake
-from drynpu.checks._observed import WAIT_RANGE, Observation, ObservedWait, Place
+from drynpu.checks import WAIT_RANGE, Observation, ObservedWait, Place
 from drynpu.options import Severity
 from drynpu.platforms import Chip
 from drynpu.tables import Profile
+from drynpu_script_check._fixes import find_fix
+from drynpu_script_check._mistake import Mistake
 
 _WAITS = ("aclrtSynchronize",)
 _WAIT_SHARE = 0.01

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drynpu.checks._mistake import Mistake
-from drynpu.checks._observed import Observation, ObservedCall, ObservedProfiler
+from drynpu.checks import Observation, ObservedCall, ObservedProfiler
 from drynpu.options import NOT_SIMULATED, Level, MetricGroup, Severity, deliverables, from_mapping
 from drynpu.platforms import Chip
+from drynpu_script_check._mistake import Mistake
 
 _PROFILING = "acl.prof."
 _NAMED = 3

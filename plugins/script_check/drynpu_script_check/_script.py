@@ -7,10 +7,10 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from drynpu._printable import printable
-from drynpu.checks._mistake import Mistake
-from drynpu.checks._observed import Observation, Place
+import drynpu
+from drynpu.checks import Observation, Place
 from drynpu.options import Severity
+from drynpu_script_check._mistake import Mistake
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>[0-9]+)')
 _ERROR = re.compile(r"^(?P<kind>[A-Za-z_][\w.]*): (?P<text>.*)$")
@@ -81,7 +81,7 @@ def _last_place(lines: Sequence[str]) -> Place | None:
     """Return the innermost line of the last traceback that belongs to no library."""
     place = None
     standard = Path(sysconfig.get_path("stdlib"))
-    ours = Path(__file__).parents[1]
+    ours = Path(drynpu.__file__).parent
     for line in lines:
         match = _FRAME.match(line)
         if match is None or match["file"].startswith("<") or _LIBRARIES.search(match["file"]):
@@ -101,5 +101,5 @@ def _last_error(lines: Sequence[str]) -> str:
 
 
 def _shortened(text: str) -> str:
-    shown = printable(" ".join(text.split()))
+    shown = drynpu.printable(" ".join(text.split()))
     return shown if len(shown) <= _MOST else f"{shown[:_MOST]} ..."

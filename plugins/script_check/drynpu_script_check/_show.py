@@ -14,12 +14,12 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from drynpu import CommandError
-from drynpu._printable import printable
-from drynpu.checks import CheckedRun, Mistake, check_environment, check_script, run_command
+from drynpu import CommandError, printable
 from drynpu.cli.shared import console, echo_json
 from drynpu.options import Severity
 from drynpu.platforms import Chip
+from drynpu_script_check._check import CheckedRun, check_environment, check_script, run_command
+from drynpu_script_check._mistake import Mistake
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}

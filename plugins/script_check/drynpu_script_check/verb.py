@@ -70,7 +70,7 @@ def check(
     known = load_chip(chip or settings.chip, extra_files=plugins.chip_files())
     if is_module or document.endswith(".py"):
         # Looking at recordings takes longer to import than looking at options.
-        from drynpu.cli._script_check import check_first_steps
+        from drynpu_script_check._show import check_first_steps
 
         status = check_first_steps(
             (document, *arguments),

@@ -12,7 +12,6 @@ import pytest
 
 from drynpu.analysis import Summary
 from drynpu.checks import (
-    Mistake,
     Observation,
     ObservedCall,
     ObservedFailure,
@@ -20,17 +19,16 @@ from drynpu.checks import (
     ObservedOutput,
     ObservedProfiler,
     Place,
-    Places,
     read_observations,
 )
-from drynpu.checks._outputs import output_mistakes, size_mistakes
-from drynpu.checks._process import StepClock
-from drynpu.checks._profilers import profiler_mistakes
-from drynpu.checks._recorded import memory_mistakes
-from drynpu.checks._requests import request_mistakes
-from drynpu.checks._script import script_mistakes
 from drynpu.options import Level, MetricGroup, ProfilingRequest, Sampling, Severity, to_mapping
 from drynpu.platforms import load_chip
+from drynpu_script_check._mistake import Mistake
+from drynpu_script_check._outputs import output_mistakes, size_mistakes
+from drynpu_script_check._profilers import profiler_mistakes
+from drynpu_script_check._recorded import memory_mistakes
+from drynpu_script_check._requests import request_mistakes
+from drynpu_script_check._script import script_mistakes
 
 PLACE = Place("/nowhere/train.py", 7)
 SCHEDULE = {"wait": 1, "warmup": 1, "active": 3, "repeat": 1, "skip_first": 0, "skip_first_wait": 0}
@@ -72,19 +70,6 @@ def summary(kernels: int, trace_bytes: int, steps: int = 1) -> Summary:
         files={"ASCEND_PROFILER_OUTPUT/trace_view.json": trace_bytes},
         notes=(),
     )
-
-
-def test_what_a_process_noted_comes_back_from_its_file(tmp_path: Path) -> None:
-    noted = Observation(
-        pid=12,
-        profilers=(profiler(),),
-        outputs=(ObservedOutput(kind="file", path="t.json", place=PLACE),),
-        failure=ObservedFailure(text="ValueError: no", place=None),
-    )
-    noted.write(tmp_path)
-    attrs.evolve(noted, pid=9, failure=None).write(tmp_path)
-    assert [each.pid for each in read_observations(tmp_path)] == [9, 12]
-    assert read_observations(tmp_path)[1] == noted
 
 
 def test_a_profiler_that_fits_its_run_is_no_mistake() -> None:
@@ -303,21 +288,3 @@ def test_a_call_that_fails_is_an_error_where_it_costs_the_profile(name: str, lev
     (mistake,) = request_mistakes(Observation(pid=1, calls=(call,)), load_chip("Ascend910B2"))
     assert (mistake.level, mistake.place) == (level, PLACE)
     assert "100010 (INVALID) 3 times" in mistake.evidence
-
-
-def test_steps_are_what_repeats() -> None:
-    clock = StepClock()
-    done = ["init", *["train"] * 3, "save", *["train"] * 2]
-    assert [clock.is_step(key) for key in done] == [True, False, True, True, False, True, True]
-    # Of two that come in turn the first is the step: a loop that trains and tells its profiler counts once.
-    clock = StepClock()
-    assert sum(clock.is_step(key) for key in ["train", "profiler"] * 4) == 4
-
-
-def test_lines_of_libraries_are_not_the_scripts(tmp_path: Path) -> None:
-    places = Places((tmp_path / "ours",))
-    (tmp_path / "ours").mkdir()
-    namespace: dict[str, Any] = {"places": places}
-    exec(compile("def look():\n    return places.find()\n", str(tmp_path / "ours" / "library.py"), "exec"), namespace)
-    exec(compile("\n\nfound = look()\n", str(tmp_path / "script.py"), "exec"), namespace)
-    assert namespace["found"] == Place(str(tmp_path / "script.py"), 3)

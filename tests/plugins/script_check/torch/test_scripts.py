@@ -15,7 +15,7 @@ from attrs import frozen
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 EXAMPLE = ROOT / "examples" / "torch" / "train_gpt.py"
 
 TRAINING = """
