@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from drynpu_races import CheckKind as SanitizerMode
-from drynpu_races import Sanitizer as NPUSanitizer
-from drynpu_races import sanitizer as npu_sanitizer
+from drynpu_races._sanitizer import CheckKind as SanitizerMode
+from drynpu_races._sanitizer import Sanitizer as NPUSanitizer
+from drynpu_races._sanitizer import sanitizer as npu_sanitizer
 
 __all__ = ["NPUSanitizer", "SanitizerMode", "enable_npu_sanitizer", "npu_sanitizer"]
 
