@@ -29,5 +29,12 @@ def open_run(path: str | PathLike[str]) -> Any:
 
 
 def load_ipython_extension(shell: object) -> None:
-    """Add the cell magic ``%%npu_profile`` to a notebook: what ``%load_ext drynpu`` calls."""
-    import_module("drynpu.views.magic").register_magic(shell)
+    """
+    Add the magics of the plugins to a notebook, ``%%npu_profile`` among them: what ``%load_ext drynpu`` calls.
+
+    Raises
+    ------
+    PluginError
+        No plugin has any: the plugin ``blocks`` is off.
+    """
+    import_module("drynpu.plugins").build_manager().notebook_opened(shell)

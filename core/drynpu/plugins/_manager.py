@@ -302,6 +302,18 @@ class Plugins:
         for _ in self._ask("drynpu_framework_loaded", framework=framework, loaded=loaded):
             pass
 
+    def notebook_opened(self, shell: object) -> None:
+        """
+        Let every plugin add its magics to the session of a notebook.
+
+        Raises
+        ------
+        PluginError
+            No plugin has any.
+        """
+        if not list(self._ask("drynpu_notebook_opened", shell=shell)):
+            raise PluginError(needs_plugin("%%npu_profile", "blocks"))
+
     def _load(self, candidate: Candidate) -> None:
         try:
             plugin = candidate.entry_point.load()

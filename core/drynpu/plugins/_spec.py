@@ -38,6 +38,7 @@ __all__ = [
     "drynpu_facades",
     "drynpu_framework_loaded",
     "drynpu_kernel_rules",
+    "drynpu_notebook_opened",
     "drynpu_open_run",
     "drynpu_pages",
     "drynpu_probes",
@@ -241,6 +242,23 @@ def drynpu_open_run(path: Path) -> object:
     ------
     OutputError
         There is no run at *path*, or more than one.
+    """
+
+
+@hookspec
+def drynpu_notebook_opened(shell: object) -> bool | None:
+    """
+    Add magics to a notebook.
+
+    Parameters
+    ----------
+    shell:
+        The ``InteractiveShell`` of IPython that ran ``%load_ext drynpu``.
+
+    Returns
+    -------
+    bool | None
+        ``True`` where some were added.
     """
 
 

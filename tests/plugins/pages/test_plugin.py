@@ -13,10 +13,10 @@ import pytest
 import drynpu as core
 from drynpu import PluginError
 from drynpu.plugins import build_manager, hookimpl
-from drynpu.views.block_profile import BlockProfile
 from drynpu.views.content import Fact, Facts
 from drynpu.views.page import Page
 from drynpu.views.runs import View
+from drynpu_blocks.block_profile import BlockProfile
 from drynpu_pages.pages import PAGES, find_page
 from drynpu_pages.pages.registry import added_pages
 
@@ -115,7 +115,7 @@ def test_a_recorded_block_shows_its_pages_where_they_are(
 
     (tmp_path / "blocks").mkdir()
     monkeypatch.setattr(
-        "drynpu.views.block_profile.build_manager",
+        "drynpu_blocks.block_profile.build_manager",
         lambda: build_manager(entry_points=(), plugins=[("recorder", Plugin())]),
     )
     with BlockProfile(tmp_path / "blocks") as profile:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from drynpu.views.block_profile import BlockProfile
+    from drynpu_blocks.block_profile import BlockProfile
 
 _PROFILE = pytest.StashKey["BlockProfile"]()
 _ROWS = pytest.StashKey[list[tuple[str, "BlockProfile"]]]()
@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def npu_profile(request: pytest.FixtureRequest) -> Iterator[BlockProfile]:
     """A recording of a block on the simulated npu, with its times, kernels and memory."""
     pytest.importorskip("torch_npu", reason="needs drynpu[torch]")
-    from drynpu.views.block_profile import BlockProfile
+    from drynpu_blocks.block_profile import BlockProfile
 
     profile = BlockProfile(_folder(request.node, request.config))
     request.node.stash[_PROFILE] = profile
@@ -53,7 +53,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Record a test, where ``--npu-profile`` is given and the test does not record itself."""
     if item.config.getoption("--npu-profile") is None or "npu_profile" in getattr(item, "fixturenames", ()):
         return (yield)
-    from drynpu.views.block_profile import BlockProfile
+    from drynpu_blocks.block_profile import BlockProfile
 
     profile = BlockProfile(_folder(item, item.config))
     try:

@@ -129,5 +129,5 @@ def test_it_costs_nothing_where_it_is_not_used(tmp_path: Path) -> None:
 
 
 def test_it_is_found_by_pytest() -> None:
-    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
-    assert '[project.entry-points.pytest11]\ndrynpu_pytest = "drynpu_pytest"' in text
+    text = (Path(__file__).parents[3] / "pyproject.toml").read_text()
+    assert '[project.entry-points.pytest11]\ndrynpu_pytest = "drynpu_blocks.pytest_plugin"' in text

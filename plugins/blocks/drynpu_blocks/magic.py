@@ -12,7 +12,7 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 
 from drynpu import PluginError
-from drynpu.views.block_profile import BlockProfile
+from drynpu_blocks.block_profile import BlockProfile
 
 
 def register_magic(shell: InteractiveShell) -> None:

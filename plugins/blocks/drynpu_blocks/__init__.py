@@ -1,0 +1,1 @@
+"""Recordings of single blocks: the fixture ``npu_profile`` of pytest, the magic ``%%npu_profile`` of notebooks."""
