@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import pytest
 
 import drynpu_acl.kernels
 import drynpu_mindspore.rules
 import drynpu_tf.rules
 import drynpu_torch.rules
-from drynpu.kernels import KernelPlan, OperatorCall, Signature, TensorDesc, node_signature
+from drynpu.kernels import KernelPlan, Named, OperatorCall, Signature, TensorDesc, node_signature
 from drynpu.kernels.ops import _binding
 
 X = TensorDesc((4, 6), "FLOAT")
-ROWS = """
-torch | double (x) | aten::double=aclnnDouble:Double
-tf | double (x) | Double
-mindspore | double (x) | Double
-onnx | double (x) | Twice=Double
-"""
 
 
 def double(call: OperatorCall) -> KernelPlan | None:
     x = call.tensor("x")
     return call.plan(call.kernel(call.binding.kernel, [x], [x], cost=2)) if x is not None else None
+
+
+NAMES = {
+    "torch": "aten::double=aclnnDouble:Double",
+    "tf": "Double",
+    "mindspore": "Double",
+    "onnx": "Twice=Double",
+}
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,8 @@ def double(call: OperatorCall) -> KernelPlan | None:
     ],
 )
 def test_a_function_and_a_row_are_enough(monkeypatch, rules, name, kernel) -> None:
-    family = ModuleType("family")
-    vars(family)["double"] = double
-    monkeypatch.setattr(_binding, "_TABLES", (*_binding._TABLES, (family, ROWS)))
+    tables = {key: (*rows, Named(double, "x", NAMES[key])) for key, rows in _binding.NAMES.items()}
+    monkeypatch.setattr(_binding, "NAMES", tables)
     of_graph = node_signature(name, [X], [X], {}, node="net/double")
     plan = rules.build_rules()[name](of_graph if kernel.startswith("net") else Signature(name, (X,)))
     (found,) = plan.kernels

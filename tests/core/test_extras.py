@@ -38,6 +38,7 @@ def test_importing_the_core_imports_no_room_and_no_framework() -> None:
         "errors",
         "extras",
         "guard",
+        "lazy",
         "modules",
         "open",
         "plugin_choice",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.one_of(8)
 
 SCRIPT = Path(__file__).parent / "training_ranks.py"
 STEPS = 4
