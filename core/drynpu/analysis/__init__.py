@@ -17,18 +17,6 @@ if TYPE_CHECKING:
     from drynpu.analysis._cluster import cluster_links, cluster_ranks, cluster_steps
     from drynpu.analysis._cluster_schemas import CLUSTER_LINKS, CLUSTER_RANKS, CLUSTER_STEPS
     from drynpu.analysis._comparison import COMPARED, COMPARED_TYPES, Comparison, compare_profiles
-    from drynpu.analysis._data_preparation import (
-        DEVICE_QUEUE,
-        HOST_QUEUE,
-        LOADER_WAITS,
-        PIPELINE_QUEUES,
-        QUEUE_RECORDS,
-        loader_waits,
-        pipeline_queues,
-        queue_records,
-        queue_status,
-        suspect_operators,
-    )
     from drynpu.analysis._graph import (
         ITERATION_TRACE,
         GraphIterations,
@@ -41,6 +29,7 @@ if TYPE_CHECKING:
     from drynpu.analysis._host_phases import HOST_PHASES, host_phases
     from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
     from drynpu.analysis._intervals import step_intervals_us, total_interval_us
+    from drynpu.analysis._kept import once_per_profile
     from drynpu.analysis._launched_steps import launched_step_trace
     from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
     from drynpu.analysis._memory_blocks import (
@@ -56,13 +45,11 @@ if TYPE_CHECKING:
     from drynpu.analysis._outliers import slow_links, slow_ranks
     from drynpu.analysis._phases import STEP_PHASES, step_phases
     from drynpu.analysis._predictions import chip_like, predict_kernels, predict_transfers
-    from drynpu.analysis._query import QUERY_COLUMNS, query_profile
     from drynpu.analysis._scopes import SCOPE_BARS, scope_bars
     from drynpu.analysis._stacks import STACK_METRICS, stack_times
     from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
     from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, launched_ranges, step_ranges, steps_at
     from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
-    from drynpu.analysis._threads import THREAD_LOAD, thread_load
     from drynpu.analysis._toolkit_memory import TOOLKIT_MEMORY, toolkit_memory
     from drynpu.analysis.communication import (
         COMMUNICATION_STATISTIC,
@@ -102,14 +89,11 @@ __all__ = [
     "COMMUNICATION_TRANSFERS",
     "COMPARED",
     "COMPARED_TYPES",
-    "DEVICE_QUEUE",
     "EVENT_APIS",
     "HOST_PHASES",
-    "HOST_QUEUE",
     "HOST_STEPS",
     "ITERATION_TRACE",
     "KERNEL_OP",
-    "LOADER_WAITS",
     "MEMORY_BLOCKS",
     "MEMORY_RECORD",
     "MINDSPORE_LAUNCHES",
@@ -121,15 +105,11 @@ __all__ = [
     "OP_STATISTIC",
     "OVERLAP",
     "OVERLAP_KINDS",
-    "PIPELINE_QUEUES",
-    "QUERY_COLUMNS",
-    "QUEUE_RECORDS",
     "SCOPE_BARS",
     "STACK_METRICS",
     "STEP_PHASES",
     "STEP_RANGES",
     "STEP_TRACE",
-    "THREAD_LOAD",
     "TOOLKIT_MEMORY",
     "AbsentFile",
     "Busy",
@@ -164,7 +144,6 @@ __all__ = [
     "link_operators",
     "live_blocks",
     "llc_averages",
-    "loader_waits",
     "memory_averages",
     "memory_blocks",
     "memory_record",
@@ -174,18 +153,15 @@ __all__ = [
     "mindspore_steps",
     "module_calls",
     "modules_at",
+    "once_per_profile",
     "op_statistic",
     "operator_details",
     "operator_memory",
     "overlap",
     "pcie_summary",
-    "pipeline_queues",
     "port_summary",
     "predict_kernels",
     "predict_transfers",
-    "query_profile",
-    "queue_records",
-    "queue_status",
     "scope_bars",
     "select_iteration",
     "select_mindspore_steps",
@@ -198,8 +174,6 @@ __all__ = [
     "step_trace",
     "steps_at",
     "summarise",
-    "suspect_operators",
-    "thread_load",
     "toolkit_memory",
     "total_interval_us",
 ]

@@ -12,7 +12,7 @@ import click
 from attrs import frozen
 
 from drynpu import CommandError, DrynpuError, OutputError
-from drynpu.analysis import QUERY_COLUMNS, query_profile, select_iteration
+from drynpu.analysis import select_iteration
 from drynpu.deliverables.communication.analyzer_db import export_communication_db
 from drynpu.deliverables.registry import registered_groups
 from drynpu.products import (
@@ -26,6 +26,7 @@ from drynpu.products import (
 )
 from drynpu.tables import Profile
 from drynpu_msprof._flags import Request
+from drynpu_msprof.query import QUERY_COLUMNS, query_profile
 
 # Exit codes of the vendor's command (cann_msprof.md 6.2).
 _BAD_PARAMETER, _BAD_PATH, _BAD_STEP_TRACE = 1, 2, 9

@@ -19,6 +19,15 @@ from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_msprof_db, export_result, export_stacks
 from drynpu.tables import Profile
 from drynpu_calibration import measured_kernels, validate_kernels
+from drynpu_msprof.query import query_profile
+from drynpu_pages.data_preparation import (
+    loader_waits,
+    pipeline_queues,
+    queue_records,
+    queue_status,
+    suspect_operators,
+)
+from drynpu_pages.thread_load import thread_load
 
 EXPORTED = datetime(2026, 1, 2, 3, 4, 5)
 LONG_TABLES = ("api", "tasks", "kernels", "host_ops", "queue", "allocations", "python_calls", "gc", "communication_ops")
@@ -36,7 +45,11 @@ def tables(profile: Profile) -> Iterator[str]:
 
 def derived(profile: Profile) -> Iterator[str]:
     """Yield what the functions of the analysis give for a profile."""
-    for name, function in ((name, getattr(analysis, name)) for name in sorted(analysis.__all__)):
+    functions = {name: getattr(analysis, name) for name in analysis.__all__} | {
+        function.__name__: function
+        for function in (loader_waits, pipeline_queues, queue_records, query_profile, thread_load)
+    }
+    for name, function in sorted(functions.items()):
         if inspect.isfunction(function) and list(inspect.signature(function).parameters) == ["profile"]:
             yield from describe(function(profile), name)
     yield from _steps(profile)
@@ -52,9 +65,9 @@ def derived(profile: Profile) -> Iterator[str]:
         yield from describe(analysis.memory_averages(profile, kind), f"memory_averages {kind}")
     for metric in analysis.STACK_METRICS:
         yield from describe(analysis.stack_times(profile, metric), f"stack_times {metric}")
-    queues = analysis.pipeline_queues(profile)
-    yield from describe(analysis.suspect_operators(queues), "suspect_operators")
-    yield from describe(analysis.queue_status(analysis.queue_records(profile)), "queue_status")
+    queues = pipeline_queues(profile)
+    yield from describe(suspect_operators(queues), "suspect_operators")
+    yield from describe(queue_status(queue_records(profile)), "queue_status")
     launches = analysis.mindspore_launches(profile)
     yield from describe(analysis.scope_bars(profile, launches), "scope_bars")
     for model_id, number in (

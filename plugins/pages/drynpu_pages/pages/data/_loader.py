@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.analysis import loader_waits
 from drynpu.views.content import WARNING, Block, Chart, Column, Fact, Facts, Note, Table
 from drynpu.views.runs import View
 from drynpu.views.theme import count_text, share_text, time_text
+from drynpu_pages.data_preparation import loader_waits
 from drynpu_pages.figures import stacked_bars
 
 _MUCH = 0.1

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from drynpu.analysis import pipeline_queues, suspect_operators
 from drynpu.products.mindspore import pipeline_summary
 from drynpu.views.content import WARNING, Block, Chart, Column, Hint, Note, Table
 from drynpu.views.runs import View
 from drynpu.views.theme import share_text
 from drynpu.writers.number_text import UNKNOWN
+from drynpu_pages.data_preparation import pipeline_queues, suspect_operators
 from drynpu_pages.figures import bars, lines
 
 if TYPE_CHECKING:

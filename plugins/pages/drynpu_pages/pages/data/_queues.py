@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.analysis import DEVICE_QUEUE, HOST_QUEUE, queue_records, queue_status
 from drynpu.views.content import WARNING, Block, Chart, Column, Fact, Facts, Note, Row, Table
 from drynpu.views.runs import View
 from drynpu.views.theme import count_text, share_text, time_text
 from drynpu.writers.number_text import UNKNOWN
+from drynpu_pages.data_preparation import DEVICE_QUEUE, HOST_QUEUE, queue_records, queue_status
 from drynpu_pages.figures import lines, stacked_bars, thin
 
 _TITLES = {HOST_QUEUE: "Queue on the host", DEVICE_QUEUE: "Queue on the device"}

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.analysis import api_statistic, thread_load
+from drynpu.analysis import api_statistic
 from drynpu.views.content import EMPTY, Block, Chart, Column, Fact, Facts, Note, Table
 from drynpu.views.runs import View
 from drynpu.views.theme import count_text, share_text, time_text
 from drynpu_pages.figures import bars, stacked_bars
 from drynpu_pages.pages._recording import how_to_record
+from drynpu_pages.thread_load import thread_load
 
 _MOST_THREADS, _MOST_CALLS = 12, 20
 _THREAD_COLUMNS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.analysis._kept import once_per_profile
+from drynpu.analysis import once_per_profile
 from drynpu.tables import STEP_PREFIX, Profile
 
 THREAD_LOAD = pl.Schema(

@@ -7,8 +7,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from drynpu.analysis._kept import once_per_profile
-from drynpu.analysis._steps import host_steps
+from drynpu.analysis import host_steps, once_per_profile
 from drynpu.tables import Profile
 
 LOADER_WAITS = pl.Schema(

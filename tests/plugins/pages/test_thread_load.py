@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from drynpu.analysis import thread_load
+from tests.core.analysis.conftest import host_op, make_profile
 
-from .conftest import host_op, make_profile
+from drynpu_pages.thread_load import thread_load
 
 
 def test_busy_time_is_a_union() -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
+from tests.core.analysis.conftest import host_op, make_profile
 
-from drynpu.analysis import query_profile
-from drynpu.analysis._query import _models
 from drynpu.tables import NO_MODEL
-
-from .conftest import host_op, make_profile
+from drynpu_msprof.query import _models, query_profile
 
 
 @pytest.mark.parametrize(("rank", "shown"), [(-1, "N/A"), (0, "0"), (6, "6")])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.core.analysis.conftest import host_op, make_profile
 
-from drynpu.analysis import (
+from drynpu.products.mindspore._minddata import pipeline_raw_table
+from drynpu.tables import Profile
+from drynpu_pages.data_preparation import (
     DEVICE_QUEUE,
     HOST_QUEUE,
     loader_waits,
@@ -13,10 +16,6 @@ from drynpu.analysis import (
     queue_status,
     suspect_operators,
 )
-from drynpu.products.mindspore._minddata import pipeline_raw_table
-from drynpu.tables import Profile
-
-from .conftest import host_op, make_profile
 
 LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 

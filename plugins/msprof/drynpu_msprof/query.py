@@ -6,8 +6,8 @@ from datetime import datetime
 
 import polars as pl
 
-from drynpu._errors import OutputError
-from drynpu.analysis._graph import iteration_trace
+from drynpu import OutputError
+from drynpu.analysis import iteration_trace
 from drynpu.raw import ProfReader
 from drynpu.tables import NO_MODEL, Profile
 from drynpu.writers.number_text import UNKNOWN
