@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import NoReturn
 
 from drynpu import facade_version, needs_plugin, require
-from drynpu.plugins import join_parts
 
 torch = require("torch", "torch")
 
+from drynpu.plugins import join_parts  # noqa: E402 - as the next; without extras there is no pluggy
 from drynpu_torch.deferred_operators import check_operator  # noqa: E402 - require says which extra to install first
 from drynpu_torch.device import (  # noqa: E402
     alias_modules,
