@@ -29,6 +29,7 @@ _PART_OF = {
     "torch_npu.atb": "torch_operators",
     "torch_npu.contrib.function": "torch_operators",
     "torch_npu.contrib.module": "torch_operators",
+    "torch_npu.contrib.transfer_to_npu": "transfer",
     "torch_npu.dynamo": "torch_operators",
     "torch_npu.npu._sanitizer": "races",
     "torch_npu.npu._stream_check": "races",
@@ -38,7 +39,13 @@ _PART_OF = {
     "torchair": "torch_operators",
 }
 """The plugin that adds a module to an adapter's facade."""
-_JOINED = {"apex": "torch_npu", "offline_inference": "acl", "races": "torch_npu", "torch_operators": "torch_npu"}
+_JOINED = {
+    "apex": "torch_npu",
+    "offline_inference": "acl",
+    "races": "torch_npu",
+    "torch_operators": "torch_npu",
+    "transfer": "torch_npu",
+}
 """The facade that modules of a plugin join."""
 _APEX = "apex"
 # They look for apex to take NVIDIA's kernels from it, and are often run from a checkout.

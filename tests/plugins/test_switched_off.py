@@ -228,6 +228,16 @@ PARTS = {
         works="False 2.0",
         lines=0,
     ),
+    "transfer": Parts(
+        facade="torch_npu",
+        first="import os, torch\nos.environ['TORCH_TRANSFER_TO_NPU'] = '1'\nimport torch_npu",
+        names=(),
+        modules=("contrib.transfer_to_npu",),
+        missing=("contrib.transfer_to_npu",),
+        last=TORCH_LAST,
+        works="False 2.0",
+        lines=0,
+    ),
     "torch_operators": Parts(
         facade="torch_npu",
         first=TORCH_FIRST,

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import suppress
+from importlib import import_module
 
 
 def load() -> None:
@@ -28,9 +30,8 @@ def load() -> None:
 
             install()
             if os.environ.get("TORCH_TRANSFER_TO_NPU") == "1":
-                from drynpu_torch.transfer import transfer
-
-                transfer()
+                with suppress(ModuleNotFoundError):  # without the plugin that has it, the finder of the facades says so
+                    import_module("torch_npu.contrib.transfer_to_npu")
             if os.environ.get(COLLECT_VARIABLE):
                 from drynpu_torch.profiler import start_collection
 

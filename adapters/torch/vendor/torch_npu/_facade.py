@@ -48,7 +48,8 @@ from drynpu_torch.services import (  # noqa: E402
 
 profiler._NonIntrusiveProfile.init()
 if is_transfer_wanted(os.environ):
-    from torch_npu.contrib import transfer_to_npu as transfer_to_npu
+    with suppress(ImportError):  # without the plugin that has it, the finder of the facades says so
+        from torch_npu.contrib import transfer_to_npu as transfer_to_npu
 if "TORCH_NPU_SANITIZER" in os.environ:
     with suppress(ModuleNotFoundError):  # without the plugin that has it, the finder of the facades says so
         from torch_npu.npu._sanitizer import npu_sanitizer

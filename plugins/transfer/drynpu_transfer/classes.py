@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from drynpu_torch.transfer._devices import with_npu_devices
+from drynpu_transfer.devices import with_npu_devices
 
 
 def event_class(original: type[torch.Event]) -> Any:

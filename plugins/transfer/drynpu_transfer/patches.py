@@ -18,8 +18,8 @@ from drynpu_torch import profiler
 from drynpu_torch.device import npu
 from drynpu_torch.distributed import ProcessGroupHCCL
 from drynpu_torch.install import install
-from drynpu_torch.transfer._classes import event_class
-from drynpu_torch.transfer._devices import to_npu, with_hccl_backend, with_npu_devices
+from drynpu_transfer.classes import event_class
+from drynpu_transfer.devices import to_npu, with_hccl_backend, with_npu_devices
 
 _FACTORIES = (
     "arange as_tensor asarray bartlett_window blackman_window empty empty_like empty_quantized empty_strided eye "
