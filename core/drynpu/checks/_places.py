@@ -23,16 +23,17 @@ class Places:
     """
     Distinguishes lines of the script from lines of libraries: installed ones, Python's, drynpu's.
 
-    ``folders`` are drynpu's: of the core, and of an adapter with its facades.
+    ``folders`` are drynpu's: of the core, of an adapter with its facades, and of the plugins.
     """
 
     folders: tuple[Path, ...]
 
     @classmethod
     def beside(cls, adapter: ModuleType) -> Places:
-        """Return those that *adapter* finds; its facades stand beside it in a checkout."""
+        """Return the places of a process with *adapter*; in a checkout facades and plugins stand beside it."""
         ours = [Path(module.__file__).parent for module in (drynpu, adapter) if module.__file__]
-        return cls((*ours, *(folder.parent / "vendor" for folder in ours)))
+        plugins = ours[0].parents[1] / "plugins"  # in a wheel there is no such folder: all is in site-packages
+        return cls((*ours, *(folder.parent / "vendor" for folder in ours), plugins))
 
     def find(self) -> Place | None:
         """

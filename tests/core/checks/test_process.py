@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import drynpu
 from drynpu.checks import Place, Places
 from drynpu.checks._process import StepClock
 
@@ -25,3 +26,11 @@ def test_lines_of_libraries_are_not_the_scripts(tmp_path: Path) -> None:
     exec(compile("def look():\n    return places.find()\n", str(tmp_path / "ours" / "library.py"), "exec"), namespace)
     exec(compile("\n\nfound = look()\n", str(tmp_path / "script.py"), "exec"), namespace)
     assert namespace["found"] == Place(str(tmp_path / "script.py"), 3)
+
+
+def test_lines_of_plugins_in_a_checkout_are_not_the_scripts(tmp_path: Path) -> None:
+    library = Path(__file__).parents[3] / "plugins" / "apex" / "drynpu_apex" / "library.py"
+    namespace: dict[str, Any] = {"places": Places.beside(drynpu)}
+    exec(compile("def look():\n    return places.find()\n", str(library), "exec"), namespace)
+    exec(compile("\nplace = look()\n", str(tmp_path / "script.py"), "exec"), namespace)
+    assert namespace["place"] == Place(str(tmp_path / "script.py"), 2)

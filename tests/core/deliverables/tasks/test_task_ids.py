@@ -24,8 +24,8 @@ def test_tasks_whose_ids_come_round_again(gaps: list[tuple[int, int]], data: st.
     tasks = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Int64), orient="row")
     chosen = data.draw(st.lists(st.sampled_from(range(len(rows))), max_size=20))
     late = data.draw(st.lists(st.integers(0, 4), min_size=len(chosen), max_size=len(chosen)))
-    asked = tasks[chosen].with_columns(pl.col("start_ns") + pl.Series(late, dtype=pl.Int64)).drop("globalTaskId")
-    assert find_task_ids(asked, tasks).to_list() == chosen
+    matched = tasks[chosen].with_columns(pl.col("start_ns") + pl.Series(late, dtype=pl.Int64)).drop("globalTaskId")
+    assert find_task_ids(matched, tasks).to_list() == chosen
 
 
 @given(st.data())
@@ -69,6 +69,6 @@ def test_a_task_that_is_not_there_has_no_id() -> None:
         ["globalTaskId", "device_id", "stream_id", "task_id", "batch_id", "context_id", "start_ns"], pl.Int64
     )
     tasks = pl.DataFrame([(0, 0, 1, 1, 0, 7, 5), (1, 0, 1, 1, 0, 7, 9)], schema=schema, orient="row")
-    asked = pl.DataFrame([(0, 0, 2, 1, 0, 7, 5)], schema=schema, orient="row").drop("globalTaskId")
-    assert find_task_ids(asked, tasks).to_list() == [None]
-    assert find_task_ids(asked, tasks[:1]).to_list() == [None]
+    matched = pl.DataFrame([(0, 0, 2, 1, 0, 7, 5)], schema=schema, orient="row").drop("globalTaskId")
+    assert find_task_ids(matched, tasks).to_list() == [None]
+    assert find_task_ids(matched, tasks[:1]).to_list() == [None]
