@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from importlib import import_module
 from typing import NoReturn
 
 from drynpu import facade_version, needs_plugin, require
@@ -48,8 +49,8 @@ from drynpu_torch.services import (  # noqa: E402
 
 profiler._NonIntrusiveProfile.init()
 if is_transfer_wanted(os.environ):
-    with suppress(ImportError):  # without the plugin that has it, the finder of the facades says so
-        from torch_npu.contrib import transfer_to_npu as transfer_to_npu
+    with suppress(ModuleNotFoundError):  # without the plugin that has it, the finder of the facades says so
+        import_module("torch_npu.contrib.transfer_to_npu")
 if "TORCH_NPU_SANITIZER" in os.environ:
     with suppress(ModuleNotFoundError):  # without the plugin that has it, the finder of the facades says so
         from torch_npu.npu._sanitizer import npu_sanitizer
