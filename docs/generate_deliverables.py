@@ -77,7 +77,7 @@ REASONS_HEAD = "Refusals are messages of the option reader, without the chip and
 
 def missing(run: Found) -> dict[str, str]:
     """Return what was predicted and is not there -> why; an empty reason is a disagreement."""
-    reasons = dict(note.split(" is not written: ", 1) for note in run["notes"] if " is not written: " in note)
+    notes = dict(note.split(" is not written: ", 1) for note in run["notes"] if " is not written: " in note)
     left = _names(run)
     reasons = {}
     for row in run["predicted"]:
@@ -91,9 +91,7 @@ def missing(run: Found) -> dict[str, str]:
         if row["kind"] in ("db", "txt", "json") and not left:
             continue  # without any data there is nothing to list
         reasons[name] = (
-            reasons.get(name)
-            or UNMODELLED.get(name)
-            or (f"only where {need.value}" if need in NOT_IN_THE_LAYER else "")
+            notes.get(name) or UNMODELLED.get(name) or (f"only where {need.value}" if need in NOT_IN_THE_LAYER else "")
         )
     return reasons
 
