@@ -1,0 +1,254 @@
+"""
+The virtual clock of a process: threads take turns, and time passes only where a modelled cost or a wait says so.
+
+One thread runs at a time and goes on until it waits, so that the order of everything follows from the script alone.
+When all threads wait, the clock jumps to the first deadline. Threads that Python did not start (PyTorch's) are guests:
+they work for the thread that runs, read its clock and wait as on any machine.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
+
+from attrs import define, field
+
+READ_NS: Final = 100
+"""What it takes to read a clock; assumed. Without it, a loop until a time would never end."""
+TURN_NS: Final = 20_000
+"""A turn of an event loop or of a poll: Python around ``epoll_wait``; assumed."""
+SWITCH_NS: Final = 5_000
+"""Until a thread that was woken runs; assumed (a futex and Python's lock)."""
+SLICE_NS: Final = 5_000_000
+"""After so long a thread lets others run when it looks at the clock: Python's interval of switching."""
+ORIGIN_NS: Final = 1_767_225_600_000_000_000
+"""Unix time at the start: 2026-01-01, so that two runs have the same times."""
+STEADY_NS: Final = 1_000_000_000_000
+"""The steady clocks at the start."""
+_SLEEP_S: Final = (0.0005, 0.02)
+"""How long a process in which all wait for something outside really sleeps between two looks, at first and at most."""
+
+_allocate_lock: Final = _thread.allocate_lock
+_really_sleep: Final = time.sleep
+
+
+class Source(Protocol):
+    """
+    Something that makes the host's time pass beside the script's waits: the simulated device.
+
+    ``kernel_ns`` says how long its kernels of each type have run so far.
+    """
+
+    kernel_ns: Counter[str]
+
+    def settle(self, now_ns: int) -> int:
+        """Return the host's time when all work until now has been handed over, and the waits in it are over."""
+
+
+@define(eq=False, repr=False)
+class Turn:
+    """
+    A thread as the clock knows it.
+
+    ``ready`` says whether what it waits for has come, ``deadline_ns`` until when it waits. ``gate`` is released when
+    its turn comes.
+    """
+
+    number: int
+    ready: Callable[[], bool] | None = None
+    deadline_ns: int | None = None
+    came: bool = False
+    finished: bool = False
+    gate: _thread.LockType = field(factory=_allocate_lock)
+
+
+@define(eq=False, repr=False)
+class VirtualClock:
+    """
+    The time of a process, in ns after its origins.
+
+    The methods that wait return whether what they waited for has come.
+    """
+
+    now_ns: int = 0
+    source: Source | None = None
+    _guard: _thread.RLock = field(factory=_thread.RLock)
+    _turns: int = 0
+    _waiting: list[Turn] = field(factory=list)
+    _begun_ns: int = 0
+    _settling: bool = False
+    _local: threading.local = field(factory=threading.local)
+
+    def __attrs_post_init__(self) -> None:
+        self._local.turn = self._new_turn()
+        os.register_at_fork(after_in_child=self._forget_threads)
+
+    def _new_turn(self) -> Turn:
+        with self._guard:
+            self._turns += 1
+            turn = Turn(self._turns)
+        turn.gate.acquire()
+        return turn
+
+    def _forget_threads(self) -> None:
+        """Go on in a forked process, which has the thread that forked alone."""
+        self._guard = _thread.RLock()
+        self._waiting.clear()
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether this thread has no turns."""
+        return getattr(self._local, "turn", None) is None
+
+    def kernel_ns(self) -> dict[str, int]:
+        """Return how long kernels of each type, and collectives of each kind, have run so far."""
+        self.settle()
+        return {} if self.source is None else dict(self.source.kernel_ns)
+
+    def settle(self) -> None:
+        """Count what the host did since the last time for the device, with its waits for that."""
+        if self.source is None or self._settling or self.is_guest:
+            return
+        self._settling = True
+        try:
+            until_ns = self.source.settle(self.now_ns)
+        finally:
+            self._settling = False
+        if until_ns > self.now_ns:
+            self._pass(until_ns - self.now_ns)
+
+    def read(self) -> int:
+        """Return the time, ns after the origin; others run meanwhile if this thread has run for long."""
+        self.settle()
+        self.now_ns += READ_NS
+        if self.now_ns - self._begun_ns > SLICE_NS and not self.is_guest:
+            self.let_others_run()
+        return self.now_ns
+
+    def spend(self, cost_ns: int) -> None:
+        """Let this thread take so long."""
+        self.settle()
+        self.now_ns += cost_ns
+
+    def sleep(self, length_ns: int) -> None:
+        """Let this thread sleep; one of 0 lets others run."""
+        self.settle()
+        if self.is_guest:  # it works for a thread that waits for it
+            self.now_ns += length_ns
+        elif length_ns > 0:
+            self._wait(None, self.now_ns + length_ns)
+        else:
+            self.now_ns += READ_NS
+            self.let_others_run()
+
+    def wait(self, ready: Callable[[], bool], timeout_ns: int | None = None) -> bool:
+        """Wait until *ready* says so, at most so long; *ready* may be asked by any thread, and says yes once."""
+        self.settle()
+        if ready():
+            return True
+        if timeout_ns is not None and timeout_ns <= 0:
+            return False
+        deadline_ns = None if timeout_ns is None else self.now_ns + timeout_ns
+        if self.is_guest:
+            return self._wait_outside(ready, deadline_ns)
+        came = self._wait(ready, deadline_ns)
+        self.now_ns += SWITCH_NS
+        return came
+
+    def let_others_run(self) -> None:
+        """Let every thread run that can."""
+        if self._waiting:
+            self._wait(None, self.now_ns)
+        self._begun_ns = self.now_ns
+
+    def register(self) -> Turn:
+        """Return the turn of a thread that is about to start; it runs when somebody waits."""
+        turn = self._new_turn()
+        turn.ready = lambda: True
+        with self._guard:
+            self._waiting.append(turn)
+        return turn
+
+    def enter(self, turn: Turn) -> None:
+        """Begin to run as a thread that was registered, when its turn comes."""
+        self._local.turn = turn
+        turn.gate.acquire()
+        self._begun_ns = self.now_ns
+
+    def leave(self) -> None:
+        """End this thread."""
+        turn = self._local.turn
+        self.settle()
+        turn.finished = True
+        self._local.turn = None
+        self._choose().gate.release()
+
+    def drop(self, turn: Turn) -> None:
+        """Forget a thread that could not be started."""
+        with self._guard:
+            self._waiting.remove(turn)
+
+    def _pass(self, length_ns: int) -> None:
+        """Let time pass in which the host works or waits for the device, and others run at their deadlines."""
+        if self._waiting:
+            self._wait(None, self.now_ns + length_ns)
+        else:
+            self.now_ns += length_ns
+
+    def _wait(self, ready: Callable[[], bool] | None, deadline_ns: int | None) -> bool:
+        turn: Turn = self._local.turn
+        turn.ready, turn.deadline_ns = ready, deadline_ns
+        with self._guard:
+            self._waiting.append(turn)
+        following = self._choose()
+        if following is not turn:
+            following.gate.release()
+            turn.gate.acquire()
+        self._begun_ns = self.now_ns
+        return turn.came
+
+    def _choose(self) -> Turn:
+        """Return whose turn it is, and take it from those that wait; the clock jumps where all wait."""
+        delay_s = _SLEEP_S[0]
+        while True:
+            with self._guard:
+                waiting = list(self._waiting)
+            for each in waiting:
+                if each.ready is not None and each.ready():
+                    return self._chosen(each, came=True)
+            due = min((each for each in waiting if each.deadline_ns is not None), key=_order, default=None)
+            if due is not None and due.deadline_ns is not None:
+                if due.deadline_ns <= self.now_ns:
+                    return self._chosen(due, came=False)
+                self.now_ns = due.deadline_ns
+                continue
+            # Only the machine can end this wait: a guest, a child process, a socket.
+            _really_sleep(delay_s)
+            delay_s = min(2 * delay_s, _SLEEP_S[1])
+
+    def _chosen(self, turn: Turn, *, came: bool) -> Turn:
+        turn.came = came
+        with self._guard:
+            self._waiting.remove(turn)
+        return turn
+
+    def _wait_outside(self, ready: Callable[[], bool], deadline_ns: int | None) -> bool:
+        while not ready():
+            if deadline_ns is not None and self.now_ns >= deadline_ns:
+                return False
+            _really_sleep(_SLEEP_S[0])
+        return True
+
+
+def _order(turn: Turn) -> tuple[int, int]:
+    return (turn.deadline_ns or 0, turn.number)
+
+
+def all_finished(turns: Iterable[Turn]) -> bool:
+    """Return whether all those threads have ended."""
+    return all(turn.finished for turn in turns)

@@ -1,0 +1,1 @@
+"""Serving engines on virtual time: ``drynpu loadtest``."""

@@ -1,0 +1,40 @@
+"""How a process gets its virtual clock."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import MutableMapping
+
+from drynpu_virtual_time._clock import VirtualClock
+from drynpu_virtual_time._patches import Replaced
+from drynpu_virtual_time._polls import patch_polls
+from drynpu_virtual_time._threads import patch_threads
+from drynpu_virtual_time._times import patch_times
+
+_HASH_SEED = "PYTHONHASHSEED"
+
+
+def start_virtual_time(environment: MutableMapping[str, str]) -> None:
+    """
+    Put this process on a virtual clock, before the script starts.
+
+    The order of sets of texts, and all that follows from it, is a matter of chance unless Python is started with a
+    seed: it is started again with one.
+    """
+    if environment.get(_HASH_SEED, "random") == "random":
+        environment[_HASH_SEED] = "0"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    virtual_clock()
+
+
+@functools.cache
+def virtual_clock() -> VirtualClock:
+    """Return the clock of this process; the first call puts the process on it."""
+    clock, replaced = VirtualClock(), Replaced()
+    patch_times(clock, replaced)
+    patch_polls(clock, replaced)
+    patch_threads(clock, replaced)
+    replaced.spread(sys.modules)
+    return clock
