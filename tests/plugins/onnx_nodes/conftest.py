@@ -1,0 +1,7 @@
+"""What programs of the plugin are run with: the same as pyACL's."""
+
+from __future__ import annotations
+
+from tests.acl.conftest import models, programs
+
+__all__ = ["models", "programs"]
