@@ -167,9 +167,7 @@ def tab(chromium: Any) -> Iterator[Any]:
     page = context.new_page()
     page.set_default_timeout(WAIT_MS)
     wrong: list[str] = []
-    page.on(
-        "console", lambda said: wrong.append(f"console: {said.text}") if said.type in ("error", "warning") else None
-    )
+    page.on("console", lambda said: wrong.append(f"console: {said.text}") if _is_wrong(said) else None)
     page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
     page.on("request", lambda sent: wrong.append(f"foreign: {sent.url}") if not _own(sent.url) else None)
     page.on("response", lambda got: wrong.append(f"{got.status}: {got.url}") if got.status >= 400 else None)
@@ -187,10 +185,15 @@ def ready() -> Callable[[Any], None]:
 def _wait_for_page(tab: Any) -> None:
     tab.wait_for_selector("main h1")
     tab.wait_for_function("!document.querySelector('[data-dash-is-loading=true]')")
+    tab.wait_for_function(_TIMELINE_IS_THERE)
     tab.wait_for_function(_FIGURES_ARE_THERE)
     tab.wait_for_function(_ROWS_ARE_THERE)
 
 
+_TIMELINE_IS_THERE = """() => {
+  const status = document.getElementById("timeline-status");
+  return !status || /events/.test(status.textContent) && !/Loading/.test(status.textContent);
+}"""
 _FIGURES_ARE_THERE = """() => [...document.querySelectorAll("main figure")].every((place) =>
   place.querySelector(".main-svg"))"""
 _ROWS_ARE_THERE = """() => [...document.querySelectorAll("main .rows")].every((place) => {
@@ -205,6 +208,12 @@ _ROWS_ARE_THERE = """() => [...document.querySelectorAll("main .rows")].every((p
 """The browser fetches the scripts of figures and grids when a page has some; until then their places are empty. A grid
 draws empty rows until the server has answered, and cells some frames after that. It hides them, with its headings,
 until it knows how wide its columns are."""
+
+
+def _is_wrong(said: Any) -> bool:
+    """Whether the console has an error, or a warning of a page of ours: Perfetto's engine warns of its own calls."""
+    ours = "/perfetto/v" not in str(said.location.get("url"))
+    return bool(said.type == "error" or (said.type == "warning" and ours))
 
 
 def _own(address: str) -> bool:

@@ -1,4 +1,4 @@
-"""A reader is faster than the server: nothing that was pressed, dragged or chosen meanwhile is lost."""
+"""A reader is faster than the server: nothing that was chosen meanwhile is lost."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ pytest.importorskip("playwright", reason="pages are looked at in a browser")
 pytestmark = pytest.mark.slow
 
 ANSWERS = re.compile("/_dash-update-component")
-FIGURE = "#timeline-graph .main-svg"
-DRAWN = "#timeline-graph .barlayer path"
 
 
 @contextmanager
@@ -32,30 +30,6 @@ def slow_server(tab: Any, first: Callable[[], None]) -> Iterator[None]:
     answering = True
     for route in held:
         route.continue_()
-
-
-def window(address: str) -> int:
-    """Return the length of the window that an address states, ns."""
-    found = dict(re.findall(r"(from|to)=(\d+)", address))
-    return int(found["to"]) - int(found["from"])
-
-
-def test_every_move_on_the_timeline_counts(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
-    tab.goto(dashboard.page(runs["torch"], "timeline"))
-    tab.wait_for_selector(DRAWN, state="attached")
-    tab.click("#timeline-in")
-    tab.wait_for_url("**from=*")
-    before = window(tab.url)
-    tab.wait_for_load_state("networkidle")
-    with slow_server(tab, lambda: tab.click("#timeline-in")):
-        tab.get_by_role("button", name="Task queue", exact=True).click()
-        # The figure tells of its new size, which is no move of the reader.
-        tab.set_viewport_size({"width": 1180, "height": 760})
-        tab.wait_for_function(f"document.querySelector('{FIGURE}').getBoundingClientRect().width < 1000")
-        tab.keyboard.press("w")
-        tab.get_by_role("button", name="16", exact=True).click()
-    tab.wait_for_url(lambda address: "hide=queue" in address and "levels=16" in address)
-    assert window(tab.url) == before // 4
 
 
 def test_every_choice_counts(tab: Any, ready: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:

@@ -25,6 +25,7 @@ COLOURS: Mapping[str, str] = MappingProxyType(
         "allocated": "#2f7ed8",
         "reserved": "#9aa5b1",
         "active": "#1b9e77",
+        "available": "#a6761d",
         "mark": "#c9457b",
         "step": "#7f8fa0",
         "iteration": "#7f8fa0",

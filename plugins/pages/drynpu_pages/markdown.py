@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from drynpu import printable
 from drynpu.analysis import Summary
 from drynpu.analysis.hints import Finding
+from drynpu.analysis.overlaps import STEP_PARTS
+from drynpu.views.theme import size_text
 from drynpu.writers.number_text import UNKNOWN
 
 _TOP = 8
-_PARTS = ("computing_us", "communication_not_overlapped_us", "free_us")
 
 
 def markdown_summary(summary: Summary, hints: Sequence[Finding] = ()) -> str:
@@ -31,8 +32,8 @@ def _lines(summary: Summary, hints: Sequence[Finding]) -> Iterator[str]:
         yield from _table(("kernel", "core", "count", "total ms", "share"), _kernels(summary))
         yield f"{summary.kernel_count} kernels, {summary.kernel_us / 1000:.3f} ms."
     if summary.peak_allocated_bytes is not None and summary.peak_reserved_bytes is not None:
-        allocated, reserved = summary.peak_allocated_bytes / 2**20, summary.peak_reserved_bytes / 2**20
-        yield f"Device memory: peak {allocated:.1f} MB allocated, {reserved:.1f} MB reserved."
+        allocated, reserved = size_text(summary.peak_allocated_bytes), size_text(summary.peak_reserved_bytes)
+        yield f"Device memory: peak {allocated} allocated, {reserved} reserved."
     yield from (f"- {_text(absent.file)} is missing: {_text(absent.reason)}" for absent in summary.absent)
     if hints:
         yield ""
@@ -41,7 +42,7 @@ def _lines(summary: Summary, hints: Sequence[Finding]) -> Iterator[str]:
 
 def _steps(summary: Summary) -> Iterator[Sequence[str]]:
     for row in summary.steps.iter_rows(named=True):
-        times = [row[name] / 1000 for name in _PARTS]
+        times = [row[name] / 1000 for name in STEP_PARTS]
         yield (_text(row["step"] or "all"), *(f"{time:.3f}" for time in (*times, sum(times))))
 
 

@@ -12,10 +12,11 @@ import polars as pl
 from attrs import asdict, define
 
 from drynpu import require
-from drynpu.analysis import NamedTables, compare_profiles
+from drynpu.analysis import compare_profiles
 from drynpu.analysis.hints import Finding, find_all
 from drynpu.views.content import Block, Chart, Facts, Hint, Note, Table, flat
 from drynpu.views.runs import Rank, Run, View
+from drynpu_pages.named_tables import NamedTables
 from drynpu_pages.pages import all_pages, find_page
 from drynpu_pages.report import blocks_html, framed_html, write_report
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drynpu.plugins import hookimpl
+from drynpu.plugins import Exporter, hookimpl
 
 if TYPE_CHECKING:
     import click
+
+    from drynpu.tables import Profile
 
 _VERBS = {
     "dashboard": "Serve runs as pages for a browser, with the timeline.",
@@ -31,3 +34,21 @@ def drynpu_open_run(path: Path) -> object:
     from drynpu_pages.opened import open_run
 
     return open_run(path)
+
+
+@hookimpl
+def drynpu_exporters() -> Mapping[str, Exporter]:
+    """Return ``parquet``, the tables that ``drynpu.open_run`` gives, and ``perfetto``, the dashboard's timeline."""
+    return {"parquet": _export_parquet, "perfetto": _export_perfetto}
+
+
+def _export_parquet(profile: Profile, folder: Path) -> Sequence[Path]:
+    from drynpu_pages.parquet import export_parquet
+
+    return export_parquet(profile, folder)
+
+
+def _export_perfetto(profile: Profile, folder: Path) -> Sequence[Path]:
+    from drynpu_pages.perfetto import export_perfetto
+
+    return export_perfetto(profile, folder)

@@ -137,7 +137,7 @@ def test_terminal_verbs_are_the_same_without_the_plugin(
     monkeypatch.setenv("DRYNPU_PLUGINS", "")
     assert [drynpu(*command) for command in commands] == with_plugin
     assert all(ended.code == 0 and ended.out for ended in with_plugin)
-    assert drynpu("export", recorded, "--to", "parquet", "-o", tmp_path / "out").code == 0
+    assert drynpu("export", recorded, "--to", "chrome", "-o", tmp_path / "out").code == 0
 
 
 def test_hooks_import_nothing_heavy() -> None:

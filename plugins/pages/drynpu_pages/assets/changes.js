@@ -1,4 +1,4 @@
-// Tells the server what a reader does to the address: chooses in a field of the header, presses a button or figure.
+// Tells the server what a reader does to the address: chooses in a field of the header or clicks a figure.
 // Dash drops the request of a callback when its next one begins. So each request says everything that may not have
 // been answered, numbered; the server skips what it has answered, and tells how far it is.
 (function () {
@@ -20,11 +20,6 @@
     const field = event.target.closest("select[data-choice]");
     if (field) { add(`choice:${field.dataset.choice}`, field.selectedIndex === 0 ? "" : field.value); }
   });
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest("button[data-change]");
-    if (button) { add(button.dataset.change, null); }
-  });
-
   // A field that was used keeps its choice when the page is drawn anew; the way back has to put it right.
   window.addEventListener("popstate", () => {
     const query = new URLSearchParams(window.location.search);
@@ -42,18 +37,6 @@
         const text = mark(change.value);
         if (text !== null) { add("chart", text); }
       }
-    },
-    timelinePoint: (click) => {
-      const text = mark(click);
-      if (text !== null) { add("timeline:point", text); }
-    },
-    // A figure also tells of its size; the window that it shows is counted in the unit of its axis.
-    timelineRange: (layout, figure) => {
-      const axes = Object.entries(layout || {}).filter(([name]) => name.startsWith("xaxis"));
-      if (axes.length) { add("timeline:range", { ...Object.fromEntries(axes), unit_ns: figure.layout.meta.unit_ns }); }
-    },
-    timelineFind: (submitted, left, text) => {
-      if (submitted || left) { add("timeline:find", text || ""); }
     },
   };
 })();

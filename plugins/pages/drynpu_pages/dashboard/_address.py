@@ -11,10 +11,10 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from attrs import field, frozen
 
-from drynpu_pages.timeline import LOOK_KEYS
-
 _RUN = "/run/"
 _NOT_CHOICES = ("rank", "step", "token")
+LOOK_KEYS = ("from", "to", "event", "find")
+"""What says where on a page a reader is, not which page: a window, an event (``<Unix ns>.<name>``), a search."""
 
 
 @frozen

@@ -12,21 +12,24 @@ from dash import Dash, dcc, html, set_props
 from drynpu import DrynpuError, __version__
 from drynpu.views.content import PLACE, Control
 from drynpu.views.page import Page
-from drynpu.views.runs import Run, View
+from drynpu.views.runs import View
 from drynpu_pages.dashboard._address import Address, path_of, query_of
+from drynpu_pages.dashboard._attributes import attributes
 from drynpu_pages.dashboard._blocks import components
 from drynpu_pages.dashboard._callbacks import connect, view_of
 from drynpu_pages.dashboard._changes import change_stores
 from drynpu_pages.dashboard._files import serve_traces
 from drynpu_pages.dashboard._runs import run_list
 from drynpu_pages.dashboard._safety import protect
+from drynpu_pages.dashboard._timeline import serve_timelines
 from drynpu_pages.library import Library
-from drynpu_pages.pages import all_pages
+from drynpu_pages.pages import MODELLED, all_pages, has_content, is_modelled
 
 _log = logging.getLogger(__name__)
 _ASSETS = Path(__file__).parents[1] / "assets"
 _PAGE_CHANGE: Any = {"content": "children"}
-_LABELLED_PAGES: Any = {"aria-label": "Pages"}
+_LABELLED_PAGES = attributes(aria_label="Pages")
+_WAIT = "Reading the run. The first page of a run of a million kernels takes a minute, all others seconds."
 _REFRESH_MS = 3000
 """How often the list of runs looks for new ones, as MindInsight's does (mindinsight_dashboard.md 1)."""
 
@@ -55,6 +58,7 @@ def build_app(library: Library, *, hosts: Sequence[str] = ("127.0.0.1", "localho
     app.index_string = _DOCUMENT
     protect(app.server, hosts, token)
     serve_traces(app.server, library)
+    serve_timelines(app.server, library)
     connect(app, library, show)
     return app
 
@@ -70,7 +74,14 @@ def _report_error(error: Exception) -> None:
 
 _DOCUMENT = """<!DOCTYPE html>
 <html lang="en">
-<head>{%metas%}<title>{%title%}</title>{%favicon%}{%css%}</head>
+<head>{%metas%}<meta name="color-scheme" content="light dark"><title>{%title%}</title>{%favicon%}
+<script>
+(function () {
+  const theme = localStorage.getItem("drynpu-theme");
+  if (theme) { document.documentElement.dataset.theme = theme; document.documentElement.style.colorScheme = theme; }
+})();
+</script>
+{%css%}</head>
 <body>{%app_entry%}<footer>{%config%}{%scripts%}{%renderer%}</footer></body>
 </html>"""
 
@@ -81,6 +92,7 @@ def _frame() -> Any:
             dcc.Location(id="url", refresh=False),
             *change_stores(),
             dcc.Store(id="shown"),
+            dcc.Store(id="listed"),
             html.A("Skip to the content", href="#content", className="skip"),
             html.Header(id="top"),
             html.Div(
@@ -92,7 +104,7 @@ def _frame() -> Any:
                         # page would vanish under the reader, and the field that is typed in with it.
                         target_components=_PAGE_CHANGE,
                         delay_show=300,
-                        type="default",
+                        custom_spinner=html.P(_WAIT, className="note", role="status"),
                         parent_className="middle",
                     ),
                 ],
@@ -110,18 +122,22 @@ def show(library: Library, address: Address) -> tuple[Any, Any, Any, str]:
             return _header(library), [], _list(library), "Runs - drynpu"
         page, view = view_of(library, address)
         body, run = _body(page, view), view.run
-        return _header(library, view, page), _menu(run, page, address), body, f"{page.title} - {run.name} - drynpu"
+        menu = _menu(view, page, address, others=len(library.folders()) > 1)
+        return _header(library, view, page), menu, body, f"{page.title} - {run.name} - drynpu"
     except DrynpuError as error:
         note = html.P(str(error), className="note warning", role="alert")
         return _header(library), [], [html.H1("Nothing to show"), note], "drynpu"
 
 
 def _body(page: Page, view: View) -> list[Any]:
-    return [html.H1(page.title), html.P(page.about, className="about"), *components(page.blocks(view))]
+    blocks = page.blocks(view)
+    tag = [html.Span("modelled", className="tag", title=MODELLED)] if is_modelled(blocks) else []
+    return [html.H1([page.title, *tag]), html.P(page.about, className="about"), *components(blocks, view)]
 
 
 def _header(library: Library, view: View | None = None, page: Page | None = None) -> list[Any]:
     brand = dcc.Link([html.Strong("drynpu"), html.Span(__version__, className="detail")], href="/", className="brand")
+    back = dcc.Link("All runs", href="/", className="button")
     theme = html.Button("Light or dark", id="theme", title="Switch between light and dark", n_clicks=0)
     if view is None or page is None:
         return [brand, html.Span(className="gap"), theme]
@@ -142,7 +158,14 @@ def _header(library: Library, view: View | None = None, page: Page | None = None
     controls += [
         _control(control, view.choice(control.name, control.options[0][0])) for control in page.controls(view.rank)
     ]
-    return [brand, html.Span(run.name, className="run", title=run.name), *controls, html.Span(className="gap"), theme]
+    return [
+        brand,
+        back,
+        html.Span(run.name, className="run", title=run.name),
+        *controls,
+        html.Span(className="gap"),
+        theme,
+    ]
 
 
 def _control(control: Control, value: str) -> Any:
@@ -152,19 +175,20 @@ def _control(control: Control, value: str) -> Any:
         options.append((value, "Clicked"))
     identity = f"choice-{control.name}"
     items = [html.Option(text, value=key, selected=key == value) for key, text in options]
-    named: Any = {"data-choice": control.name}
+    named = attributes(data_choice=control.name)
     field = html.Select(items, id=identity, **named)
     return html.Div([html.Label(control.label, htmlFor=identity), field], className="control")
 
 
-def _menu(run: Run, page: Page, address: Address) -> list[Any]:
+def _menu(view: View, page: Page, address: Address, *, others: bool) -> list[Any]:
     return [
         dcc.Link(
             each.title,
-            href=path_of(run.name, each.name) + query_of(address.rank, address.step if each.with_step else ""),
+            href=path_of(view.run.name, each.name) + query_of(address.rank, address.step if each.with_step else ""),
             className="here" if each is page else "",
         )
         for each in all_pages()
+        if each is page or has_content(each, view, others=others)
     ]
 
 
@@ -173,4 +197,8 @@ def _list(library: Library) -> list[Any]:
     folders = library.folders()
     clock = dcc.Interval(id="watch", interval=_REFRESH_MS)
     title = [html.H1("Runs"), html.P(f"below {library.base.resolve()}", className="about")]
-    return [*title, html.Div(run_list(folders), id="runs"), clock]
+    field = dcc.Input(id="find-run", type="search", placeholder="search", value="")
+    label = html.Label([html.Span("Search in the runs", className="unseen"), field])
+    tools = html.Div([label, html.Span("Choose two to compare them.", className="detail")], className="tools")
+    listed = html.Div(run_list(folders, library.lines.lines_of(folders)), id="runs")
+    return [*title, *([tools] if folders else []), listed, clock]

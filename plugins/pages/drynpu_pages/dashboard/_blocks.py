@@ -6,12 +6,30 @@ from collections.abc import Sequence
 from typing import Any
 
 from dash import dcc, html
+from dash.development.base_component import Component
 
-from drynpu.views.content import EMPTY, WARNING, Block, Chart, Fact, Facts, Hint, Note, Row, Table, TimelineChart
+from drynpu.views.content import (
+    ANSWER,
+    EMPTY,
+    WARNING,
+    Block,
+    Chart,
+    Fact,
+    Facts,
+    Hint,
+    Note,
+    Row,
+    Table,
+    TimelineChart,
+)
+from drynpu.views.runs import View
 from drynpu.views.theme import time_text
-from drynpu_pages.dashboard._tables import grid
+from drynpu_pages.dashboard._address import path_of, query_of
+from drynpu_pages.dashboard._tables import table_parts
 from drynpu_pages.dashboard._timeline import timeline_card
 
+_MARGIN = 4
+"""Part of a time that is shown before it and after it."""
 _TOOLS: Any = {
     "displaylogo": False,
     "responsive": True,
@@ -19,49 +37,40 @@ _TOOLS: Any = {
 }
 
 
-def components(blocks: Sequence[Block]) -> list[Any]:
+def components(blocks: Sequence[Block], view: View) -> list[Any]:
     """Return the components of the blocks of a page, top down."""
-    return [_component(block) for block in blocks]
+    return [_component(block, view) for block in blocks]
 
 
-def _component(block: Block) -> Any:
+def _component(block: Block, view: View) -> Any:
     if isinstance(block, Facts):
         return _facts(block)
     if isinstance(block, TimelineChart):
-        return timeline_card(block, _heading(block.title, block.detail, block.modelled))
+        return timeline_card(block, view)
     if isinstance(block, Chart):
         return _chart(block)
     if isinstance(block, Table):
         return _table(block)
     if isinstance(block, Row):
-        return html.Div([_component(each) for each in block.blocks], className="row")
+        return html.Div([_component(each, view) for each in block.blocks], className="row")
     if isinstance(block, Hint):
-        return _hint(block)
+        return _hint(block, view)
     return _note(block)
 
 
-def modelled_tag() -> Any:
-    """Return the mark of numbers that the simulation computed."""
-    return html.Span("modelled", className="tag", title="Computed by the simulation, not measured on a device")
-
-
-def _heading(title: str, detail: str, modelled: bool) -> list[Any]:
-    parts: list[Any] = [html.H2([title, *([modelled_tag()] if modelled else [])])] if title else []
+def _heading(title: str, detail: str) -> list[Any]:
+    parts: list[Any] = [html.H2(title)] if title else []
     return [*parts, *([html.P(detail, className="detail")] if detail else [])]
 
 
 def _facts(block: Facts) -> Any:
     cells = [_fact(fact) for fact in block.facts]
-    return html.Section(
-        [*_heading(block.title, "", modelled=False), html.Dl(cells, className="facts")], className="card"
-    )
+    return html.Section([*_heading(block.title, ""), html.Dl(cells, className="facts")], className="card")
 
 
 def _fact(fact: Fact) -> Any:
-    term = html.Dt([fact.label, *([modelled_tag()] if fact.modelled else [])])
-    return html.Div(
-        [term, html.Dd([html.Span(fact.text, className="value"), html.Span(fact.detail, className="detail")])]
-    )
+    said = [html.Span(fact.text, className="value"), html.Span(fact.detail, className="detail")]
+    return html.Div([html.Dt(fact.label), html.Dd(said)])
 
 
 def _chart(block: Chart) -> Any:
@@ -73,23 +82,35 @@ def _chart(block: Chart) -> Any:
         responsive=True,
     )
     described = html.Figcaption(block.alternative, className="unseen")
-    return html.Section(
-        [*_heading(block.title, block.detail, block.modelled), html.Figure([graph, described])], className="card"
-    )
+    return html.Section([*_heading(block.title, block.detail), html.Figure([graph, described])], className="card")
 
 
 def _table(block: Table) -> Any:
-    return html.Section([*_heading(block.title, block.detail, block.modelled), *grid(block)], className="card wide")
+    return html.Section([*_heading(block.title, block.detail), *table_parts(block)], className="card wide")
 
 
 def _note(block: Note) -> Any:
-    kind = {EMPTY: "note empty", WARNING: "note warning"}.get(block.kind, "note")
+    kind = {EMPTY: "note empty", WARNING: "note warning", ANSWER: "note answer"}.get(block.kind, "note")
     return html.P(block.text, className=kind, role="status" if block.kind == WARNING else None)
 
 
-def _hint(block: Hint) -> Any:
+def _hint(block: Hint, view: View) -> Component:
     cost = (
         [html.Span(f"{time_text(block.cost_us)} {block.per}", className="value")] if block.cost_us is not None else []
     )
     parts = [html.H3([block.title, *cost]), html.P(block.evidence, className="detail"), html.P(block.remedy)]
-    return html.Article(parts, className="hint")
+    return html.Article([*parts, html.P(_evidence(block, view), className="links")], className="hint")
+
+
+def _evidence(block: Hint, view: View) -> list[Component]:
+    """Return links to the page with the evidence, and to the longest of the times that a hint is about."""
+    rank, name = view.rank.label, view.run.name
+    links: list[Component] = (
+        [dcc.Link("Show the numbers", href=path_of(name, block.page) + query_of(rank))] if block.page else []
+    )
+    if block.window is not None:
+        begin, end = block.window
+        around = (end - begin) // _MARGIN
+        look = {"from": str(begin - around), "to": str(end + around)}
+        links.append(dcc.Link("Show in the timeline", href=path_of(name, "timeline") + query_of(rank, "", look)))
+    return links

@@ -15,7 +15,6 @@ from drynpu_pages.dashboard._address import Address, query_of, read_address
 from drynpu_pages.dashboard._changes import connect_changes
 from drynpu_pages.dashboard._runs import run_list
 from drynpu_pages.dashboard._tables import cells, rows_of, rows_text
-from drynpu_pages.dashboard._timeline import connect_timeline
 from drynpu_pages.library import Library
 from drynpu_pages.pages import find_page
 
@@ -34,7 +33,7 @@ function(clicks) {
     theme = dark ? "light" : "dark";
     localStorage.setItem("drynpu-theme", theme);
   }
-  if (theme) { root.dataset.theme = theme; }
+  if (theme) { root.dataset.theme = theme; root.style.colorScheme = theme; }
   return window.dash_clientside.no_update;
 }
 """
@@ -62,8 +61,7 @@ def connect(app: Dash, library: Library, show: Show) -> None:
 
     app.clientside_callback(_NAME_WINDOW, Input("shown", "data"))
     app.clientside_callback(_SWITCH_THEME, Output("theme", "title"), Input("theme", "n_clicks"))
-    connect_changes(app, library)
-    connect_timeline(app, library)
+    connect_changes(app)
     _connect_tables(app, library)
     _connect_list(app, library)
 
@@ -149,9 +147,19 @@ def find_table(library: Library, address: Address, name: str) -> Table | None:
 
 
 def _connect_list(app: Dash, library: Library) -> None:
-    @app.callback(Output("runs", "children"), Input("watch", "n_intervals"), prevent_initial_call=True)
-    def look_again(_: int) -> Any:
+    @app.callback(
+        Output("runs", "children"),
+        Output("listed", "data"),
+        Input("watch", "n_intervals"),
+        State("listed", "data"),
+        prevent_initial_call=True,
+    )
+    def look_again(_: int, listed: str | None) -> Any:
         try:
-            return run_list(library.folders())
+            folders = library.folders()
         except DrynpuError:
-            return no_update
+            return no_update, no_update
+        lines = library.lines.lines_of(folders)
+        now = str(hash((tuple(folders), *map(str, lines))))
+        # What a reader has chosen or typed would be lost where nothing is new.
+        return (no_update, no_update) if now == listed else (run_list(folders, lines), now)

@@ -10,8 +10,6 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, no_up
 
 from drynpu.views.content import PLACE
 from drynpu_pages.dashboard._address import query_of, read_address
-from drynpu_pages.dashboard._moves import moved_query
-from drynpu_pages.library import Library
 
 _IN_BROWSER = "changes"
 
@@ -28,7 +26,7 @@ class Change:
     path:
         Of the page where it was done.
     cause:
-        ``choice:<name>``, ``chart``, or ``timeline:`` and what was used there.
+        ``choice:<name>`` or ``chart``.
     """
 
     number: int
@@ -42,7 +40,7 @@ def change_stores() -> list[Any]:
     return [dcc.Store(id="changes"), dcc.Store(id="answered")]
 
 
-def connect_changes(app: Dash, library: Library) -> None:
+def connect_changes(app: Dash) -> None:
     """Let the address follow what readers do; ``changes.js`` collects it."""
 
     @app.callback(
@@ -63,7 +61,7 @@ def connect_changes(app: Dash, library: Library) -> None:
         wanted = query
         for change in changes:
             if change.number > (answered or 0) and change.path == path:
-                wanted = changed_query(library, path, wanted, change)
+                wanted = changed_query(wanted, change)
         return no_update if wanted == query else wanted, changes[-1].number
 
     def in_browser(name: str, *arguments: Input | State) -> None:
@@ -71,24 +69,16 @@ def connect_changes(app: Dash, library: Library) -> None:
 
     in_browser("answered", Input("answered", "data"))
     in_browser("chart", Input({"type": "chart", "name": ALL}, "clickData"))
-    in_browser("timelinePoint", Input("timeline-graph", "clickData"))
-    in_browser("timelineRange", Input("timeline-graph", "relayoutData"), State("timeline-graph", "figure"))
-    in_browser(
-        "timelineFind",
-        Input("timeline-find", "n_submit"),
-        Input("timeline-find", "n_blur"),
-        State("timeline-find", "value"),
-    )
 
 
-def changed_query(library: Library, path: str, query: str | None, change: Change) -> str | None:
+def changed_query(query: str | None, change: Change) -> str | None:
     """Return the query after a change; the same if it means nothing."""
     kind, _, name = change.cause.partition(":")
     if kind == "choice":
         return chosen_query(name, str(change.value), query)
     if kind == "chart":
         return clicked_query(str(change.value), query)
-    return moved_query(library, path, query, name, change.value) if kind == "timeline" else query
+    return query
 
 
 def chosen_query(name: str, value: str, query: str | None) -> str:

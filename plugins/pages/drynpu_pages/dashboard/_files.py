@@ -14,7 +14,6 @@ from drynpu import DrynpuError
 from drynpu.products.results import find_results
 from drynpu.views.runs import Rank
 from drynpu.views.theme import size_text
-from drynpu_pages.dashboard._address import Address
 from drynpu_pages.library import Library
 
 _ROUTE = "/trace"
@@ -42,7 +41,7 @@ def serve_traces(server: Flask, library: Library) -> None:
         )
 
 
-def trace_links(address: Address, rank: Rank) -> list[Any]:
+def trace_links(run: str, rank: Rank) -> list[Any]:
     """Return what the page says of the timelines of a rank: a link to each, and how to open it."""
     files = trace_files(rank)
     if not files:
@@ -51,7 +50,7 @@ def trace_links(address: Address, rank: Rank) -> list[Any]:
     links = [
         html.A(
             f"Download {file.name} ({size_text(file.stat().st_size)})",
-            href=f"{_ROUTE}/{quote(rank.label)}/{number}/{quote(address.run)}",
+            href=f"{_ROUTE}/{quote(rank.label)}/{number}/{quote(run)}",
             className="button",
             download="",
         )

@@ -34,7 +34,8 @@ def protect(server: Flask, hosts: Sequence[str], token: str) -> None:
 
     @server.after_request
     def restrict(response: Response) -> Response:
-        response.headers["Content-Security-Policy"] = _POLICY
+        # The viewer of the timeline has its own: it is a page in a page.
+        response.headers.setdefault("Content-Security-Policy", _POLICY)
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "no-referrer"
         return response

@@ -8,13 +8,17 @@ from typing import Any
 import dash_ag_grid
 import polars as pl
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from drynpu.views.content import Column, Table
 from drynpu.views.theme import count_text
+from drynpu_pages.dashboard._attributes import attributes
 from drynpu_pages.tables import Request, Searched, search_rows
 
 PAGE_SIZES = (10, 20, 50, 100)
 _DEFAULT_SIZE = 10
+_MOST_PLAIN = 24
+"""Rows of a table that is shown whole."""
 _ROW_PX, _HEAD_PX, _FOOT_PX = 32, 40, 46
 _LETTER_PX, _PADDING_PX = 9, 34
 _SHORT = 14
@@ -23,7 +27,32 @@ _LOOKED_AT = 1000
 """Rows in which the longest text is looked for."""
 
 
-def grid(block: Table) -> list[Any]:
+def table_parts(block: Table) -> list[Component]:
+    """Return the parts of a table; one that is seen whole needs neither search nor filters nor pages."""
+    return [_small(block)] if block.frame.height <= _MOST_PLAIN else _grid(block)
+
+
+def _small(block: Table) -> Component:
+    kinds = ["number" if block.frame.schema[column.name].is_numeric() else "" for column in block.columns]
+    headings = [column.heading for column in block.columns]
+    head = [html.Th(text, scope="col", className=kind) for text, kind in zip(headings, kinds, strict=True)]
+    texts = zip(*(_texts(block.frame[column.name], column) for column in block.columns), strict=True)
+    named = [attributes(data_column=column.name) for column in block.columns]
+    rows = [
+        html.Tr([html.Td(text, className=kind, **name) for text, kind, name in zip(row, kinds, named, strict=True)])
+        for row in texts
+    ]
+    table = html.Table([html.Thead(html.Tr(head)), html.Tbody(rows)], className="list")
+    label = attributes(aria_label=block.title)
+    return html.Div(table, className="scroll", tabIndex="0", role="region", **label)
+
+
+def _texts(values: pl.Series, column: Column) -> list[str]:
+    decimals = column.decimals if values.dtype.is_float() else None
+    return ["" if value is None else str(value) if decimals is None else f"{value:.{decimals}f}" for value in values]
+
+
+def _grid(block: Table) -> list[Component]:
     """Return the search field, the button of the download and the grid of a table."""
     name = block.name
     size = min(max(block.frame.height, 1), _DEFAULT_SIZE)

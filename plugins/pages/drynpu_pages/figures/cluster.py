@@ -41,6 +41,7 @@ def link_matrix(links: pl.DataFrame, *, height_px: int = 320) -> go.Figure:
         y=names,
         customdata=texts,
         zmin=0,
+        zmax=links["gb_s"].max(),  # the library leaves out one bound without the other
         colorscale=_SCALE,
         colorbar={"title": {"text": "GB/s"}, "thickness": 12},
         texttemplate="%{z:.1f}" if len(ranks) <= _WRITTEN else None,
@@ -61,7 +62,7 @@ def rank_blocks(ranks: list[str], values: list[float], title: str, *, height_px:
     most = max(values) or 1.0
     rows = [range(start, min(start + width, len(ranks))) for start in range(0, len(ranks), width)]
     shares: list[list[float | None]] = [[values[at] / most for at in row] + [None] * (width - len(row)) for row in rows]
-    texts = [[f"rank {ranks[at]}: {values[at]:.1f}" for at in row] + [""] * (width - len(row)) for row in rows]
+    texts = [[f"rank {ranks[at]}<br>{values[at]:.3g}" for at in row] + [""] * (width - len(row)) for row in rows]
     trace = graph_objects().Heatmap(
         z=shares,
         customdata=texts,

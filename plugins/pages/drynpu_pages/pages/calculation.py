@@ -7,14 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 from attrs import frozen
 
-from drynpu import ChipError
-from drynpu.analysis.calculation import CUBE_FLOP_PER_CYCLE, kernel_work, scope_flops, work_totals
-from drynpu.platforms import Chip, load_chip
+from drynpu.analysis.calculation import CUBE_FLOP_PER_CYCLE, kernel_work, scope_flops, uncounted_work, work_totals
+from drynpu.platforms import Chip
 from drynpu.views.content import EMPTY, Block, Chart, Column, Fact, Facts, Note, Row, Table
 from drynpu.views.page import Page
 from drynpu.views.runs import Rank, View
 from drynpu.views.theme import share_text, time_text
-from drynpu.writers.number_text import UNKNOWN
 from drynpu_pages.figures import bars
 from drynpu_pages.figures.calculation import roofline, sankey
 
@@ -34,25 +32,40 @@ _COLUMNS = (
 )
 
 
+_UNCOUNTED = (
+    Column("op_type", "type"),
+    Column("task_type", "core"),
+    Column("count", "count"),
+    Column("total_us", "total (us)", 3),
+    Column("share_pct", "of all kernels (%)", 2),
+    Column("reason", "why"),
+)
+_HALF = frozenset({"FLOAT16", "DT_BF16", "BFLOAT16", "BF16"})
+
+
 @frozen
 class _Peak:
     """What the chip can do at most; ``None`` is unknown."""
 
     cube_gflops: float | None
+    """With operands of 16 bit."""
     memory_gbs: float | None
     name: str
+    chip: Chip | None = None
+
+    def roof_gflops(self, dtypes: str, hf32: bool) -> float | None:
+        """Return the rate with the first operand of a kernel; only a known chip tells it of other types."""
+        dtype = dtypes.split(";")[0]
+        if self.chip is not None:
+            return self.chip.cube_cores * self.chip.cube_gflops(dtype, hf32=hf32)
+        return self.cube_gflops if dtype in _HALF else None
 
     @classmethod
     def from_rank(cls, rank: Rank) -> _Peak:
-        """Return the limits of the chip that the metadata name, else of the clock and cores that were recorded."""
-        profile = rank.profile
-        try:
-            chip: Chip | None = load_chip(rank.summary.chip) if rank.summary.chip != UNKNOWN else None
-        except ChipError:
-            chip = None
+        """Return the limits of the rank's chip, else of the clock and cores that were recorded."""
+        profile, chip = rank.profile, rank.chip
         if chip is not None:
-            flops = chip.cube_cores * chip.cube_flop_per_cycle * chip.aic_mhz / 1000
-            return cls(flops, chip.memory_gbs, chip.name)
+            return cls(chip.cube_cores * chip.cube_gflops("FLOAT16", hf32=False), chip.memory_gbs, chip.name, chip)
         if profile.aic_mhz and profile.aic_cores:
             return cls(profile.aic_cores * CUBE_FLOP_PER_CYCLE * profile.aic_mhz / 1000, None, "this device")
         return cls(None, None, "")
@@ -62,27 +75,41 @@ def _build(view: View) -> Sequence[Block]:
     work = kernel_work(view.rank.profile, view.rank.step_range(view.step))
     if work["cube_flops"].null_count() == work.height:
         reason = "No kernel here has operations that are known: neither the counters of ArithmeticUtilization nor"
-        return [Note(f"{reason} shapes of matrix products, convolutions or attention were recorded.", EMPTY)]
+        note = Note(f"{reason} shapes of matrix products, convolutions or attention were recorded.", EMPTY)
+        return [note, *_uncounted(view, work)]
     peak = _Peak.from_rank(view.rank)
-    shown = _with_shares(work, peak)
+    shown = _with_shares(work, view.rank, peak)
     return [
-        *_facts(view, work, peak),
+        *_facts(view, shown, peak),
         Row([_by_type(shown, view), _roofline(shown, peak, view)]),
         *_scopes(view),
         Table("work", "Distinct kernels", shown, _COLUMNS, _DETAIL, modelled=view.modelled),
+        *_uncounted(view, work),
     ]
 
 
 _DETAIL = "of the cube units, with the padding to blocks; from counters where they were collected, else from shapes"
 
 
-def _with_shares(work: pl.DataFrame, peak: _Peak) -> pl.DataFrame:
-    use = pl.col("gflops") / peak.cube_gflops * 100 if peak.cube_gflops else pl.lit(None, pl.Float64)
+def _uncounted(view: View, work: pl.DataFrame) -> Iterator[Block]:
+    rest = uncounted_work(work)
+    if rest.height:
+        share = share_text(float(rest["share_pct"].sum()) / 100)
+        detail = f"{share} of the time of all kernels; these do not count above"
+        yield Table("uncounted", "Kernels without known operations", rest, _UNCOUNTED, detail, modelled=view.modelled)
+
+
+def _with_shares(work: pl.DataFrame, rank: Rank, peak: _Peak) -> pl.DataFrame:
+    keys = ["op_type", "task_type", "input_shapes", "input_dtypes", "output_shapes"]
+    modes = rank.profile.kernels.group_by(keys).agg(pl.col("hf32").any().fill_null(False))
+    work = work.join(modes, on=keys, how="left", maintain_order="left")
+    roofs = [peak.roof_gflops(*row) for row in work.select("input_dtypes", "hf32").iter_rows()]
+    work = work.with_columns(pl.Series("roof_gflops", roofs, dtype=pl.Float64))
     return work.with_columns(
         (pl.col("cube_flops") / 1e6).alias("mflops"),
         (pl.col("bytes") / 2**20).alias("mbytes"),
         (pl.col("cube_flops") / pl.col("bytes")).alias("intensity"),
-        use.alias("use_pct"),
+        (pl.col("gflops") / pl.col("roof_gflops") * 100).alias("use_pct"),
     )
 
 
@@ -90,8 +117,7 @@ def _facts(view: View, work: pl.DataFrame, peak: _Peak) -> Iterator[Block]:
     flops, known_us, whole_us = work_totals(work)
     count = 1 if view.step else max(len(view.rank.step_names), 1)
     gflops = flops / known_us / 1000 if known_us else 0.0
-    of_peak = f"{peak.cube_gflops / 1000:.0f} TFLOPS, 16 bit, of {peak.name}" if peak.cube_gflops else "peak unknown"
-    use = gflops / peak.cube_gflops if peak.cube_gflops else None
+    use, of_peak = _use(work, peak)
     share = f"{share_text(known_us / (whole_us or 1))} of all kernels"
     span = "of the cube units, a step" if count > 1 else ""
     yield Facts(
@@ -102,6 +128,18 @@ def _facts(view: View, work: pl.DataFrame, peak: _Peak) -> Iterator[Block]:
             Fact("Time of these kernels", time_text(known_us), share, view.modelled),
         )
     )
+
+
+def _use(work: pl.DataFrame, peak: _Peak) -> tuple[float | None, str]:
+    """Return the share of what the kernels could compute in their time, each with its type of operands."""
+    known = work.filter(pl.col("cube_flops").is_not_null() & pl.col("roof_gflops").is_not_null())
+    possible = float((known["roof_gflops"] * known["total_us"]).sum()) * 1000
+    if not possible:
+        return None, "peak unknown"
+    roofs = sorted(set(known["roof_gflops"].to_list()), reverse=True)
+    text = ", ".join(f"{roof / 1000:.0f}" for roof in roofs)
+    types = "the rate of the operands' type" if len(roofs) == 1 else "the rates of the operands' types"
+    return float((known["cube_flops"] * known["count"]).sum()) / possible, f"{text} TFLOPS, {types}, of {peak.name}"
 
 
 def _counts_modelled(work: pl.DataFrame, view: View) -> bool:

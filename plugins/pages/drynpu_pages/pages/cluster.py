@@ -13,9 +13,11 @@ from drynpu.views.content import EMPTY, Block, Chart, Column, Fact, Facts, Hint,
 from drynpu.views.page import Page
 from drynpu.views.runs import View
 from drynpu.views.theme import count_text, share_text, size_text, time_text
+from drynpu.writers.number_text import UNKNOWN
 from drynpu_pages.figures import stacked_bars
 from drynpu_pages.figures.cluster import link_matrix, rank_blocks
 from drynpu_pages.pages._parts import STEP_PARTS
+from drynpu_pages.pages._stated_links import stated_links, stated_waits
 
 _STEP_COLUMNS = (
     Column("rank", "rank"),
@@ -57,13 +59,21 @@ class _Cluster:
 
 def _load(view: View) -> _Cluster:
     ranks = view.run.ranks
-    flops = [work_totals(kernel_work(rank.profile))[0] / 1e9 for rank in ranks]
+    profiles = [rank.profile for rank in ranks]
+    flops = [work_totals(kernel_work(profile))[0] / 1e9 for profile in profiles]
+    stated = [stated_waits(profile) or (None, None) for profile in profiles]
+    waits, transits = (pl.Series(values, dtype=pl.Float64) for values in zip(*stated, strict=True))
+    links = cluster_links(profiles, between_ranks=True)
+    links = links if links.height else stated_links(profiles)
     return _Cluster(
         cluster_steps([(rank.label, rank.summary) for rank in ranks]),
         cluster_ranks([(rank.label, rank.profile, rank.summary) for rank in ranks]).with_columns(
-            pl.Series("gflops", flops, dtype=pl.Float64), (pl.col("peak_allocated_bytes") / 2**20).alias("peak_mib")
+            pl.Series("gflops", flops, dtype=pl.Float64),
+            (pl.col("peak_allocated_bytes") / 2**20).alias("peak_mib"),
+            pl.col("wait_us").fill_null(waits),
+            pl.col("transit_us").fill_null(transits),
         ),
-        cluster_links([rank.profile for rank in ranks]).with_columns((pl.col("size_bytes") / 2**20).alias("size_mib")),
+        links.with_columns((pl.col("size_bytes") / 2**20).alias("size_mib")),
     )
 
 
@@ -85,13 +95,16 @@ def _build(view: View) -> Sequence[Block]:
 def _facts(cluster: _Cluster, steps: pl.DataFrame, view: View) -> Iterator[Block]:
     mean = steps["total_us"].mean()
     spread = steps.group_by("step").agg((pl.col("total_us").max() - pl.col("total_us").min()).alias("us"))["us"].max()
-    moved = cluster.links["size_bytes"].sum()
+    links, collectives = cluster.links, int(cluster.ranks["collectives"].sum())
+    known = links.height or not collectives
+    moved = size_text(float(links["size_bytes"].sum())) if known else UNKNOWN
+    over = f"over {links.height} links" if known else "no file of this run states transfers"
     facts = [
         Fact("Ranks", count_text(len(view.run.ranks))),
         Fact("Step time", time_text(_float(mean)), "mean of all ranks", view.modelled),
         Fact("Largest difference", time_text(_float(spread)), "between ranks in one step", view.modelled),
-        Fact("Collectives", count_text(int(cluster.ranks["collectives"].sum())), "of all ranks"),
-        Fact("Moved", size_text(float(moved)), f"over {cluster.links.height} links"),
+        Fact("Collectives", count_text(collectives), "of all ranks"),
+        Fact("Moved", moved, over),
     ]
     yield Facts(facts)
 
@@ -130,7 +143,7 @@ def _rank_charts(cluster: _Cluster, steps: pl.DataFrame, view: View) -> Iterator
         )
     waits = cluster.ranks.drop_nulls("wait_us")
     if waits.height:
-        names, rest = waits["rank"].to_list(), waits["communication_us"] - waits["wait_us"]
+        names, rest = waits["rank"].to_list(), (waits["communication_us"] - waits["wait_us"]).clip(0)
         times = {
             "communication": ("Transit and the rest", (rest / 1000).to_list()),
             "free": ("Waiting", (waits["wait_us"] / 1000).to_list()),
@@ -144,7 +157,7 @@ def _rank_charts(cluster: _Cluster, steps: pl.DataFrame, view: View) -> Iterator
             modelled=view.modelled,
         )
     else:
-        yield Note("Tasks of collectives were not recorded (level1 records them), so waiting is unknown.", EMPTY)
+        yield Note("No file states how long ranks waited in collectives; level1 records it.", EMPTY)
 
 
 def _heat_maps(cluster: _Cluster, view: View) -> Iterator[Chart | Note]:
@@ -158,7 +171,7 @@ def _heat_maps(cluster: _Cluster, view: View) -> Iterator[Chart | Note]:
             modelled=view.modelled,
         )
     else:
-        yield Note("No transfer between ranks was recorded.", EMPTY)
+        yield Note("No file of this run states transfers between ranks.", EMPTY)
     for column, title, name in (
         ("gflops", "Operations (GFLOPs)", "rank-flops"),
         ("peak_mib", "Peak memory (MiB)", "rank-memory"),
@@ -170,7 +183,7 @@ def _heat_maps(cluster: _Cluster, view: View) -> Iterator[Chart | Note]:
 
 def _rank_map(name: str, title: str, ranks: list[str], values: list[float]) -> Chart:
     most = ranks[values.index(max(values))]
-    text = f"{title} of {len(ranks)} ranks; rank {most} has most, {max(values):.1f}."
+    text = f"{title} of {len(ranks)} ranks; rank {most} has most, {max(values):.3g}."
     return Chart(name, title, lambda: rank_blocks(ranks, values, title), text, height_px=220)
 
 

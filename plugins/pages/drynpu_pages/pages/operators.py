@@ -60,10 +60,16 @@ _COLLECTIVE_COLUMNS = (
 )
 
 
-def _controls(_: Rank) -> Sequence[Control]:
+_TYPE = "type"
+"""The choice of a type, whose kernels are shown alone."""
+
+
+def _controls(rank: Rank) -> Sequence[Control]:
+    types = rank.kernels("", "op_type")["op_type"].cast(pl.String).unique().sort()
     return (
         Control("where", "Where", _WHERE),
         Control("chart", "Chart", (("ring", "Ring"), ("bars", "Bars"))),
+        Control(_TYPE, "Type", (("", "All"), *((name, name) for name in types if name))),
     )
 
 
@@ -79,17 +85,18 @@ def _build(view: View) -> Sequence[Block]:
 def _kernels(view: View, *, on_aicpu: bool) -> Iterator[Block]:
     names = ("name", "op_type", "task_type", "start_ns", "duration_ns", "block_num", "stream_id", "input_shapes",
              "input_dtypes", "input_formats", "output_shapes")  # fmt: skip
-    kernels = view.rank.kernels(view.step, *names)
-    kernels = kernels.filter((pl.col("task_type").cast(pl.String) == _AI_CPU) == on_aicpu)
+    every = view.rank.kernels(view.step, *names)
+    kernels = every.filter((pl.col("task_type").cast(pl.String) == _AI_CPU) == on_aicpu)
+    where = "on the AI CPU" if on_aicpu else "on the AI cores"
     if kernels.is_empty():
-        yield Note(f"No kernel ran on {'the AI CPU' if on_aicpu else 'the AI cores'} in what is selected.", EMPTY)
+        yield Note(f"No kernel ran {where} in what is selected.", EMPTY)
         return
     types = _by_type(kernels)
     yield Facts(
         (
-            Fact("Kernels", count_text(kernels.height), "in what is selected"),
+            Fact("Kernels", count_text(kernels.height), f"{where}, of {count_text(every.height)} in what is selected"),
             Fact("Types", count_text(types.height)),
-            Fact("Total time", time_text(float(types["total_us"].sum())), "of all kernels", view.modelled),
+            Fact("Total time", time_text(float(types["total_us"].sum())), f"of the kernels {where}", view.modelled),
         )
     )
     yield _type_chart(types["op_type"].to_list(), (types["total_us"] / 1000).to_list(), view, view.modelled)
@@ -98,8 +105,11 @@ def _kernels(view: View, *, on_aicpu: bool) -> Iterator[Block]:
     timed = kernels.with_columns(
         ((pl.col("start_ns") - first) / 1000).alias("start_us"), (pl.col("duration_ns") / 1000).alias("duration_us")
     )
-    detail = "start counts from the first kernel of what is selected"
-    yield Table("kernels", "All kernels", timed, _KERNEL_COLUMNS, detail, modelled=view.modelled)
+    chosen = view.choice(_TYPE, "")
+    if chosen:
+        timed = timed.filter(pl.col("op_type").cast(pl.String) == chosen)
+    title, detail = f"Kernels of type {chosen}" if chosen else "All kernels", "start counts from the first kernel"
+    yield Table("kernels", title, timed, _KERNEL_COLUMNS, f"{detail} of what is selected", modelled=view.modelled)
 
 
 def _by_type(kernels: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from drynpu.analysis import Summary
-from drynpu.views.content import EMPTY, WARNING, Block, Chart, Column, Fact, Facts, Note, Row, Table
+from drynpu.views.content import ANSWER, EMPTY, WARNING, Block, Chart, Column, Fact, Facts, Hint, Note, Row, Table
+from drynpu.views.hints import hint_blocks
 from drynpu.views.page import Page
 from drynpu.views.runs import Rank, View
 from drynpu.views.theme import count_text, share_text, size_text, time_text
@@ -18,19 +19,28 @@ from drynpu_pages.pages._parts import STEP_PARTS
 
 _TOP = 5
 """Types in the ring; the rest is Other."""
+_CLOSE = 0.1
+"""Difference of shares below which the next part may as well be what bounds a step."""
+_HINTS = 3
 _BOUND = {
-    "computing": "the device computes most of the time: look at the operators",
-    "communication": "the device waits for other ranks and links: look at the cluster",
-    "free": "the device has nothing to do: look at the host, the data preparation and the launches",
+    "computing": ("The device bounds", "it computes", "Look at the operators."),
+    "communication": ("Communication bounds", "the device waits for other ranks and links", "Look at the cluster."),
+    "free": (
+        "The host bounds",
+        "the device has nothing to do",
+        "Look at the host, the data preparation and the launches.",
+    ),
 }
+"""Part of a step -> what bounds it then, what the device does meanwhile, what to do."""
 
 
 def _build(view: View) -> Sequence[Block]:
     rank = view.rank
     return [
+        *_answer(rank),
         *_facts(view),
+        *_costs(view),
         Row([*_step_time(rank), *_top_types(rank)]),
-        *_bound(rank),
         *_provenance(rank),
         *_files(rank),
     ]
@@ -42,22 +52,23 @@ def _facts(view: View) -> Iterator[Facts]:
     steps = rank.steps
     whole = steps.select(pl.sum_horizontal(*(column for _, column in STEP_PARTS.values())).alias("us"))["us"]
     marked, reserved = bool(rank.step_names), summary.peak_reserved_bytes
+    interval = _mean_interval(summary)
     yield Facts(
         (
             Fact(
                 "Step time" if marked else "Recording",
                 time_text(_mean(whole)),
-                _span_text(len(whole), marked) + _mean_interval(summary),
+                _span_text(len(whole), marked) + (f"; 80 %: {interval}" if interval else ""),
                 rank.modelled,
             ),
-            Fact("Steps", count_text(len(rank.step_names) or None), "of the schedule" if marked else "none are marked"),
+            _steps(rank),
             Fact("Kernels", count_text(summary.kernel_count), _kernel_time(summary), rank.modelled),
             Fact(
                 "Ranks",
                 count_text(len(view.run.ranks)),
                 _devices_text(summary),
             ),
-            Fact("Peak memory", size_text(summary.peak_allocated_bytes), "allocated"),
+            Fact("Peak memory", size_text(summary.peak_allocated_bytes), _of_capacity(rank)),
             Fact("Reserved", size_text(reserved), "memory, at most", rank.modelled and reserved is not None),
             Fact(
                 "Chip",
@@ -66,6 +77,34 @@ def _facts(view: View) -> Iterator[Facts]:
             ),
         )
     )
+
+
+def _of_capacity(rank: Rank) -> str:
+    """Return which share of the chip's memory is allocated at most."""
+    peak, chip = rank.summary.peak_allocated_bytes, rank.chip
+    if peak is None or chip is None:
+        return "allocated"
+    return f"allocated: {share_text(peak / chip.memory_bytes)} of {size_text(chip.memory_bytes)}"
+
+
+def _costs(view: View) -> Iterator[Row]:
+    """Yield what costs most, with what to do about it."""
+    hints = [block for block in hint_blocks(view.run, view.rank, ()) if isinstance(block, Hint)]
+    if hints:
+        yield Row(hints[:_HINTS])
+
+
+def _steps(rank: Rank) -> Fact:
+    """Return the steps of the schedule, or the iterations of the graphs that ran without one."""
+    if rank.step_names:
+        return Fact("Steps", count_text(len(rank.step_names)), "of the schedule")
+    summary = rank.summary
+    runs = sum(graph.count for graph in summary.iterations)
+    if not runs:
+        return Fact("Steps", UNKNOWN, "none are marked")
+    names = ", ".join(graph.graph for graph in summary.iterations)
+    role = f" ({summary.role})" if summary.role else ""
+    return Fact("Steps", count_text(runs), f"iterations of {names}{role}")
 
 
 def _devices_text(summary: Summary) -> str:
@@ -88,7 +127,7 @@ def _mean_interval(summary: Summary) -> str:
     if not intervals:
         return ""
     low, high = (time_text(sum(ends) / len(ends)) for ends in zip(*intervals, strict=True))
-    return f"; 80 %: {low} to {high}"
+    return f"{low} to {high}"
 
 
 def _span_text(count: int, marked: bool) -> str:
@@ -159,12 +198,20 @@ def _top_types(rank: Rank) -> Iterator[Chart | Note]:
     )
 
 
-def _bound(rank: Rank) -> Iterator[Block]:
-    if rank.steps.height:
-        shares = _shares(rank)
-        most = max(shares, key=shares.__getitem__)
-        span = "the step" if rank.step_names else "the time"
-        yield Note(f"{STEP_PARTS[most][0]} takes {share_text(shares[most])} of {span}: {_BOUND[most]}.")
+def _answer(rank: Rank) -> Iterator[Block]:
+    """Yield what bounds the step, and how sure that is."""
+    if rank.steps.is_empty():
+        return
+    shares = _shares(rank)
+    most, second = sorted(shares, key=shares.__getitem__, reverse=True)[:2]
+    span = "the step" if rank.step_names else "the recording"
+    bound, meanwhile, remedy = _BOUND[most]
+    parts = [f"{bound} {span}: {meanwhile} for {share_text(shares[most])} of it. {remedy}"]
+    if shares[most] - shares[second] < _CLOSE:
+        parts.append(f"It is close: {STEP_PARTS[second][0]} takes {share_text(shares[second])}.")
+    if interval := _mean_interval(rank.summary):
+        parts.append(f"Four times out of five a step takes {interval}.")
+    yield Note(" ".join(parts), ANSWER)
 
 
 def _provenance(rank: Rank) -> Iterator[Block]:

@@ -66,7 +66,9 @@ def _facts(phases: pl.DataFrame, rank: Rank) -> Iterator[Block]:
         return
     total = float(phases["total_us"].sum()) or 1.0
     facts = [
-        Fact("Total time", time_text(total), "of the steps shown", rank.modelled),
+        Fact(
+            "Total time", time_text(total), "of the steps shown, with what is before their first kernel", rank.modelled
+        ),
         Fact("Steps", count_text(phases["step"].n_unique())),
     ]
     facts += [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from drynpu.views.content import EMPTY, Block, Fact, Facts, Note, TimelineChart
+from drynpu.views.content import EMPTY, Block, Note, TimelineChart
 from drynpu.views.page import Page
 from drynpu.views.runs import View
-from drynpu.views.theme import count_text, time_text
-from drynpu_pages.timeline import KIND_TITLES, Look, draw_timeline, figure_height
-from drynpu_pages.tracks import TimelineIndex, TrackKind, timeline_index
+from drynpu.views.theme import time_text
+from drynpu_pages.timeline import draw_timeline, figure_height, window_of_step
+from drynpu_pages.tracks import KIND_TITLES, TimelineIndex, TrackKind, timeline_index
 
 _MOST_BOXES = 2000
 """Boxes of the figure that stands still."""
@@ -24,25 +24,7 @@ def _build(view: View) -> Sequence[Block]:
     index = timeline_index(view.rank.profile)
     if not index.events:
         return [Note("Nothing in this profile has a time, so there is no timeline.", EMPTY)]
-    return [_facts(view, index), *_missing(index), _chart(view, index)]
-
-
-def _facts(view: View, index: TimelineIndex) -> Facts:
-    on_device = sum(track.events for track in index.tracks if track.kind is TrackKind.STREAMS)
-    streams = sum(track.kind is TrackKind.STREAMS for track in index.tracks)
-    span = time_text((index.end_ns - index.start_ns) / 1000)
-    return Facts(
-        (
-            Fact("From first to last event", span, "over host and devices", view.modelled),
-            Fact("Events", count_text(index.events), f"in {len(index.tracks)} tracks"),
-            Fact(
-                "Tasks of the devices",
-                count_text(on_device),
-                f"on {streams} stream{'' if streams == 1 else 's'}",
-                view.modelled,
-            ),
-        )
-    )
+    return [*_missing(index), _chart(view, index)]
 
 
 def _missing(index: TimelineIndex) -> Iterator[Note]:
@@ -54,18 +36,17 @@ def _missing(index: TimelineIndex) -> Iterator[Note]:
 
 
 def _chart(view: View, index: TimelineIndex) -> TimelineChart:
-    look = Look()
     kinds = dict.fromkeys(KIND_TITLES[track.kind].lower() for track in index.tracks)
-    start, end = look.window(index, view.step)
+    window = window_of_step(index, view.step)
     what = f"step {view.step}" if view.step in index.steps else "the whole run"
     return TimelineChart(
         "timeline",
         "Timeline",
-        lambda: draw_timeline(index, look, view.step, most_boxes=_MOST_BOXES),
-        f"Timeline of {what}, {time_text((end - start) / 1000)}: {', '.join(kinds)}; {index.events} events.",
+        lambda: draw_timeline(index, window, most_boxes=_MOST_BOXES),
+        f"Timeline of {what}, {time_text((window[1] - window[0]) / 1000)}: {', '.join(kinds)}; {index.events} events.",
         detail="events shorter than a pixel are drawn as runs, the paler the less happens in them",
         modelled=view.modelled,
-        height_px=figure_height(index, look),
+        height_px=figure_height(index),
     )
 
 

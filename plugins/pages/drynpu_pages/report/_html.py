@@ -8,7 +8,7 @@ from html import escape
 import polars as pl
 
 from drynpu import printable
-from drynpu.views.content import EMPTY, WARNING, Block, Chart, Column, Fact, Facts, Hint, Note, Row, Table
+from drynpu.views.content import ANSWER, EMPTY, WARNING, Block, Chart, Column, Fact, Facts, Hint, Note, Row, Table
 from drynpu.views.theme import count_text, time_text
 
 MOST_ROWS = 200
@@ -52,29 +52,23 @@ def _html(block: Block, *, charts: bool, most_rows: int) -> str:
     return _note(block)
 
 
-def _heading(title: str, detail: str, *, modelled: bool) -> str:
-    head = f"<h3>{text_html(title)}{_tag(modelled=modelled)}</h3>" if title else ""
+def _heading(title: str, detail: str) -> str:
+    head = f"<h3>{text_html(title)}</h3>" if title else ""
     return head + (f'<p class="detail">{text_html(detail)}</p>' if detail else "")
-
-
-def _tag(*, modelled: bool) -> str:
-    title = "Computed by the simulation, not measured on a device"
-    return f'<span class="tag" title="{title}">modelled</span>' if modelled else ""
 
 
 def _facts(block: Facts) -> str:
     cells = "".join(map(_fact, block.facts))
-    return f'<section class="card">{_heading(block.title, "", modelled=False)}<dl class="facts">{cells}</dl></section>'
+    return f'<section class="card">{_heading(block.title, "")}<dl class="facts">{cells}</dl></section>'
 
 
 def _fact(fact: Fact) -> str:
-    term = f"<dt>{text_html(fact.label)}{_tag(modelled=fact.modelled)}</dt>"
     value = f'<span class="value">{text_html(fact.text)}</span><span class="detail">{text_html(fact.detail)}</span>'
-    return f"<div>{term}<dd>{value}</dd></div>"
+    return f"<div><dt>{text_html(fact.label)}</dt><dd>{value}</dd></div>"
 
 
 def _chart(block: Chart, *, charts: bool) -> str:
-    head = _heading(block.title, block.detail, modelled=block.modelled)
+    head = _heading(block.title, block.detail)
     said = text_html(block.alternative)
     if not charts:
         return f'<section class="card">{head}<p>{said}</p></section>'
@@ -89,7 +83,7 @@ def _chart(block: Chart, *, charts: bool) -> str:
 
 
 def _table(block: Table, most_rows: int) -> str:
-    head = _heading(block.title, block.detail, modelled=block.modelled)
+    head = _heading(block.title, block.detail)
     names = [column.name for column in block.columns]
     rows = block.frame.select(names).head(most_rows)
     count = block.frame.height
@@ -141,5 +135,5 @@ def _hint(block: Hint) -> str:
 
 
 def _note(block: Note) -> str:
-    kind = {EMPTY: "note empty", WARNING: "note warning"}.get(block.kind, "note")
+    kind = {EMPTY: "note empty", WARNING: "note warning", ANSWER: "note answer"}.get(block.kind, "note")
     return f'<p class="{kind}">{text_html(block.text)}</p>'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drynpu import OutputError, require
+from drynpu.host import is_superuser
 from drynpu.views.page import Page
 from drynpu.views.runs import Rank, Run
 from drynpu.writers.files import new_file
@@ -67,7 +67,7 @@ def write_picture(run: Run, rank: Rank, page: Page, file: Path, *, dark: bool = 
 
 def _as_root() -> Sequence[str]:
     """Return what a browser asks of the user root, e.g. in containers, to start at all."""
-    return ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+    return ("--no-sandbox",) if is_superuser() else ()
 
 
 def _started(command: Sequence[str], *options: str) -> str:

@@ -13,7 +13,7 @@ from drynpu.views.content import EMPTY, Block, Note
 from drynpu.views.page import Page
 from drynpu.views.runs import Rank, Run, Selection, View
 from drynpu.writers.files import new_file
-from drynpu_pages.pages import all_pages
+from drynpu_pages.pages import MODELLED, all_pages, is_modelled
 from drynpu_pages.report._html import MOST_ROWS, blocks_html, text_html
 
 _STYLE = Path(__file__).parents[1] / "assets" / "style.css"
@@ -104,10 +104,11 @@ def _document(
 
 
 def _parts(page: Page, run: Run, rank: Rank, selections: Sequence[_Titled], most_rows: int) -> Iterator[str]:
-    head = f'<h2 class="page">{text_html(page.title)}</h2><p class="about">{text_html(page.about)}</p>'
+    shown = [(title, page.blocks(View(run, rank, selection))) for title, selection in selections]
+    tag = f'<span class="tag" title="{MODELLED}">modelled</span>' if any(is_modelled(each) for _, each in shown) else ""
+    head = f'<h2 class="page">{text_html(page.title)}</h2><p class="about">{text_html(page.about)}{tag}</p>'
     yield f'<section id="{page.name}">{head}'
-    for title, selection in selections:
-        blocks = page.blocks(View(run, rank, selection))
+    for title, blocks in shown:
         if title and not _has_content(blocks):
             continue
         yield (f"<h3>{text_html(title)}</h3>" if title else "") + blocks_html(blocks, most_rows=most_rows)

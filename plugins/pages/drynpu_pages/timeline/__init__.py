@@ -1,22 +1,7 @@
-"""What a reader of the timeline looks at, and how it is drawn and described; no outlet in particular."""
+"""The timeline as a picture that stands still: for the report, for notebooks and for pictures of pages."""
 
 from __future__ import annotations
 
-from drynpu_pages.timeline._details import Detail, describe
-from drynpu_pages.timeline._figure import draw_timeline, figure_height, timeline_document
-from drynpu_pages.timeline._look import LEVELS, LOOK_KEYS, Look
-from drynpu_pages.timeline._rows import KIND_TITLES, TimelineRow, timeline_rows
+from drynpu_pages.timeline._figure import draw_timeline, figure_height, timeline_document, window_of_step
 
-__all__ = [
-    "KIND_TITLES",
-    "LEVELS",
-    "LOOK_KEYS",
-    "Detail",
-    "Look",
-    "TimelineRow",
-    "describe",
-    "draw_timeline",
-    "figure_height",
-    "timeline_document",
-    "timeline_rows",
-]
+__all__ = ["draw_timeline", "figure_height", "timeline_document", "window_of_step"]

@@ -1,23 +1,21 @@
-"""Boxes of the timeline as traces of a figure, and lines between them."""
+"""Boxes of the timeline as traces of a figure."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from drynpu.arrays import F64, I64, Bools
+from drynpu.arrays import F64, I64
 from drynpu.views.theme import count_text, share_text, time_text
-from drynpu_pages.timeline._scene import PALE, PICKED, WIDTH, Scene, kind_colour
-from drynpu_pages.tracks import Boxes, Launches, Spot, TrackKind, matching
+from drynpu_pages.timeline._scene import PALE, WIDTH, Scene, kind_colour
+from drynpu_pages.tracks import Boxes, TrackKind
 
 _MOST_LEGENDS = 9
 _TEXT_FROM, _LETTER = 38, 7.1
 """Pixels from which a box has its name on it, and pixels of a letter."""
-_DIM, _READABLE = 0.12, 0.6
+_READABLE = 0.6
 _FAINT_INK = "#7a8590"
 
 
@@ -31,30 +29,28 @@ def box_traces(scene: Scene) -> list[dict[str, Any]]:
         "base": scene.x(start).astype(np.float64),
         "x": np.minimum(np.maximum(end - start, pixel), _room(boxes, start)) / scene.unit_ns,
         "y": np.array([scene.row_of[place] for place in zip(boxes.track.tolist(), boxes.lane.tolist(), strict=True)]),
-        "customdata": _identities(boxes),
         "hovertext": _hover(scene),
         "text": _labels(scene, (end - start) / pixel),
     }
-    marks = {"opacity": _opacity(scene), "width": np.where(_picked(scene), 2.5, 0)}
+    opacity = PALE + (1 - PALE) * boxes.busy_share
     kinds, kind_of = _kinds(scene)
     traces = []
     for number, (kind, in_legend) in enumerate(kinds):
         places = np.flatnonzero(kind_of == number)
         colour = kind_colour(kind)
-        line = {"width": marks["width"][places].tolist(), "color": PICKED}
         traces.append(
             {
                 **{name: np.asarray(values)[places].tolist() for name, values in columns.items()},
                 "type": "bar",
                 "orientation": "h",
                 "width": 0.88,
-                "marker": {"color": colour, "opacity": marks["opacity"][places].round(3).tolist(), "line": line},
+                "marker": {"color": colour, "opacity": opacity[places].round(3).tolist(), "line": {"width": 0}},
                 "hovertemplate": "%{hovertext}<extra></extra>",
                 "textposition": "inside",
                 "textangle": 0,
                 "insidetextanchor": "middle",
                 "constraintext": "none",
-                "insidetextfont": {"size": 11, "color": _inks(colour, marks["opacity"][places])},
+                "insidetextfont": {"size": 11, "color": _inks(colour, opacity[places])},
                 "showlegend": in_legend,
                 "name": escape(kind),
             }
@@ -104,46 +100,6 @@ def _inks(colour: str, opacity: F64) -> list[str]:
     return [ink if each >= _READABLE else _FAINT_INK for each in opacity.tolist()]
 
 
-def _opacity(scene: Scene) -> F64:
-    """Return how solid each box is: a run as much as something happens in it, what was not searched for hardly."""
-    boxes = scene.boxes
-    opacity: F64 = PALE + (1 - PALE) * boxes.busy_share
-    if scene.look.find:
-        opacity = np.where(_holds_hit(scene), np.maximum(opacity, _READABLE), opacity * _DIM / PALE)
-    return opacity
-
-
-def _holds_hit(scene: Scene) -> Bools:
-    """Return for each box whether one of its events has a name that is searched for."""
-    holding = np.zeros(len(scene.boxes), bool)
-    boxes = scene.boxes
-    lanes = boxes.track.astype(np.int64) * 2**20 + boxes.lane
-    first = np.flatnonzero(np.append(True, np.diff(lanes) != 0)[: len(lanes)]).tolist()
-    for begin, end in itertools.pairwise([*first, len(lanes)]):
-        track = scene.index.tracks[boxes.track[begin]]
-        named = matching(track.names, scene.look.find)
-        codes = track.lanes[boxes.lane[begin]].code[boxes.place[begin] : boxes.place[end - 1] + boxes.count[end - 1]]
-        hits = np.concatenate([[0], np.cumsum(named[codes])])
-        at = boxes.place[begin:end] - boxes.place[begin]
-        holding[begin:end] = hits[at + boxes.count[begin:end]] > hits[at]
-    return holding
-
-
-def _picked(scene: Scene) -> Bools:
-    boxes, spot = scene.boxes, scene.look.event
-    if spot is None:
-        return np.zeros(len(boxes), bool)
-    inside = (boxes.place <= spot.place) & (spot.place < boxes.place + boxes.count)
-    picked: Bools = (boxes.track == spot.track) & (boxes.lane == spot.lane) & inside
-    return picked
-
-
-def _identities(boxes: Boxes) -> list[str]:
-    """Return what a click says: track, lane, place and number of events."""
-    columns = (boxes.track, boxes.lane, boxes.place, boxes.count)
-    return [".".join(map(str, values)) for values in zip(*(column.tolist() for column in columns), strict=True)]
-
-
 def _labels(scene: Scene, pixels: F64) -> list[str]:
     boxes = scene.boxes
     labels = [""] * len(boxes)
@@ -174,34 +130,3 @@ def _hover(scene: Scene) -> list[str]:
         step = next((name for name, begin, last in steps if begin <= start < last), "")
         texts.append("<br>".join([*lines, *([f"step {escape(step)}"] if step else [])]))
     return texts
-
-
-def launch_traces(scene: Scene, launches: Launches | None) -> list[dict[str, Any]]:
-    """Return lines from what led to the event of the look, and to what it launched."""
-    spot, rows = scene.look.event, scene.row_of
-    if launches is None or spot is None or (spot.track, spot.lane) not in rows:
-        return []
-    chain = [each for each in launches.before if (each.track, each.lane) in rows]
-    paths = [[*sorted(chain, key=scene.index.times), spot]] if chain else []
-    paths += [[spot, each] for each in launches.after if (each.track, each.lane) in rows]
-    points: list[tuple[float | None, float | None]] = []
-    for path in paths:
-        points += [_point(scene, each, rows) for each in path]
-        points.append((None, None))
-    if not points:
-        return []
-    line = {
-        "type": "scatter",
-        "x": [x for x, _ in points],
-        "y": [y for _, y in points],
-        "mode": "lines+markers",
-        "line": {"color": PICKED, "width": 1.5},
-        "marker": {"size": 6, "color": PICKED},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-    return [line]
-
-
-def _point(scene: Scene, spot: Spot, rows: Mapping[tuple[int, int], int]) -> tuple[float, float]:
-    return float(scene.x(scene.index.times(spot)[0])), float(rows[spot.track, spot.lane])

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from drynpu_pages.figures import graph_objects, new_figure
-from drynpu_pages.timeline._boxes import box_traces, launch_traces
-from drynpu_pages.timeline._look import Look
-from drynpu_pages.timeline._rows import TimelineRow, timeline_rows
+from drynpu_pages.timeline._boxes import box_traces
+from drynpu_pages.timeline._rows import LEVELS, TimelineRow, timeline_rows
 from drynpu_pages.timeline._scene import PALE, PICKED, WIDTH, Scene, kind_colour
-from drynpu_pages.tracks import Launches, TimelineIndex, TrackKind, visible
+from drynpu_pages.tracks import TimelineIndex, TrackKind, visible
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 _ROW, _STRIP, _AXIS, _LEGEND, _FOOT = 18, 34, 46, 30, 10
 _LONGEST_TITLE = 26
 _UNITS = ((2_000_000, 1_000, "us"), (2_000_000_000, 1_000_000, "ms"), (2**63, 1_000_000_000, "s"))
+_MARGIN = 0.01
 _SHADE = "rgba(127, 138, 150, 0.10)"
 
 
@@ -30,50 +30,37 @@ def _time_unit(window: tuple[int, int]) -> tuple[int, str]:
     return next((size, name) for limit, size, name in _UNITS if window[1] - window[0] < limit)
 
 
-def figure_height(index: TimelineIndex, look: Look) -> int:
+def window_of_step(index: TimelineIndex, step: str) -> tuple[int, int]:
+    """Return begin and end of a step, of everything where there is no such step, with a margin; Unix time in ns."""
+    start, end = index.steps.get(step, (index.start_ns, index.end_ns))
+    margin = max(1, int((end - start) * _MARGIN))
+    return start - margin, end + margin
+
+
+def figure_height(index: TimelineIndex) -> int:
     """Return the height in pixels that the rows take."""
-    return _STRIP + _AXIS + _LEGEND + _FOOT + _ROW * max(1, len(timeline_rows(index, look)))
+    return _STRIP + _AXIS + _LEGEND + _FOOT + _ROW * max(1, len(timeline_rows(index)))
 
 
-def draw_timeline(
-    index: TimelineIndex, look: Look, step: str = "", launches: Launches | None = None, *, most_boxes: int = 3000
-) -> go.Figure:
-    """Return the figure of a look as plotly's object; parameters as for `timeline_document`."""
-    document = timeline_document(index, look, step, launches, most_boxes=most_boxes)
-    figure: go.Figure = graph_objects().Figure(document)
+def draw_timeline(index: TimelineIndex, window: tuple[int, int], *, most_boxes: int = 3000) -> go.Figure:
+    """Return the figure of a window as plotly's object."""
+    figure: go.Figure = graph_objects().Figure(timeline_document(index, window, most_boxes=most_boxes))
     return figure
 
 
-def timeline_document(
-    index: TimelineIndex, look: Look, step: str = "", launches: Launches | None = None, *, most_boxes: int = 3000
-) -> dict[str, Any]:
-    """
-    Return the figure of a look as plotly writes it. Its objects check every value, which takes longer than the rest.
-
-    Parameters
-    ----------
-    launches:
-        Of the event of the look: lines lead to them.
-
-    Returns
-    -------
-    dict
-        ``layout.meta`` states the unit of the axis in ns (``unit_ns``), and counts the events of the window that lie
-        deeper than the levels of the look (``deeper``).
-    """
-    rows, window = timeline_rows(index, look), look.window(index, step)
+def timeline_document(index: TimelineIndex, window: tuple[int, int], *, most_boxes: int = 3000) -> dict[str, Any]:
+    """Return the figure of a window as plotly writes it. Its objects check every value, which takes longer."""
+    rows = timeline_rows(index)
     tracks = list(dict.fromkeys(row.track for row in rows if row.track >= 0))
-    boxes = visible(index, tracks, *window, pixels=WIDTH, most_lanes=look.levels, most_boxes=most_boxes)
+    boxes = visible(index, tracks, *window, pixels=WIDTH, most_lanes=LEVELS, most_boxes=most_boxes)
     unit_ns, unit = _time_unit(window)
     row_of = {(row.track, row.lane): place for place, row in enumerate(rows) if row.track >= 0}
-    scene = Scene(index=index, look=look, window=window, rows=rows, boxes=boxes, unit_ns=unit_ns, row_of=row_of)
-    traces = [*box_traces(scene), *launch_traces(scene, launches), *_strip(scene)]
-    meta = {"unit_ns": unit_ns, "deeper": sum(boxes.deeper.values())}
-    return {"data": traces, "layout": {**_layout(scene, unit), "meta": meta}}
+    scene = Scene(index=index, window=window, rows=rows, boxes=boxes, unit_ns=unit_ns, row_of=row_of)
+    return {"data": [*box_traces(scene), *_strip(scene)], "layout": _layout(scene, unit)}
 
 
 def _layout(scene: Scene, unit: str) -> dict[str, Any]:
-    height = figure_height(scene.index, scene.look)
+    height = figure_height(scene.index)
     inner = height - _LEGEND - _FOOT
     top = 1 - (_STRIP + _AXIS) / inner
     titled = [(place, row) for place, row in enumerate(scene.rows) if row.title]
@@ -86,7 +73,6 @@ def _layout(scene: Scene, unit: str) -> dict[str, Any]:
             "margin": {"t": _LEGEND, "b": _FOOT},
             "legend": {"y": 1, "itemclick": False, "itemdoubleclick": False, "yref": "container", "yanchor": "top"},
             "hovermode": "closest",
-            "dragmode": "zoom",
             "xaxis": {
                 "range": [float(scene.x(each)) for each in scene.window],
                 "separatethousands": True,
@@ -106,7 +92,7 @@ def _layout(scene: Scene, unit: str) -> dict[str, Any]:
                 "zeroline": False,
             },
             "xaxis2": {
-                "range": [float(scene.x(each)) for each in Look().window(scene.index, "")],
+                "range": [float(scene.x(each)) for each in window_of_step(scene.index, "")],
                 "anchor": "y2",
                 "automargin": False,
                 "showticklabels": False,
@@ -163,7 +149,7 @@ def _window_shape(scene: Scene) -> dict[str, Any]:
 
 def _strip(scene: Scene) -> list[dict[str, Any]]:
     """Return the strip of everything: how busy the device is, or the first track where there is no device."""
-    index, window = scene.index, Look().window(scene.index, "")
+    index, window = scene.index, window_of_step(scene.index, "")
     tracks = [number for number, track in enumerate(index.tracks) if track.kind is TrackKind.OVERLAP][:2]
     tracks = tracks or list(range(min(1, len(index.tracks))))
     boxes = visible(index, tracks, *window, pixels=WIDTH // 2, most_lanes=1, most_boxes=600)

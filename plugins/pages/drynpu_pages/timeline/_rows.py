@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 from attrs import frozen
 
-from drynpu_pages.timeline._look import Look
-from drynpu_pages.tracks import TimelineIndex, TrackKind
+from drynpu_pages.tracks import KIND_TITLES, TimelineIndex
 
-KIND_TITLES: Mapping[TrackKind, str] = MappingProxyType(
-    {
-        TrackKind.STEPS: "Steps",
-        TrackKind.OVERLAP: "Overlap Analysis",
-        TrackKind.STREAMS: "Streams",
-        TrackKind.COMMUNICATION: "Communication",
-        TrackKind.SCOPES: "Scopes",
-        TrackKind.OPERATORS: "Host operators",
-        TrackKind.QUEUE: "Task queue",
-        TrackKind.CALLS: "CANN API calls",
-        TrackKind.MARKS: "Marks",
-        TrackKind.PYTHON: "Python",
-    }
-)
+LEVELS = 8
+"""Lanes of a track that are shown."""
 
 
 @frozen
@@ -35,18 +21,16 @@ class TimelineRow:
     lane: int = 0
 
 
-def timeline_rows(index: TimelineIndex, look: Look) -> list[TimelineRow]:
-    """Return the rows that are shown: each kind of track with its heading, the lanes of a track below its title."""
-    return list(_rows(index, look))
+def timeline_rows(index: TimelineIndex) -> list[TimelineRow]:
+    """Return the rows: each kind of track with its heading, the lanes of a track below its title."""
+    return list(_rows(index))
 
 
-def _rows(index: TimelineIndex, look: Look) -> Iterator[TimelineRow]:
+def _rows(index: TimelineIndex) -> Iterator[TimelineRow]:
     before = None
     for number, track in enumerate(index.tracks):
-        if track.kind in look.hidden:
-            continue
         if track.kind is not before:
             before = track.kind
             yield TimelineRow(KIND_TITLES[track.kind])
-        for lane in range(min(len(track.lanes), look.levels)):
+        for lane in range(min(len(track.lanes), LEVELS)):
             yield TimelineRow("" if lane else track.title, number, lane)

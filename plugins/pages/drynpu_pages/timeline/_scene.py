@@ -8,7 +8,6 @@ from typing import Any
 from attrs import frozen
 
 from drynpu_pages.colours import COLOURS, colour_of
-from drynpu_pages.timeline._look import Look
 from drynpu_pages.timeline._rows import TimelineRow
 from drynpu_pages.tracks import Boxes, TimelineIndex
 
@@ -24,7 +23,6 @@ class Scene:
     """What the parts of one figure share."""
 
     index: TimelineIndex
-    look: Look
     window: tuple[int, int]
     rows: Sequence[TimelineRow]
     boxes: Boxes

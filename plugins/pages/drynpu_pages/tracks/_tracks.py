@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
-import numpy as np
 from attrs import field, frozen
 
 from drynpu_pages.tracks._lanes import Lane
 
 
 class TrackKind(enum.Enum):
-    """What a track shows. In the order of the timeline from top to bottom; the value stands in addresses."""
+    """What a track shows. In the order of the timeline from top to bottom."""
 
     STEPS = "steps"
     OVERLAP = "overlap"
@@ -24,6 +24,22 @@ class TrackKind(enum.Enum):
     CALLS = "calls"
     MARKS = "marks"
     PYTHON = "python"
+
+
+KIND_TITLES: Mapping[TrackKind, str] = MappingProxyType(
+    {
+        TrackKind.STEPS: "Steps",
+        TrackKind.OVERLAP: "Overlap Analysis",
+        TrackKind.STREAMS: "Streams",
+        TrackKind.COMMUNICATION: "Communication",
+        TrackKind.SCOPES: "Scopes",
+        TrackKind.OPERATORS: "Host operators",
+        TrackKind.QUEUE: "Task queue",
+        TrackKind.CALLS: "CANN API calls",
+        TrackKind.MARKS: "Marks",
+        TrackKind.PYTHON: "Python",
+    }
+)
 
 
 @frozen(eq=False)
@@ -60,15 +76,6 @@ class Track:
         return sum(map(len, self.lanes))
 
 
-@frozen
-class Spot:
-    """One event of a timeline: its track, its lane there, its place on the lane."""
-
-    track: int
-    lane: int
-    place: int
-
-
 @frozen(eq=False)
 class TimelineIndex:
     """
@@ -91,34 +98,3 @@ class TimelineIndex:
     def events(self) -> int:
         """How many events there are on all tracks."""
         return sum(track.events for track in self.tracks)
-
-    def lane(self, spot: Spot) -> Lane:
-        """Return the lane of an event."""
-        return self.tracks[spot.track].lanes[spot.lane]
-
-    def name(self, spot: Spot) -> str:
-        """Return the name of an event."""
-        return self.tracks[spot.track].names.texts[int(self.lane(spot).code[spot.place])]
-
-    def times(self, spot: Spot) -> tuple[int, int]:
-        """Return start and end of an event, ns."""
-        lane = self.lane(spot)
-        return int(lane.start_ns[spot.place]), int(lane.end_ns[spot.place])
-
-    def holds(self, spot: Spot) -> bool:
-        """Return whether there is such an event: an address may name any."""
-        return (
-            0 <= spot.track < len(self.tracks)
-            and 0 <= spot.lane < len(self.tracks[spot.track].lanes)
-            and 0 <= spot.place < len(self.lane(spot))
-        )
-
-    def spot_of(self, source: str, row: int, start_ns: int) -> Spot | None:
-        """Return the event that a row of a table became, ``None`` if there is none."""
-        for number, track in enumerate(self.tracks):
-            for depth, lane in enumerate(track.lanes if track.source == source else ()):
-                low, high = (int(np.searchsorted(lane.start_ns, start_ns, side=side)) for side in ("left", "right"))
-                rows = np.flatnonzero(lane.row[low:high] == row)
-                if len(rows):
-                    return Spot(number, depth, low + int(rows[0]))
-        return None

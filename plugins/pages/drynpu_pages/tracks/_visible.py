@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from drynpu.arrays import F64, I32, I64
 from drynpu_pages.tracks._lanes import Lane
@@ -38,8 +38,6 @@ class Boxes:
         The most frequent name of the events in the box; an index into the names of the track.
     pixel_ns:
         Duration from which events are drawn as they are.
-    deeper:
-        Events in the window that lie on lanes which are not shown, for each track that was asked for.
     """
 
     track: I32
@@ -51,7 +49,6 @@ class Boxes:
     busy_ns: I64
     code: I64
     pixel_ns: float
-    deeper: dict[int, int] = field(factory=dict)
 
     def __len__(self) -> int:
         return len(self.track)
@@ -95,7 +92,7 @@ def visible(
     pixels:
         Width of the window.
     most_lanes:
-        Lanes of a track that are shown; what lies deeper is counted.
+        Lanes of a track that are shown.
     most_boxes:
         How many there may be in all, unless there are more lanes with something to see.
     """
@@ -110,13 +107,7 @@ def visible(
         if count <= max(most_boxes, len(parts)) or pixel > end_ns - start_ns:
             break
         pixel *= 2
-    deeper = {number: _deeper(index.tracks[number].lanes[most_lanes:], start_ns, end_ns) for number in tracks}
-    return _boxes(index, parts, (start_ns, end_ns), pixel, deeper)
-
-
-def _deeper(lanes: Sequence[Lane], start_ns: int, end_ns: int) -> int:
-    bounds = [lane.within(start_ns, end_ns) for lane in lanes]
-    return sum(last - first for first, last in bounds)
+    return _boxes(index, parts, (start_ns, end_ns), pixel)
 
 
 def _part(number: int, depth: int, lane: Lane, window: tuple[int, int], pixel: float) -> _Part:
@@ -134,9 +125,7 @@ def _part(number: int, depth: int, lane: Lane, window: tuple[int, int], pixel: f
     return _Part(number, depth, lane, bounds.astype(np.int64))
 
 
-def _boxes(
-    index: TimelineIndex, parts: Sequence[_Part], window: tuple[int, int], pixel: float, deeper: dict[int, int]
-) -> Boxes:
+def _boxes(index: TimelineIndex, parts: Sequence[_Part], window: tuple[int, int], pixel: float) -> Boxes:
     def joined(arrays: Sequence[I64]) -> I64:
         return np.concatenate(arrays) if arrays else np.empty(0, np.int64)
 
@@ -151,7 +140,6 @@ def _boxes(
         busy_ns=joined([_busy(part, *window) for part in parts]),
         code=joined([_most_frequent(part, len(index.tracks[part.track].names.texts)) for part in parts]),
         pixel_ns=pixel,
-        deeper={number: count for number, count in deeper.items() if count},
     )
 
 

@@ -10,6 +10,7 @@ import click
 from drynpu import require
 from drynpu.cli.shared import as_json, console, echo_json
 from drynpu_pages.library import Library
+from drynpu_pages.verbs._chip import chip_option
 
 
 @click.command()
@@ -21,6 +22,7 @@ from drynpu_pages.library import Library
     show_default=True,
     help="Address to listen on. Others than this machine then need the token that is printed.",
 )
+@chip_option
 @as_json
 def dashboard(directory: Path, port: int, host: str, json_output: bool) -> None:
     """

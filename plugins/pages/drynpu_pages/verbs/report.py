@@ -11,8 +11,10 @@ from drynpu import OutputError, require
 from drynpu.analysis.hints import find_all
 from drynpu.cli.newest import newest_run
 from drynpu.cli.shared import as_json, console, echo_json
+from drynpu.views.theme import size_text
 from drynpu_pages.markdown import markdown_summary
 from drynpu_pages.pages import find_page
+from drynpu_pages.verbs._chip import chip_option
 
 
 @click.command()
@@ -25,6 +27,7 @@ from drynpu_pages.pages import find_page
 @click.option("--dark", is_flag=True, help="Draw a picture in the dark colours.")
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--summary", is_flag=True, help="Write steps, kernels and hints as Markdown instead, for a job's page.")
+@chip_option
 @as_json
 def report(
     directory: Path, output: Path, rank: str, page: str, dark: bool, force: bool, summary: bool, json_output: bool
@@ -86,4 +89,4 @@ def _say(path: Path, size_bytes: int, *, json_output: bool) -> None:
     if json_output:
         echo_json({"written": str(path), "bytes": size_bytes})
     else:
-        console().print(f"Written: {path} ({size_bytes / 2**20:.1f} MB)", soft_wrap=True)
+        console().print(f"Written: {path} ({size_text(size_bytes)})", soft_wrap=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu_pages.dashboard._address import Address, path_of, query_of, read_address
-from drynpu_pages.timeline import LOOK_KEYS
+from drynpu_pages.dashboard._address import LOOK_KEYS, Address, path_of, query_of, read_address
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 NAMES = TEXTS.filter(lambda name: name and "/" not in name and name not in ("rank", "step", "token", *LOOK_KEYS))

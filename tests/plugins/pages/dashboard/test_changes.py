@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
 
@@ -48,15 +47,3 @@ def test_what_was_answered_counts_once(tmp_path: Path) -> None:
 def test_what_was_done_on_another_page_stays_there(tmp_path: Path) -> None:
     waiting = [change(1, "choice:where", "host", "/run/a/steps"), change(2, "nothing")]
     assert followed(tmp_path, waiting, None, HERE, "?rank=1") == (no_update, 2)
-
-
-def test_moves_on_a_timeline_follow_from_each_other(recorded: Path) -> None:
-    path = f"/run/{recorded.name}/timeline"
-    causes = ("timeline:in", "timeline:levels:16", "timeline:in")
-    moves = [change(number, cause, None, path) for number, cause in enumerate(causes, 1)]
-    answers = [followed(recorded.parent, moves[:count], None, path, "")[0] for count in (1, 3)]
-    once, twice = (dict(parse_qsl(each.removeprefix("?"))) for each in answers)
-    lengths = [int(each["to"]) - int(each["from"]) for each in (once, twice)]
-    assert lengths[1] == lengths[0] // 2
-    assert "levels" not in once
-    assert twice["levels"] == "16"

@@ -45,7 +45,17 @@ def mindspore(view: View) -> View:
         {"op_id": 2, "op_type": "GeneratorOp", "num_workers": 1, "children": [], "queue_sizes": [0, 0, 1],
          "queue_length": 4, "sample_interval": 25, "cpu_pct": [99.0]},
     ]  # fmt: skip
-    return with_rows(view, "mindspore", pipeline_times=times, pipeline_ops=ops)
+    measures = {
+        ("machine", "user_utilization"): [40, 60],
+        ("machine", "idle_utilization"): [50, 30],
+        ("machine", "context_switch_count"): [7, 9],
+        ("process", "sys_utilization"): [1, 3],
+    }
+    cpu: list[dict[str, object]] = [
+        {"owner": owner, "measure": measure, "values": values, "cores": 8, "sample_interval": 1000}
+        for (owner, measure), values in measures.items()
+    ]
+    return with_rows(view, "mindspore", pipeline_times=times, pipeline_ops=ops, pipeline_cpu=cpu)
 
 
 def notes(blocks: Sequence[Any], kind: str) -> list[str]:
@@ -80,6 +90,28 @@ def test_the_pipeline_of_mindspore(mindspore: View) -> None:
     assert depths == {"Batch (1)": [1, 2, 0], "Generator (2)": [0, 0, 1]}
     hints = [block for block in blocks if isinstance(block, Hint)]
     assert [hint.title for hint in hints] == ["Bottleneck of the pipeline: Generator(id=2)"]
+    assert hints[0].evidence.startswith("Generator is the source whose rows Python makes (GeneratorDataset); by the")
+
+
+def test_the_processors_of_mindspore(mindspore: View) -> None:
+    blocks = PAGE.build(mindspore)
+    shown = {f.label: f.text for b in flat(blocks) if isinstance(b, Facts) for f in b.facts}
+    assert {label: shown[label] for label in ("Machine: user", "Machine: idle", "Process: system")} == {
+        "Machine: user": "50.0 %", "Machine: idle": "40.0 %", "Process: system": "2.0 %",
+    }  # fmt: skip
+    assert (shown["Context switches"], shown["Cores"]) == ("8", "8")
+    machine = find_block(blocks, "pipeline-cpu-machine", Chart).draw()
+    assert {trace.name: (list(trace.x), list(trace.y)) for trace in machine.data} == {
+        "user": ([0, 1000], [40, 60]), "idle": ([0, 1000], [50, 30]),
+    }  # fmt: skip
+    assert [trace.name for trace in find_block(blocks, "pipeline-cpu-process", Chart).draw().data] == ["system"]
+
+
+def test_processors_before_the_first_interval_are_not_known(mindspore: View) -> None:
+    zeros = [{**row, "values": [0, 0]} for row in mindspore.rank.profile.frame("pipeline_cpu").iter_rows(named=True)]
+    blocks = PAGE.build(with_rows(mindspore, "mindspore", pipeline_cpu=zeros))
+    assert any("less than an interval" in text for text in notes(blocks, EMPTY))
+    assert not any(getattr(block, "name", "").startswith("pipeline-cpu") for block in flat(blocks))
 
 
 def test_a_device_that_always_has_data(view: View) -> None:

@@ -10,13 +10,17 @@ from typing import Any
 
 import polars as pl
 import pytest
+from attrs import evolve
 
-from drynpu.analysis import host_phases, step_phases
+from drynpu.analysis import host_phases, memory_blocks, step_phases
+from drynpu.tables import KERNELS
+from drynpu.tables.stored import Stored
 from drynpu.views.content import EMPTY, PLACE, Chart, Facts, Note, Table, find_block, flat
 from drynpu.views.runs import Run, Selection, View
 from drynpu_pages.figures import thin
 from drynpu_pages.pages import find_page
 from drynpu_pages.pages.memory._curve import unit_of
+from drynpu_pages.pages.memory._tensors import with_tensors
 
 PAGE = find_page("memory")
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
@@ -82,6 +86,44 @@ def test_the_peak_is_that_of_the_record(small: View) -> None:
         ("aten::add", 5120.0, None, "never"),
         ("aten::mm", 3072.0, 0.003, "yes"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "size_bytes", "shown"),
+    [
+        ("32,128", "FLOAT", 16896, ("32,128", "FLOAT", "ND")),
+        ("128", "FLOAT", 1024, ("128", "FLOAT", "ND")),  # 512 bytes and what lies behind the tensor
+        ("", "FLOAT", 512, ("scalar", "FLOAT", "ND")),
+        ("128", "FLOAT", 512, ("", "", "")),
+        ("128", "VARIANT", 1024, ("", "", "")),
+    ],
+)
+def test_a_block_holds_the_output_of_its_size(
+    small: View, shape: str, dtype: str, size_bytes: int, shown: tuple[str, str, str]
+) -> None:
+    profile, kernel = small.rank.profile, "Default/network/MatMul-op1"
+    row: dict[str, object] = {name: "" if kind == pl.String else 0 for name, kind in KERNELS.items()}
+    row |= {"name": kernel, "output_shapes": shape, "output_dtypes": dtype, "output_formats": "ND", "hf32": False}
+    one = Stored.from_columns(KERNELS, {name: pl.Series([value], dtype=KERNELS[name]) for name, value in row.items()})
+    blocks = memory_blocks(profile).head(1)
+    blocks = blocks.with_columns(pl.lit(kernel).alias("name"), pl.lit(size_bytes).alias("size_bytes"))
+    tensors = with_tensors(blocks, evolve(profile, kernels=one))
+    assert tensors.select("shape", "dtype", "layout").row(0) == shown
+
+
+def test_blocks_count_in_the_order_of_their_allocation(small: View) -> None:
+    shown = find_block(PAGE.build(small), "live-blocks", Table).frame
+    assert dict(shown.select("name", "order").iter_rows()) == {"aten::mm": 1, "aten::add": 2}
+
+
+@pytest.mark.parametrize(("chip", "available"), [("Ascend910B2", "64.00 GiB"), ("N/A", "N/A")])
+def test_the_memory_of_the_chip_waits_in_the_legend(small: View, chip: str, available: str) -> None:
+    vars(small.rank)["summary"] = evolve(small.rank.summary, chip=chip)
+    blocks = PAGE.build(small)
+    chart = find_block(blocks, "memory-curve", Chart).draw()
+    lines = [trace.visible for trace in chart.data if trace.name == "Available on the chip"]
+    assert lines == ([] if chip == "N/A" else ["legendonly"])
+    assert facts(blocks)["Available"] == available
 
 
 def test_a_position_is_a_choice_of_the_address(small: View) -> None:

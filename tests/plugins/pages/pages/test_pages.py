@@ -10,12 +10,15 @@ import polars as pl
 import pytest
 from attrs import evolve
 
+from drynpu.analysis.calculation import kernel_work
+from drynpu.platforms import load_chip
 from drynpu.views.content import Chart, Column, Facts, Table, find_block, flat
 from drynpu.views.page import Page
 from drynpu.views.runs import Run, Selection, View
 from drynpu_pages.colours import colour_of
 from drynpu_pages.figures.calculation import roofline
 from drynpu_pages.pages import PAGES, find_page
+from drynpu_pages.pages.calculation import _Peak
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 
@@ -100,6 +103,28 @@ def test_types_are_those_of_op_statistic(view: View, recorded: Path) -> None:
         assert found["ratio_pct"] == pytest.approx(float(row["Ratio(%)"]), abs=1e-2)
 
 
+@pytest.mark.parametrize(
+    ("named", "chosen", "name"),
+    [("N/A", "910A", "Ascend910A"), ("Ascend910B2", "910A", "Ascend910B2"), ("N/A", "none", None), ("N/A", "", None)],
+)
+def test_a_chip_that_the_profile_names_comes_before_the_choice(
+    view: View, monkeypatch: pytest.MonkeyPatch, named: str, chosen: str, name: str | None
+) -> None:
+    monkeypatch.setenv("DRYNPU_CHIP", chosen)
+    vars(view.rank)["summary"] = evolve(view.rank.summary, chip=named)
+    assert (None if view.rank.chip is None else view.rank.chip.name) == name
+    assert _Peak.from_rank(view.rank).chip == view.rank.chip
+
+
+def test_a_type_leads_to_its_kernels(view: View) -> None:
+    every = table(view, "operators", "kernels").frame
+    offered = next(each for each in find_page("operators").controls(view.rank) if each.name == "type")
+    assert {value for value, _ in offered.options} == {"", *every["op_type"].cast(pl.String)}
+    for name, count in every["op_type"].cast(pl.String).value_counts().iter_rows():
+        shown = table(select(view, type=name), "operators", "kernels").frame
+        assert (shown.height, set(shown["op_type"].cast(pl.String))) == (count, {name})
+
+
 def test_host_operators_are_those_of_operator_details(view: View, recorded: Path) -> None:
     shown = table(select(view, where="host"), "operators", "host").frame
     names = [row["Name"] for row in rows(recorded, "operator_details.csv")]
@@ -170,6 +195,36 @@ def test_operations_are_modelled_where_simulated_counters_count_them(
     assert find_block(blocks, "flops-by-type", Chart).modelled == is_modelled
     source = find_block(blocks, "work", Table).frame.filter(pl.col("cube_flops").is_not_null())["source"]
     assert set(source) == {"counters" if counted else "shapes"}
+
+
+@pytest.mark.parametrize(("dtype", "hf32", "ratio"), [
+    ("FLOAT16", False, 1.0), ("FLOAT", False, 0.25), ("FLOAT", True, 0.5), ("INT8", False, 2.0),
+])  # fmt: skip
+def test_a_share_of_the_peak_is_of_the_peak_of_the_operands_type(
+    view: View, dtype: str, hf32: bool, ratio: float
+) -> None:
+    profile = view.rank.profile
+    shapes = {"op_type": "MatMulV2", "input_shapes": "32,48;48,80", "output_shapes": "32,80"}
+    texts = shapes | {"input_dtypes": f"{dtype};{dtype}", "output_dtypes": dtype}
+    kernels = profile.kernels.with_columns(*(pl.lit(text).alias(name) for name, text in texts.items()),
+                                           pl.lit(hf32).alias("hf32"))  # fmt: skip
+    view.rank.__dict__["profile"] = evolve(profile, kernels=kernels)
+    blocks = flat(find_page("calculation").build(view))
+    chip = load_chip(view.rank.summary.chip)
+    peak = chip.cube_cores * chip.cube_flop_per_cycle * chip.aic_mhz / 1000 * ratio
+    row = find_block(blocks, "work", Table).frame.row(0, named=True)
+    assert row["use_pct"] == pytest.approx(row["gflops"] / peak * 100)
+    facts = {each.label: each.detail for block in blocks if isinstance(block, Facts) for each in block.facts}
+    assert facts["Of peak"].startswith(f"{peak / 1000:.0f} TFLOPS, the rate of the operands' type")
+
+
+def test_kernels_without_a_formula_are_listed_with_their_share_of_the_time(genuine: Run) -> None:
+    view = View(genuine, genuine.rank())
+    blocks = flat(find_page("calculation").build(view))
+    work, rest = kernel_work(view.rank.profile), find_block(blocks, "uncounted", Table).frame
+    counted = work.filter(pl.col("cube_flops").is_not_null())["total_us"].sum()
+    assert counted / work["total_us"].sum() * 100 + rest["share_pct"].sum() == pytest.approx(100)
+    assert set(rest["op_type"]) == set(work.filter(pl.col("cube_flops").is_null())["op_type"])
 
 
 @pytest.mark.parametrize("reserved", [5 << 20, None])

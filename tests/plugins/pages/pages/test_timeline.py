@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import pytest
 from drynpu.views.content import Note, TimelineChart, find_block
 from drynpu.views.runs import Run, Selection, View
 from drynpu_pages.pages import find_page
-from drynpu_pages.timeline import Look, describe, timeline_document
-from drynpu_pages.tracks import TrackKind, find_events, timeline_index
+from drynpu_pages.timeline import timeline_document, window_of_step
+from drynpu_pages.tracks import TrackKind, timeline_index
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 
@@ -30,8 +29,8 @@ def nanoseconds(text: str) -> int:
 
 def boxes(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Every box of the figure with what is said of it."""
-    names = ("base", "x", "y", "hovertext", "customdata")
-    traces = [trace for trace in document["data"] if "customdata" in trace]
+    names = ("base", "x", "y", "hovertext")
+    traces = [trace for trace in document["data"] if "hovertext" in trace]
     return [
         dict(zip(names, box, strict=True)) for trace in traces for box in zip(*(trace[n] for n in names), strict=True)
     ]
@@ -57,7 +56,7 @@ def test_the_window_of_a_kernel_shows_it_in_full_width(view: View, recorded: Pat
     index = timeline_index(view.rank.profile)
     row = kernels(recorded)[2]
     start, length = nanoseconds(row["Start Time(us)"]), nanoseconds(row["Duration(us)"])
-    document = timeline_document(index, Look(start, start + length))
+    document = timeline_document(index, (start, start + length))
     on_stream = [box for box in boxes(document) if f"<b>{row['Name']}</b>" in box["hovertext"]]
     shown = document["layout"]["xaxis"]["range"]
     assert [(box["base"], box["base"] + box["x"]) for box in on_stream] == [pytest.approx(tuple(shown))]
@@ -65,49 +64,15 @@ def test_the_window_of_a_kernel_shows_it_in_full_width(view: View, recorded: Pat
 
 def test_the_window_of_a_step_holds_its_kernels_alone(view: View, recorded: Path) -> None:
     index = timeline_index(view.rank.profile)
-    start, end = Look().window(index, "1")
+    start, end = window_of_step(index, "1")
     for row in kernels(recorded):
         inside = start <= nanoseconds(row["Start Time(us)"]) < end
         assert inside == (row["Step Id"] == "1")
 
 
-def test_a_kernel_is_described_with_its_shapes_and_its_operator(view: View, recorded: Path) -> None:
+def test_all_events_are_drawn(view: View) -> None:
     index = timeline_index(view.rank.profile)
-    streams = [number for number, track in enumerate(index.tracks) if track.kind is TrackKind.STREAMS]
-    row = next(row for row in kernels(recorded) if row["Input Shapes"] not in ("", "N/A"))
-    hits = find_events(index, streams, row["Name"])
-    spots = [hits.spot(number) for number in range(len(hits))]
-    spot = next(each for each in spots if index.times(each)[0] == nanoseconds(row["Start Time(us)"]))
-    detail = describe(view.rank.profile, index, spot)
-    assert detail is not None
-    fields = dict(detail.fields)
-    assert fields["input shapes"] == row["Input Shapes"].strip('"')
-    assert fields["op type"] == row["Type"]
-    assert fields["duration"].endswith(f"({nanoseconds(row['Duration(us)'])} ns)")
-    operators = [each for each in detail.launches.before if index.tracks[each.track].source == "host_ops"]
-    assert [index.name(each) for each in operators] == [launching_operator(recorded, row)]
-
-
-def launching_operator(directory: Path, row: dict[str, str]) -> str:
-    """The operator at the other end of the arrow of a kernel in trace_view.json."""
-    events = json.loads((directory / OUTPUT / "trace_view.json").read_text())
-
-    def one(phase: str, category: str, **values: object) -> dict[str, Any]:
-        same = (each for each in events if each["ph"] == phase and each.get("cat") == category)
-        times = {name: Decimal(str(value).strip()) for name, value in values.items()}
-        return next(each for each in same if all(Decimal(str(each[name])) == value for name, value in times.items()))
-
-    end = one("f", "async_npu", ts=row["Start Time(us)"])
-    begin = one("s", "async_npu", id=end["id"])
-    operator = one("X", "cpu_op", ts=begin["ts"], tid=begin["tid"])
-    return str(operator["name"])
-
-
-def test_everything_that_is_drawn_can_be_clicked(view: View) -> None:
-    index = timeline_index(view.rank.profile)
-    document = timeline_document(index, Look())
-    drawn = boxes(document)
-    assert sum(int(box["customdata"].split(".")[3]) for box in drawn) == index.events
+    document = timeline_document(index, window_of_step(index, ""))
     rows = len(document["layout"]["yaxis"]["ticktext"])
     assert rows == len({track.kind for track in index.tracks}) + len(index.tracks)
 

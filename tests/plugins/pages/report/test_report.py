@@ -90,7 +90,7 @@ def test_the_command_replaces_nothing_unasked(
     file = tmp_path / "out.html"
     ended = drynpu("report", recorded, "-o", file)
     assert ended.code == 0, ended.err
-    assert re.search(r"Written: .*out\.html \(\d\.\d MB\)", ended.out.replace("\n", ""))
+    assert re.search(r"Written: .*out\.html \(\d\.\d+ MiB\)", ended.out.replace("\n", ""))
     assert ended.out.endswith(f"\nOpen:    {file.as_uri()}\n")
     second = drynpu("report", recorded, "-o", file, *again)
     assert second.code == (0 if again else 1)

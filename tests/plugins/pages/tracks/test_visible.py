@@ -143,13 +143,6 @@ def test_there_are_no_more_boxes_than_asked_for() -> None:
     assert boxes.pixel_ns > (found.end_ns - found.start_ns) / 2000
 
 
-def test_what_lies_deeper_than_shown_is_counted() -> None:
-    found = index(track([0, 10, 20, 30, 60], [100, 90, 80, 40, 70], [0, 1, 2, 0, 0]))
-    boxes = visible(found, [0], 0, 50, pixels=50, most_lanes=2)
-    assert boxes.lane.tolist() == [0, 1]
-    assert boxes.deeper == {0: 2}
-
-
 def test_runs_stay_the_same_while_the_window_moves() -> None:
     found = random_index(4)
     one, other = (see(found, (start, start + 8_000_000), pixels=100) for start in (10_000_000, 10_200_000))

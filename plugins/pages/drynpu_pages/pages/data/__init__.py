@@ -11,9 +11,10 @@ from drynpu.views.runs import View
 from drynpu_pages.pages._recording import how_to_record
 from drynpu_pages.pages.data._loader import loader
 from drynpu_pages.pages.data._pipeline import pipeline
+from drynpu_pages.pages.data._processors import processors
 from drynpu_pages.pages.data._queues import queues
 
-__all__ = ["PAGE"]
+__all__ = ["PAGE", "has_data"]
 
 _LOADER = (
     "No wait for a DataLoader of PyTorch was recorded: the script iterates none in what was recorded, or the host was "
@@ -30,10 +31,16 @@ def _build(view: View) -> Sequence[Block]:
     return blocks or [_absent(view.rank.profile)]
 
 
+def has_data(view: View) -> bool:
+    """Return whether anything of the preparation of data was recorded."""
+    return next(_blocks(view), None) is not None
+
+
 def _blocks(view: View) -> Iterator[Block]:
     yield from loader(view)
     yield from queues(view)
     yield from pipeline(view)
+    yield from processors(view)
 
 
 def _absent(profile: Profile) -> Note:

@@ -121,13 +121,29 @@ def _depths(view: View, used: pl.DataFrame) -> Iterator[Chart]:
     )
 
 
+_MEANINGS = {
+    "Generator": "the source whose rows Python makes (GeneratorDataset)",
+    "Batch": "dataset.batch(), which joins rows",
+    "Map": "dataset.map(), which changes rows",
+    "Shuffle": "dataset.shuffle(), which mixes rows",
+    "Repeat": "dataset.repeat()",
+    "TFReader": "the source that reads TFRecord files",
+    "MindRecord": "the source that reads MindRecord files",
+    "ImageFolder": "the source that reads a folder of images",
+}
+"""What scripts call the operators of a data pipeline, which MindSpore names otherwise."""
+
+
 def _advice(view: View) -> Iterator[Block]:
     """Yield what MindSpore's own analysis advises (minddata_pipeline_summary)."""
     summary = pipeline_summary(view.rank.profile)
     for warning, suggestion in zip(
         summary.get("bottleneck_warning", ()), summary.get("bottleneck_suggestion", ()), strict=False
     ):
-        yield Hint(f"Bottleneck of the pipeline: {warning}", "by the rules of MindSpore's own analysis", suggestion)
+        name = warning.partition("(")[0]
+        meaning = f"{name} is {_MEANINGS[name]}; " if name in _MEANINGS else ""
+        evidence = f"{meaning}by the rules of MindSpore's own analysis"
+        yield Hint(f"Bottleneck of the pipeline: {warning}", evidence, suggestion)
     for key in ("cpu_analysis_details", "queue_analysis_details"):
         for text in summary.get(key, ()):
             yield Note(text)

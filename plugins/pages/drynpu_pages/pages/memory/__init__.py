@@ -11,13 +11,18 @@ from drynpu_pages.pages._recording import how_to_record
 from drynpu_pages.pages.memory._breakdown import breakdown
 from drynpu_pages.pages.memory._components import components, graph_plans
 from drynpu_pages.pages.memory._curve import curve, facts
-from drynpu_pages.pages.memory._selected import controls, select
+from drynpu_pages.pages.memory._selected import all_records, controls, select
 
-__all__ = ["PAGE"]
+__all__ = ["PAGE", "has_memory"]
 
 
 def _build(view: View) -> Sequence[Block]:
     return list(_blocks(view))
+
+
+def has_memory(view: View) -> bool:
+    """Return whether anything of the device's memory was recorded."""
+    return all_records(view.rank).height > 0 or next(components(view), None) is not None
 
 
 def _blocks(view: View) -> Iterator[Block]:

@@ -12,6 +12,7 @@ from drynpu.views.theme import share_text, size_text, time_text
 from drynpu_pages.figures import bars, donut
 from drynpu_pages.pages.memory._curve import unit_of
 from drynpu_pages.pages.memory._selected import Selected
+from drynpu_pages.pages.memory._tensors import with_tensors
 
 BEFORE = "before the recording"
 """What is in use and has no block: it was allocated before the profiler recorded, as parameters mostly are."""
@@ -22,8 +23,12 @@ _MOST = 9
 _LONGEST = 27
 """Characters of a module that a bar shows; the end of a path says more than its begin."""
 _LIVE_COLUMNS = (
+    Column("order", "order"),
     Column("name", "operator", wide=True),
     Column("size_kib", "size (KiB)", 2),
+    Column("shape", "shape"),
+    Column("dtype", "data type"),
+    Column("layout", "format"),
     Column("category", "category"),
     Column("module", "module", wide=True),
     Column("component", "component"),
@@ -31,6 +36,7 @@ _LIVE_COLUMNS = (
     Column("life_ms", "life (ms)", 3),
     Column("released", "released"),
 )
+_ORDER = "order counts the allocations of the component; the shape is of the kernel's output that has this size"
 RULES = (
     "told from the life of each block: allocated in forward and alive when backward begins is an activation (inputs "
     "included), allocated in backward and alive after it a gradient, by the optimizer and alive after it its state"
@@ -125,9 +131,13 @@ def _ends(names: Iterable[str]) -> list[str]:
 
 
 def _table(live: pl.DataFrame, where: str, selected: Selected, view: View) -> Table:
-    rows = live.sort("size_bytes", "start_ns", descending=[True, False]).select(
+    order = selected.blocks["start_ns"].search_sorted(live["start_ns"], side="right")
+    numbered = with_tensors(live, view.rank.profile).with_columns(order.alias("order"))
+    rows = numbered.sort("size_bytes", "start_ns", descending=[True, False]).select(
+        "order",
         pl.col("name").replace("", "N/A"),
         (pl.col("size_bytes") / 1024).alias("size_kib"),
+        *(pl.col(name).replace("", "N/A") for name in ("shape", "dtype", "layout")),
         pl.col("category").replace("", "N/A"),
         pl.col("module").replace("", "N/A"),
         "component",
@@ -135,7 +145,7 @@ def _table(live: pl.DataFrame, where: str, selected: Selected, view: View) -> Ta
         ((pl.col("end_ns") - pl.col("start_ns")) / 1e6).alias("life_ms"),
         pl.when(pl.col("end_ns").is_null()).then(pl.lit("never")).otherwise(pl.lit("yes")).alias("released"),
     )
-    return Table("live-blocks", f"Blocks alive {where}", rows, _LIVE_COLUMNS, modelled=view.modelled)
+    return Table("live-blocks", f"Blocks alive {where}", rows, _LIVE_COLUMNS, _ORDER, modelled=view.modelled)
 
 
 def _explained(live: pl.DataFrame, rest: int, selected: Selected) -> str:

@@ -34,6 +34,7 @@ def facts(selected: Selected, view: View) -> Facts:
     kept = int(live["end_ns"].null_count())
     kept_bytes = int(live.filter(pl.col("end_ns").is_null())["size_bytes"].sum())
     reserved = selected.total("reserved_bytes", peak)
+    available = None if view.rank.chip is None else view.rank.chip.memory_bytes
     what = "reserved" if selected.measure == "reserved_bytes" else "allocated"
     return Facts(
         (
@@ -44,6 +45,7 @@ def facts(selected: Selected, view: View) -> Facts:
                 view.modelled,
             ),
             Fact("Reserved at the peak", size_text(reserved), "by the pool", view.modelled),
+            Fact("Available", size_text(available), "on the chip, in all"),
             Fact("Peak at", time_text(since_us), "after the first record", view.modelled),
             Fact("Position", _position(selected), _place(selected, selected.at_ns), view.modelled),
             Fact("Blocks alive", count_text(live.height), "at the position, allocated in the recording"),
@@ -81,7 +83,10 @@ def curve(selected: Selected, view: View) -> Chart:
     x = selected.milliseconds(records["time_ns"])
     unit, size = unit_of(selected.total(selected.measure, selected.peak_ns) or 0)
     series = {name: (_TOTALS[name], (records[f"{name}_bytes"] / size).to_list()) for name in known}
-    hidden = _hidden(selected, known)
+    hidden = [*_hidden(selected, known)]
+    if view.rank.chip is not None:
+        series["available"] = ("Available on the chip", [view.rank.chip.memory_bytes / size] * records.height)
+        hidden.append("available")
     first, last = int(records["time_ns"][0]), int(records["time_ns"][-1])
     marks = {
         key: (name, selected.milliseconds(moments))
@@ -105,7 +110,7 @@ def curve(selected: Selected, view: View) -> Chart:
             hidden=hidden,
         ),
         f"Memory over {time_text((last - first) / 1000)}; the peak is {highest}, {_place(selected, selected.peak_ns)}.",
-        detail=f"{DETAIL}; what is reserved is far above, choose it in the legend" if hidden else DETAIL,
+        detail=f"{DETAIL}; {', '.join(hidden)}: choose it in the legend" if hidden else DETAIL,
         modelled=view.modelled,
         height_px=340,
     )
