@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Final
 
 import numpy as np
@@ -18,10 +18,21 @@ import yaml
 from attrs import evolve, frozen
 
 from drynpu.arrays import F64
-from drynpu.kernels import Calibration, Coefficient, Factors, Generation, KernelSpec, Level, Tuning, cost, family_of
+from drynpu.kernels import (
+    CONSTANT_SUFFIX,
+    Calibration,
+    Coefficient,
+    Factors,
+    Generation,
+    KernelSpec,
+    Level,
+    Tuning,
+    cost,
+    family_of,
+)
 from drynpu.platforms import Chip
 
-_PRIOR: Final = {"generation": (0.3, 0.3), "chip": (0.08, 0.08), "family": (0.25, 0.4), "type": (0.25, 0.4)}
+_PRIOR: Final = {"generation": (0.1, 0.1), "chip": (0.05, 0.05), "family": (0.1, 0.15), "type": (0.2, 0.35)}
 """How far a coefficient of fixed costs and of work may lie from its parent, one standard deviation of the logarithm."""
 _NOISE: Final = 0.27
 _HUBER: Final = 1.0
@@ -68,7 +79,8 @@ def fit(
     if not kernels:
         return {}
     prior = prior or _PRIOR
-    names = [_levels_of(k) for k in kernels]
+    types = {k.spec.op_type for k in kernels}
+    names = [_levels_of(k, types) for k in kernels]
     counts = Counter(name for each in names for name in each)
     order = {name: index for index, name in enumerate(sorted(counts))}
     size = len(order)
@@ -118,9 +130,11 @@ def _beliefs(
     return centre.ravel(), spread.ravel()
 
 
-def _levels_of(kernel: Measured) -> list[str]:
-    family = family_of(kernel.spec.op_type).name
-    return ["", f"chip/{kernel.chip.name}", family, f"{family}/{kernel.spec.op_type}"]
+def _levels_of(kernel: Measured, types: Set[str]) -> list[str]:
+    """Return the levels that a kernel is fitted with. ReduceMeanD, which has constant axes, is fitted as ReduceMean."""
+    family, plain = family_of(kernel.spec.op_type).name, kernel.spec.op_type.removesuffix(CONSTANT_SUFFIX)
+    named = plain if plain in types else kernel.spec.op_type
+    return ["", f"chip/{kernel.chip.name}", family, f"{family}/{named}"]
 
 
 def _kind(name: str) -> str:

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from drynpu import CommandError
-from drynpu.analysis import chip_like
 from drynpu.kernels import build_rule_book
 from drynpu.plugins import Plugins
 from drynpu.views.runs import Rank, Run
 from drynpu_calibration._called_kernels import LaunchComparison, compare_launches
 from drynpu_calibration._measured import Kernels, measured_kernels
+from drynpu_calibration._predictions import chip_like
 
 chip_option = click.option(
     "--chip", required=True, help="Chip that the profile was recorded on: a profile does not say it."

@@ -19,17 +19,17 @@ from drynpu.kernels import (
     Calibration,
     Generation,
     Tuning,
-    described_kernel,
     estimate,
-    task_type_of,
-    tensors_of,
 )
 from drynpu.platforms import Chip
 from drynpu.tables import Profile
+from drynpu_calibration._described import described_kernel
 from drynpu_calibration._fitting import Measured, calibration_document, fit, predicted_us
+from drynpu_calibration._known_types import KnownTypes
+from drynpu_calibration._rows import task_type_of, tensors_of
 
 _SIDES: Final = [[f"{side}_{what}" for what in ("shapes", "dtypes", "formats")] for side in ("input", "output")]
-_TEXTS: Final = ["op_type", "task_type", *_SIDES[0], *_SIDES[1]]
+_TEXTS: Final = ["op_type", "task_type", "op_state", *_SIDES[0], *_SIDES[1]]
 _ENGINES: Final = ("AI_CORE", "AI_VECTOR", "MIX")
 LEAST_KERNELS: Final = 20
 """Different kernels that a calibration needs: with fewer, a handful of types would move all others."""
@@ -99,9 +99,21 @@ def measured_kernels(profile: Profile, chip: Chip, source: str) -> Kernels:
         if not inputs and not outputs:
             left_out["kernels without shapes"] += row["count"]
             continue
-        spec = described_kernel(row["op_type"], task, inputs, outputs, hf32=bool(row["hf32"]))
+        static = row["op_state"] == "static"
+        spec = described_kernel(row["op_type"], task, inputs, outputs, hf32=bool(row["hf32"]), static=static)
         kernels.append((Measured(spec=spec, chip=chip, source=source, duration_us=row["median"] / 1000), row["count"]))
     return Kernels(kernels=tuple(kernels), left_out=dict(left_out))
+
+
+def known_kernels(kernels: Kernels, calibration: Calibration) -> Kernels:
+    """Return the kernels whose types have a time; each other type is left out with a sentence about it."""
+    known = KnownTypes.from_calibration(calibration)
+    left_out = Counter(kernels.left_out)
+    for kernel, count in kernels.kernels:
+        if kernel.spec.op_type not in known:
+            left_out[known.nearest(kernel.spec.op_type)] += count
+    chosen = tuple(pair for pair in kernels.kernels if pair[0].spec.op_type in known)
+    return Kernels(kernels=chosen, left_out=dict(left_out))
 
 
 def validate_kernels(kernels: Kernels, calibration: Calibration, *, by: str = "family") -> pl.DataFrame:
@@ -151,7 +163,8 @@ def recalibrate(measured: Kernels, usual: Calibration) -> Recalibration:
     Return coefficients that were fitted to measured kernels, shrunk towards the coefficients of *usual*.
 
     All kernels are of one generation of chips. Families and types that were not measured keep the coefficients of
-    *usual*. The errors afterwards are measured on each half of the kernels with the other half fitted.
+    *usual*; a type that had no time before has one afterwards. The errors are of types that had one, afterwards of
+    each half of the kernels with the other half fitted.
 
     Raises
     ------
@@ -159,14 +172,17 @@ def recalibrate(measured: Kernels, usual: Calibration) -> Recalibration:
         There are fewer than 20 different kernels.
     """
     kernels = [kernel for kernel, _ in measured.kernels]
-    if len(kernels) < LEAST_KERNELS:
-        few = f"{len(kernels)} different kernels with shapes and times are too few"
+    timed = known_kernels(measured, usual)
+    if len(timed.kernels) < LEAST_KERNELS:
+        few = f"{len(timed.kernels)} different kernels with shapes and times are too few"
         raise CommandError(f"{few}; a calibration needs {LEAST_KERNELS}. {_HOW}")
     generation = kernels[0].chip.generation
     known = usual.generations.get(generation, Generation())
-    counts = np.array([count for _, count in measured.kernels], dtype=np.float64)
-    actual = np.array([kernel.duration_us for kernel in kernels])
-    held_out = _held_out(kernels, usual)
+    types = {kernel.spec.op_type for kernel, _ in timed.kernels}
+    had_time = np.array([kernel.spec.op_type in types for kernel in kernels])
+    counts = np.array([count for _, count in timed.kernels], dtype=np.float64)
+    actual = np.array([kernel.duration_us for kernel, _ in timed.kernels])
+    held_out = _held_out(kernels, usual)[had_time]
     low, high = np.quantile(np.log(actual / held_out), _ENDS_OF_80)
     spread = {name: [known.low[name], known.high[name]] for name in known.low}
     spread["seen"] = [round(min(float(low), 0.0), 3), round(max(float(high), 0.0), 3)]
@@ -178,9 +194,9 @@ def recalibrate(measured: Kernels, usual: Calibration) -> Recalibration:
             sorted({*known.sources, *(kernel.source for kernel in kernels)}),
             made_by="drynpu calibrate",
         ),
-        before=_errors(actual, predicted_us(kernels, usual), counts),
+        before=_errors(actual, predicted_us(kernels, usual)[had_time], counts),
         after=_errors(actual, held_out, counts),
-        left_out=measured.left_out,
+        left_out=timed.left_out,
     )
 
 

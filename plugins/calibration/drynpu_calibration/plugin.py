@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import click
 
 _VERBS = {
+    "predict": "Say how long the kernels or transfers in a table take.",
     "validate": "Say how far off these times are for a profile of a real device.",
     "calibrate": "Fit these times to profiles of a real device.",
 }
@@ -17,7 +18,7 @@ _VERBS = {
 
 @hookimpl
 def drynpu_cli(group: click.Group) -> None:
-    """Add ``drynpu validate`` and ``drynpu calibrate``."""
+    """Add ``drynpu predict``, ``drynpu validate`` and ``drynpu calibrate``."""
     from drynpu.plugins.verbs import LazyVerb
 
     for verb, line in _VERBS.items():

@@ -27,7 +27,7 @@ def kernel(op_type: str, elements: int) -> KernelSpec:
 
 def test_a_fit_finds_what_is_wrong_with_the_work_and_leaves_the_rest() -> None:
     true = Tuning(uniform=Factors(fixed=1.0, work=1.5))
-    specs = [kernel("Mul", 8 * 2**power) for power in range(8, 24)]
+    specs = [kernel("Mul", round(8 * 2 ** (power / 6))) for power in range(48, 144)]
     kernels = [
         Measured(spec=spec, chip=B3, source="s", duration_us=cost(spec, B3, true).duration_ns / 1000) for spec in specs
     ]

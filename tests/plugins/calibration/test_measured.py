@@ -10,11 +10,11 @@ from attrs import fields
 from tests.core.analysis.conftest import make_profile
 
 from drynpu import CommandError
-from drynpu.kernels import Calibration, Estimate, TaskType, TensorDesc, described_kernel
+from drynpu.kernels import Calibration, Estimate, TaskType, TensorDesc, bundled_calibration
 from drynpu.platforms import load_chip
 from drynpu.tables import Profile
-from drynpu_calibration import Kernels, Measured, _measured, measured_kernels, validate_kernels
-from drynpu_calibration._measured import _errors, _halves
+from drynpu_calibration import Kernels, Measured, _measured, described_kernel, measured_kernels, validate_kernels
+from drynpu_calibration._measured import _errors, _halves, known_kernels, recalibrate
 
 CHIP = load_chip("910B2")
 
@@ -102,6 +102,24 @@ def test_errors_are_of_predictions_against_what_was_measured(monkeypatch: pytest
     assert by_type.select("type", "kernels", "launches").rows() == [("Slice", 2, 6), ("Add", 2, 4), ("Mul", 1, 2)]
     with pytest.raises(CommandError, match="no kernel has shapes and a time"):
         validate_kernels(Kernels(), usual)
+
+
+def test_a_type_of_which_nothing_is_known_has_no_error_and_the_nearest_types_are_named() -> None:
+    usual = bundled_calibration()
+    kernels = measured(row("Softplos", "2,3", 3_000), row("Softplos", "4,3", 4_000), row("Add", "2,3", 1_000))
+    timed = known_kernels(kernels, usual)
+    assert [each.spec.op_type for each, _ in timed.kernels] == ["Add"]
+    ((text, count),) = timed.left_out.items()
+    assert (count, text.startswith("'Softplos' has no time"), "'Softplus" in text) == (2, True, True)
+    assert validate_kernels(timed, usual)["kernels"].sum() == 1
+
+
+def test_a_fit_gives_a_type_without_a_time_one_but_no_error() -> None:
+    rows = [row(name, f"{n},3", 2_000 + 10 * n) for n in range(1, 31) for name in ("Add", "Softplos")]
+    fitted = recalibrate(measured(*rows), bundled_calibration())
+    assert (fitted.before.kernels, fitted.after.kernels) == (30, 30)
+    assert list(fitted.left_out.values()) == [30]
+    assert "Softplos" in fitted.text
 
 
 def estimate_of(**values: Any) -> Estimate:

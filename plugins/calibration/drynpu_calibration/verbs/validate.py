@@ -15,7 +15,7 @@ from drynpu.kernels import bundled_calibration, load_calibration
 from drynpu.plugins import Plugins
 from drynpu_calibration._called_kernels import LaunchComparison
 from drynpu_calibration._genuine import chip_option, read_genuine, read_launches
-from drynpu_calibration._measured import validate_kernels
+from drynpu_calibration._measured import known_kernels, validate_kernels
 
 _HEADINGS = ("kernels", "launches", "real\nms", "model\nms")
 _ERRORS = ("total\nerror", "median\nerror", "within\n25 %", "in\nrange")
@@ -44,8 +44,8 @@ def validate(
     Where the profile has PyTorch's operators with their shapes, a second table has those that launched other types of
     kernels than drynpu would launch for the same call. A profile has no values (strides, axes), on which some depend.
     """
-    kernels = read_genuine([directory], chip, plugins)
     used = load_calibration(calibration) if calibration else bundled_calibration()
+    kernels = known_kernels(read_genuine([directory], chip, plugins), used)
     groups = validate_kernels(kernels, used, by="type" if types else "family")
     launches = read_launches(directory, plugins)
     if json_output:

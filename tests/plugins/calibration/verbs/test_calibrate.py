@@ -11,13 +11,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from drynpu.kernels import TaskType, TensorDesc, described_kernel, estimate, load_calibration
+from drynpu.kernels import TaskType, TensorDesc, estimate, load_calibration
 from drynpu.platforms import load_chip
+from drynpu_calibration import described_kernel
 
 GENUINE = Path(os.environ.get("GENUINE_PROFILES", Path(__file__).parents[5] / "shared" / "data")) / "genuine"
 RANKS = GENUINE / "torch_text_level1"
 CHIP = "Ascend910B4"
-SLOWER = {"MatMulV3": 1.9, "Add": 1.0, "Cast": 0.6}
+SLOWER = {"MatMulV3": 1.9, "Add": 1.0, "Cast": 1.6}
 """How much longer than the model the device of the tests takes."""
 
 
@@ -68,7 +69,8 @@ def details(tmp_path: Path) -> Callable[..., Path]:
 
 
 def _many() -> list[tuple[str, int, int]]:
-    sizes = [(512 * a, 1024 * b) for a in (1, 3, 8, 11) for b in (1, 2, 5)]
+    # L2 holds them all: what memory takes is no matter of a kernel's type.
+    sizes = [(512 * a, 1024 * b) for a in (1, 3, 5, 7) for b in (1, 2, 3)]
     return [(op_type, *size) for op_type in SLOWER for size in sizes]
 
 
