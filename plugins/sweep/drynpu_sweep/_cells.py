@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import re
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from drynpu.products import load_profile
 
 _RANK = re.compile(r"^(\[\d+\] )?(\[rank\d+\]:\s?)?")
 _OUTPUT, _ERRORS = "stdout.txt", "stderr.txt"
-_GIB = 2**30
+GIB = 2**30
 DATA_PARALLEL = "dp"
 _SIZES = {
     "tp": ("tp", "tp-size", "tensor-parallel-size", "tensor-model-parallel-size"),
@@ -51,6 +52,8 @@ class Measures:
     free_ms: float
     peak_gib: float | None
     steps: int
+    reserved_gib: float | None = None
+    """What the pool reserves at most."""
 
 
 @frozen(kw_only=True)
@@ -127,21 +130,28 @@ def stage_ranks(stages: int, world: int) -> tuple[int, ...]:
 
 
 def run_cell(
-    folder: Path, cell: Cell, values: Mapping[str, str], options: Sequence[str], script: Sequence[str]
+    folder: Path,
+    cell: Cell,
+    values: Mapping[str, str],
+    options: Sequence[str],
+    script: Sequence[str],
+    variables: Mapping[str, str] | None = None,
 ) -> Cell:
     """
     Run the script of a *cell* in *folder* with *values* as its options, and return the cell with what it left.
 
-    *options* are options of ``drynpu run``; *script* is its path and the arguments that all cells share.
+    *options* are options of ``drynpu run``; *script* is its path and the arguments that all cells share; *variables*
+    of the environment come on top.
     """
     folder.mkdir(parents=True)
     arguments = [part for name, value in values.items() for part in (f"--{name}", value)]
     chosen = ["--world", str(cell.world), "--ranks", ",".join(map(str, cell.ranks))]
     command = [sys.executable, "-m", "drynpu", "run", "--quiet", *options, *chosen, *script, *arguments]
     with (folder / _OUTPUT).open("wb") as output, (folder / _ERRORS).open("wb") as errors:
-        status = subprocess.run(command, cwd=folder, stdout=output, stderr=errors, check=False).returncode
-    if status:
-        return evolve(cell, error=_last_line(folder / _ERRORS) or f"ended with status {status}")
+        environment = {**os.environ, **(variables or {})}
+        done = subprocess.run(command, cwd=folder, env=environment, stdout=output, stderr=errors, check=False)
+    if done.returncode:
+        return evolve(cell, error=_last_line(folder / _ERRORS) or f"ended with status {done.returncode}")
     return _read_cell(folder, cell)
 
 
@@ -159,9 +169,12 @@ def _read_cell(folder: Path, cell: Cell) -> Cell:
     if not measured:
         return evolve(cell, error="no profile with steps: the script recorded nothing; try --profile")
     slowest = max(measured, key=lambda each: each.step_ms)
-    peaks = [each.peak_gib for each in measured if each.peak_gib is not None]
+    peaks, reserved = (
+        [size for each in measured if (size := getattr(each, name)) is not None]
+        for name in ("peak_gib", "reserved_gib")
+    )
     notes = tuple(dict.fromkeys(note for each in summaries for note in each.notes))
-    measures = evolve(slowest, peak_gib=max(peaks, default=None))
+    measures = evolve(slowest, peak_gib=max(peaks, default=None), reserved_gib=max(reserved, default=None))
     sizes = [size for path in directories if (size := _data_group(path)) is not None]
     return evolve(cell, measures=measures, notes=notes, data_parallel=sizes[0] if sizes else cell.data_parallel)
 
@@ -189,7 +202,7 @@ def _measure(summary: Summary) -> Measures | None:
     computing, exposed, free = map(mean_ms, ("computing_us", "communication_not_overlapped_us", "free_us"))
     intervals = summary.step_intervals_us or ()
     low, high = (_mean_ms([ends[side] for ends in intervals]) for side in (0, 1))
-    peak = summary.peak_allocated_bytes
+    peak, reserved = summary.peak_allocated_bytes, summary.peak_reserved_bytes
     return Measures(
         step_ms=computing + exposed + free,
         low_ms=low,
@@ -198,6 +211,7 @@ def _measure(summary: Summary) -> Measures | None:
         communication_ms=mean_ms("communication_us"),
         exposed_ms=exposed,
         free_ms=free,
-        peak_gib=None if peak is None else peak / _GIB,
+        peak_gib=None if peak is None else peak / GIB,
         steps=steps.height,
+        reserved_gib=None if reserved is None else reserved / GIB,
     )

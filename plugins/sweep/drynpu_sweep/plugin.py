@@ -9,12 +9,16 @@ from drynpu.plugins import hookimpl
 if TYPE_CHECKING:
     import click
 
-_LINE = "Run a script with several values of its options, and compare."
+_VERBS = {
+    "fit": "Say whether a training fits on chips, and how long a step takes.",
+    "sweep": "Run a script with several values of its options, and compare.",
+}
 
 
 @hookimpl
 def drynpu_cli(group: click.Group) -> None:
-    """Add ``drynpu sweep``."""
+    """Add ``drynpu fit`` and ``drynpu sweep``."""
     from drynpu.plugins.verbs import LazyVerb
 
-    group.add_command(LazyVerb("sweep", "drynpu_sweep.sweep", _LINE, "Run scripts"))
+    for verb, line in _VERBS.items():
+        group.add_command(LazyVerb(verb, f"drynpu_sweep.{verb}", line, "Run scripts"))

@@ -30,6 +30,8 @@ _HEADINGS |= {
     "free_ms": "free",
     "peak_gib": "peak\nGiB",
 }
+_CHIP = "chip"
+"""Axis that is an option of ``drynpu run``, not of the script."""
 _LEGEND = (
     "dp: ranks with the same part of the model, by the script's group of that name, else what tp, pp and cp leave.",
     "Times in ms, modelled, of the slowest rank that ran: means over the steps of its profile.",
@@ -132,10 +134,12 @@ def sweep(
     ARGUMENTS, which follow a --. Numbers describe the slowest rank that ran. A cell that fails says why.
 
     Without --world the axis dp is the number of data-parallel ranks: the world is as large as they and the sizes tp, pp
-    and cp make it, and the script does not get the value.
+    and cp make it, and the script does not get the value. Nor does it get the axis chip, which says what is simulated.
     """
     if output is not None and output.exists() and any(output.iterdir()):
         raise CommandError(f"{output} is not empty; each run gets a new folder there", exit_code=2)
+    if shared.chip is not None and any(axis.name == _CHIP for axis in axes):
+        raise CommandError("the chip is an axis, so leave --chip out", exit_code=2)
     cells = [
         _cell(dict(zip([axis.name for axis in axes], values, strict=True)), world, ranks, arguments)
         for values in _product(axes)
@@ -149,7 +153,7 @@ def sweep(
                     Path(folder).resolve() / _folder_name(cell.values),
                     cell,
                     _script_values(cell.values, world),
-                    shared.arguments(),
+                    [*shared.arguments(), *_chip_option(cell.values)],
                     command,
                 ),
                 cells,
@@ -173,8 +177,13 @@ def _cell(
 
 
 def _script_values(values: Mapping[str, str], world: int | None) -> Mapping[str, str]:
-    """Return the values that the script gets as options: all but the size that makes the world."""
-    return {name: value for name, value in values.items() if world is not None or name != DATA_PARALLEL}
+    """Return the values that the script gets as options: not the chip, nor the size that makes the world."""
+    apart = {_CHIP} if world is not None else {_CHIP, DATA_PARALLEL}
+    return {name: value for name, value in values.items() if name not in apart}
+
+
+def _chip_option(values: Mapping[str, str]) -> list[str]:
+    return ["--chip", values[_CHIP]] if _CHIP in values else []
 
 
 def _product(axes: Sequence[_Axis]) -> itertools.product[tuple[str, ...]]:

@@ -18,7 +18,12 @@ def summary(*steps: tuple[float, float, float, float], **more: Any) -> Any:
     """Computing, communication, exposed communication and free time of each step, us."""
     names = ("computing_us", "communication_us", "communication_not_overlapped_us", "free_us")
     frame = pl.DataFrame(steps, schema=dict.fromkeys(names, pl.Float64), orient="row")
-    return SimpleNamespace(**({"steps": frame, "step_intervals_us": None, "peak_allocated_bytes": None} | more))
+    return SimpleNamespace(
+        **(
+            {"steps": frame, "step_intervals_us": None, "peak_allocated_bytes": None, "peak_reserved_bytes": None}
+            | more
+        )
+    )
 
 
 def test_measures_are_means_over_the_steps() -> None:
@@ -28,6 +33,7 @@ def test_measures_are_means_over_the_steps() -> None:
             (3_000, 900, 500, 150),
             step_intervals_us=((1_200.0, 1_500.0), (3_000.0, 4_500.0)),
             peak_allocated_bytes=3 * 2**29,
+            peak_reserved_bytes=2**31,
         )
     )
     assert found == Measures(
@@ -40,6 +46,7 @@ def test_measures_are_means_over_the_steps() -> None:
         free_ms=0.1,
         peak_gib=1.5,
         steps=2,
+        reserved_gib=2.0,
     )
 
 
