@@ -11,7 +11,9 @@ from pathlib import Path
 from drynpu.analysis import Summary
 from drynpu.checks import Observation, ObservedOutput, ObservedProfiler
 from drynpu.layouts.result_files import TRACE_VIEW_FILE
-from drynpu.options import Schedule, Severity, estimate_footprint, from_mapping
+from drynpu.options import Schedule, Severity, from_mapping
+from drynpu.views.theme import size_text
+from drynpu_script_check._footprint import estimate_footprint
 from drynpu_script_check._mistake import Mistake
 
 _CHROME_BYTES = 256 << 20
@@ -143,7 +145,7 @@ def size_mistakes(profiler: ObservedProfiler, summary: Summary, total_steps: int
             yield Mistake(
                 name="trace-too-large",
                 level=level,
-                title=f"trace_view.json would have about {_size(trace * steps)}",
+                title=f"trace_view.json would have about {size_text(trace * steps)}",
                 evidence=f"{viewer}: {common}.",
                 fix=f"Record fewer steps: active={max(int(_CHROME_BYTES // max(trace, 1.0)), 1)} stays below 256 MB. Or"
                 " export_type=Db.",
@@ -170,12 +172,8 @@ def _disk(profiler: ObservedProfiler, kernels: float, trace: float) -> Iterator[
             name="disk-full",
             level=Severity.ERROR,
             title="The results would not fit the disk",
-            evidence=f"About {_size(raw + trace)} (raw data of {kernels:.0f} kernels and the timeline);"
-            f" {_size(free)} are free here.",
+            evidence=f"About {size_text(raw + trace)} (raw data of {kernels:.0f} kernels and the timeline);"
+            f" {size_text(free)} are free here.",
             fix="Record fewer steps, or name a directory on another disk.",
             place=profiler.place,
         )
-
-
-def _size(size: float) -> str:
-    return f"{size / (1 << 30):.1f} GB" if size >= 1 << 30 else f"{size / (1 << 20):.0f} MB"

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from drynpu.checks import Observation, ObservedMessage, ObservedProfiler, Place
-from drynpu.options import NoticeCode, Schedule, Severity, lint_schedule
+from drynpu.options import NoticeCode, Schedule, Severity
 from drynpu_script_check._mistake import Mistake
+from drynpu_script_check._schedules import lint_schedule
 
 _EXPORTS = frozenset({"export_chrome_trace", "export_stacks", "export_memory_timeline", "analyse"})
 _MODULES = {"torch": "torch_npu.profiler.", "mindspore": "mindspore.profiler."}

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from drynpu.analysis import Summary, link_operators
-from drynpu.analysis.hints import Finding, find_all, per_text
+from drynpu.analysis.hints import Finding, find_all, per_text, remedy_for
 from drynpu.checks import WAIT_RANGE, Observation, ObservedWait, Place
 from drynpu.options import Severity
 from drynpu.platforms import Chip
 from drynpu.tables import Profile
-from drynpu_script_check._fixes import find_fix
 from drynpu_script_check._mistake import Mistake
 
 _WAITS = ("aclrtSynchronize",)
@@ -171,7 +170,7 @@ def _hint(finding: Finding, profile: Profile, observation: Observation) -> Mista
         level=Severity.WARNING if finding.name in _WARNINGS else Severity.INFO,
         title=finding.title,
         evidence=finding.evidence + (f" Lines: {top}." if top else ""),
-        fix=find_fix(observation.framework, finding.name, finding.remedy),
+        fix=remedy_for(finding.name, observation.framework, finding.remedy),
         place=lines[0][0] if lines else None,
         cost_us=finding.cost_us,
         per=finding.per,

@@ -18,6 +18,7 @@ from drynpu import CommandError, printable
 from drynpu.cli.shared import console, echo_json
 from drynpu.options import Severity
 from drynpu.platforms import Chip
+from drynpu.views.theme import size_text
 from drynpu_script_check._check import CheckedRun, check_environment, check_script, run_command
 from drynpu_script_check._mistake import Mistake
 
@@ -136,11 +137,7 @@ def _head(run: CheckedRun, chip: Chip, *, compute: bool) -> str:
     count, whole_us = summary.kernel_count / max(summary.steps.height, 1), _step_us(run)
     per = f"A step: {whole_us / 1000:.2f} ms, " if whole_us is not None and steps else "In all: "
     peak = _peak(run)
-    memory = (
-        ""
-        if peak is None
-        else f", peak {peak / 2**20:.{1 if peak < 10 << 20 else 0}f} MB of {chip.memory_bytes / 2**30:.0f} GB"
-    )
+    memory = "" if peak is None else f", peak {size_text(peak)} of {size_text(chip.memory_bytes)}"
     return f"{head}\n{per}{count:.0f} kernels{memory}. Times are modelled."
 
 

@@ -11,9 +11,13 @@ from rich.table import Table
 
 from drynpu import OptionError
 from drynpu.cli.shared import as_json, console, echo_json
-from drynpu.options import Origin, Parsed, Settings, estimate_footprint, explain, lint_schedule, parse_document
+from drynpu.options import Origin, Parsed, Settings
 from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins
+from drynpu_script_check._dialects import parse_document
+from drynpu_script_check._explanations import explain
+from drynpu_script_check._footprint import estimate_footprint
+from drynpu_script_check._schedules import lint_schedule
 
 # Bytes of one kernel say little; a step has about a thousand.
 _THOUSAND = 1000
