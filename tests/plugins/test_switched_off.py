@@ -174,10 +174,22 @@ try:
 except AttributeError as error:
     print("torch.ops.npu.npu_swiglu", error)
 """
+GRAPHS_FIRST = """
+import torch
+import torch_npu
+try:
+    torch.npu.NPUGraph()
+except AttributeError as error:
+    print("torch.npu.NPUGraph", error)
+"""
 TORCH_LAST = "print(hasattr(torch_npu, 'no_such_name'), torch_npu.npu_format_cast(torch.ones(2).npu(), 2).sum().item())"
 ACL_LAST = (
     "print(hasattr(acl, 'no_such_name'), acl.init(), acl.rt.set_device(0), acl.rt.malloc(8, 0)[1], acl.finalize())"
 )
+
+
+FRAMEWORKS = {"torch_npu": "torch", "acl": "onnx", "npu_bridge": "tensorflow"}
+"""What the scripts of a facade need."""
 
 
 @frozen(kw_only=True)
@@ -238,6 +250,26 @@ PARTS = {
         works="False 2.0",
         lines=0,
     ),
+    "tf1_contrib": Parts(
+        facade="npu_bridge.estimator.npu",
+        first="import npu_bridge.estimator.npu\nfrom npu_bridge.npu_init import *",
+        names=("npu_rnn",),
+        modules=("npu_dynamic_rnn", "npu_rnn"),
+        missing=("npu_dynamic_rnn", "npu_rnn"),
+        last="print(hasattr(npu_bridge.estimator.npu, 'no_such_name'), npu_scope.__name__)",
+        works="False npu_bridge.estimator.npu.npu_scope",
+        lines=1,
+    ),
+    "torch_graphs": Parts(
+        facade="torch_npu",
+        first=GRAPHS_FIRST,
+        names=("_C._graph_pool_handle",),
+        modules=("npu._npugraph_handlers", "npu.graphs"),
+        missing=("npu._npugraph_handlers", "npu.graphs"),
+        last=TORCH_LAST,
+        works="False 2.0",
+        lines=2,
+    ),
     "torch_operators": Parts(
         facade="torch_npu",
         first=TORCH_FIRST,
@@ -248,6 +280,16 @@ PARTS = {
         works="False 2.0",
         lines=7,
     ),
+    "torch_sharing": Parts(
+        facade="torch_npu",
+        first="import torch\nimport torch_npu",
+        names=(),
+        modules=("multiprocessing.reductions",),
+        missing=("multiprocessing",),
+        last=TORCH_LAST,
+        works="False 2.0",
+        lines=0,
+    ),
 }
 
 
@@ -256,7 +298,7 @@ PARTS = {
 def test_every_part_of_a_facade_that_is_off_names_its_plugin(plugin: str, tmp_path: Path) -> None:
     """One line for each name and module, whose process says it; the rest of the facade is there."""
     parts = PARTS[plugin]
-    pytest.importorskip("torch" if parts.facade == "torch_npu" else "onnx")
+    pytest.importorskip(FRAMEWORKS[parts.facade.partition(".")[0]])
     script = NAMES_AND_MODULES.format(
         facade=parts.facade, first=parts.first, names=parts.names, modules=parts.modules, last=parts.last
     )
@@ -279,4 +321,5 @@ def test_every_part_of_a_facade_that_is_off_names_its_plugin(plugin: str, tmp_pa
     assert raised == [f"{name} No module named {name!r}" for name in missing]
     assert len(lines) - len(raised) == parts.lines
     said = [line for line in done.stderr.splitlines() if line.startswith("[drynpu]")]
-    assert said == [f"[drynpu] {needs_plugin(name, plugin)}" for name in missing]
+    looked_up = {line.split()[0] for line in lines}
+    assert sorted(said) == sorted(f"[drynpu] {needs_plugin(name, plugin)}" for name in {*looked_up, *missing})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ import polars as pl
 from attrs import evolve, frozen
 
 from drynpu import without_collections
+from drynpu.host import shared_memory_folder
 from drynpu.writers.db import new_database
 from drynpu.writers.files import make_directory
 from drynpu_cluster import _db_output, _text_output
@@ -26,9 +26,6 @@ FOLDER = "cluster_analysis_output"
 
 SMALL_BYTES = 128 << 20
 """Less than this is read faster here (4 s) than by processes that have to be started first."""
-
-MEMORY = Path("/dev/shm")
-"""Where small files cost no disk."""
 
 SPARE = 4
 """How many times the bytes that are read have to be free there."""
@@ -92,8 +89,8 @@ def analyse_cluster(
 def _memory_folder(source: ClusterSource) -> Path | None:
     """Return a folder in memory with room for the tables, which are smaller than what they are read from, or none."""
     needed = sum(rank.size_bytes for rank in source.ranks)
-    usable = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > SPARE * needed
-    return MEMORY if usable else None
+    memory = shared_memory_folder()
+    return memory if memory is not None and shutil.disk_usage(memory).free > SPARE * needed else None
 
 
 def _analyse(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
 from drynpu import OutputError, require
+from drynpu.host import processors
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -47,7 +47,7 @@ def spread(
     if scheduler:
         yield from _by_scheduler(function, items, scheduler)
         return
-    count = min(workers or len(os.sched_getaffinity(0)), len(items))
+    count = min(workers or processors(), len(items))
     if count <= 1:
         yield from map(function, items)
         return

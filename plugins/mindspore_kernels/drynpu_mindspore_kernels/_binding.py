@@ -1,9 +1,9 @@
 """
-The binding to the inside of MindSpore 2.7.1 and 2.7.2: where its libraries keep what this package reads and writes.
+The binding to the inside of MindSpore: where its libraries keep what this package reads and writes.
 
 Every place, size and linker's name that a header of MindSpore does not offer to us stands here, with what shows that
-this process has them so. Another release gets a binding of its own. Nothing is written before :func:`require` and the
-checks have passed (docs/tricks.md).
+this process has them so. What differs between releases is in :data:`RELEASES`; the rest is the same in all of them.
+Nothing is written before :func:`known_release` and the checks have passed (docs/tricks.md).
 """
 
 from __future__ import annotations
@@ -14,9 +14,47 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu_mindspore.inside import WORD_BYTES, address_of, find_symbol, read_functions, read_word
+from drynpu_mindspore.inside import WORD_BYTES, address_of, find_symbol, read_functions, read_word, require
 
-RELEASES: Final = ("2.7.1", "2.7.2")
+
+@frozen
+class TensorPlaces:
+    """Where a ``KernelTensor`` keeps its type and its shape, from its begin."""
+
+    type_at: int
+    shape_at: int
+
+
+@frozen
+class Release:
+    """What one release has in a place of its own."""
+
+    tensor: TensorPlaces | None = None
+    """``None`` where the ``DeviceAddress`` of a tensor keeps its type and its shape: it has functions for them."""
+    behind_passes: str = "_ZN9mindspore4prim8ScalarEqERKSt6vectorISt10shared_ptrINS_5ValueEESaIS4_EE"
+    """The function that follows the code of ``frontend/parallel`` in its library."""
+
+
+RELEASES: Final = MappingProxyType(
+    {
+        "2.7.1": Release(),
+        "2.7.2": Release(),
+        "2.10.0": Release(tensor=TensorPlaces(30 * WORD_BYTES, 31 * WORD_BYTES), behind_passes="memcpy_s"),
+    }
+)
+
+
+def known_release() -> Release:
+    """
+    Return the binding to the MindSpore of this process.
+
+    Raises
+    ------
+    UnknownInside
+        This package was not tried with it.
+    """
+    return RELEASES[require(tuple(RELEASES))]
+
 
 # Places in the table of virtual functions of a kernel of the CPU (kernel_base/kernel.h, cpu/cpu_kernel.h).
 LIST_TYPES, INIT, RESIZE, LAUNCH, NEEDS_UPDATE, UPDATE, OUTPUT_SIZES, SHORT_LAUNCH = 2, 3, 4, 5, 7, 8, 15, 24
@@ -40,7 +78,7 @@ _INHERITED: Final = MappingProxyType(
         23: f"_ZN{_KERNEL}8FinalizeEv",
     }
 )
-"""The linker's names of functions that every kernel inherits, by place: no kernel of 2.7 has one of its own."""
+"""The linker's names of functions that every kernel inherits, by place: no kernel has one of its own."""
 _PLAIN: Final = MappingProxyType(
     {
         LAUNCH: f"_ZN9mindspore6kernel18NativeCpuKernelMod6LaunchE{_TENSORS}S8_Pv",
@@ -92,7 +130,11 @@ class KernelTable:
             The table is laid out in another way.
         """
         functions = read_functions(read_word(kernel))
-        if len(functions) < KERNEL_FUNCTIONS or any(functions[place] != self.plain[place] for place in _INHERITED):
+        if len(functions) < KERNEL_FUNCTIONS or not all(
+            # A library may have a copy of what kernels inherit.
+            functions[place] == self.plain[place] or find_symbol(functions[place]) == name
+            for place, name in _INHERITED.items()
+        ):
             raise LookupError("a kernel of MindSpore has another table of virtual functions")
         return functions
 

@@ -18,7 +18,7 @@ _MANAGEMENT: Final = "mindspore.communication.management"
 
 def build_exchange(loaded: LoadedMindSpore) -> Exchange:
     """Return what collectives of this process need."""
-    return Exchange(loaded.ranks, loaded.note, _rank, _members)
+    return Exchange(loaded.backend.ranks, loaded.backend.note, _rank, _members)
 
 
 def _rank() -> int:

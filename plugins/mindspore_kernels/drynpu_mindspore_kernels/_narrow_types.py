@@ -47,12 +47,12 @@ def _follow_names(module: ModuleType, widen: Callable[[], None]) -> None:
 
 
 def _follow_tensors(tensor: Any, narrow: tuple[object, ...], widen: Callable[[], None]) -> None:
-    genuine_init, genuine_from_numpy = tensor.__init__, tensor.from_numpy
+    genuine_init, genuine_from_numpy, dtype_of = tensor.__init__, tensor.from_numpy, tensor.dtype.__get__
 
     @functools.wraps(genuine_init)
     def initialise(self: Any, *args: object, **kwargs: object) -> None:
         genuine_init(self, *args, **kwargs)
-        if self.dtype in narrow:
+        if dtype_of(self) in narrow:  # of a subclass the attribute may be the script's
             widen()
 
     @functools.wraps(genuine_from_numpy)

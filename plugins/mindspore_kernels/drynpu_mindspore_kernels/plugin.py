@@ -15,5 +15,7 @@ def drynpu_framework_loaded(framework: str, loaded: LoadedMindSpore) -> None:
     """Have MindSpore compute what only Ascend has, now that a script imports it."""
     if framework == "mindspore":
         from drynpu_mindspore_kernels._extend import extend
+        from drynpu_mindspore_kernels.graph_engine import WholeGraphs
 
+        loaded.backend.use_graph_engine(WholeGraphs)
         extend(loaded)

@@ -12,6 +12,7 @@ from drynpu.cli.shared import as_json, echo_json, output_to_stderr
 from drynpu_msprof._collect import collect
 from drynpu_msprof._flags import Request, msprof_flags, read_request
 from drynpu_msprof._process import Processed, process, warn
+from drynpu_msprof._script import NO_OPERATOR_TUNING, script_arguments, script_flags
 
 
 @click.command(
@@ -25,11 +26,17 @@ def msprof(command: tuple[str, ...], json_output: bool, **flags: Any) -> None:
     Do what the vendor's msprof does with the same flags.
 
     With COMMAND: run it and record every process of it that uses PyTorch. With --parse, --export, --query or
-    --analyze: work on the PROF directories at --output, whoever recorded them. --json, which the vendor's has not,
+    --analyze: work on the PROF directories at --output, whoever recorded them; the script form, msprof.py
+    import|export|query|analyze -dir DIR, does the same. --json, which the vendor's has not,
     prints a document of the directories and files at the end, and everything else on stderr.
     """
     texts = {name.replace("_", "-"): text for name, text in flags.items() if text is not None}
     try:
+        script = script_arguments(command)
+        if script is not None:
+            texts, command = script_flags(script), ()
+        elif command[:1] == ("op",):
+            raise CommandError(NO_OPERATOR_TUNING)
         request = read_request(texts, command)
         with output_to_stderr() if json_output else nullcontext():
             done = collect(texts, command) if request is None else _process(request)

@@ -10,14 +10,13 @@ from typing import Any
 import torch
 from torch.cuda._sanitizer import FACTORY_FUNCTION_REGEX, CUDASanitizerErrors
 from torch.utils import _pytree
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from drynpu_races._accesses import Accesses
-from drynpu_torch.device import address_of, on_npu, state, storage_of
+from drynpu_torch.device import OperatorMode, address_of, on_npu, state, storage_of
 from drynpu_torch.device.npu.streams import current_stream
 
 
-class SanitizerMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class SanitizerMode(OperatorMode):
     """
     Tells a handler which memory each operator reads and writes, on which stream.
 
@@ -38,9 +37,7 @@ class SanitizerMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.args_handler: Accesses | None = None
         self._alive: dict[int, object] = {}
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:
+    def operator(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """
         Run the operator.
 
@@ -49,19 +46,18 @@ class SanitizerMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         CUDASanitizerErrors
             It races with what another stream does; under PyTorch's name, for which the vendor's has no other.
         """
-        kwargs = {} if kwargs is None else kwargs
-        if func is torch.ops.aten.record_stream.default:
+        if function is torch.ops.aten.record_stream.default:
             tensor, stream = args
             state().trace.record_stream.fire(address_of(tensor), stream.stream_id)
-            return func(*args, **kwargs)
-        is_factory = bool(FACTORY_FUNCTION_REGEX.match(func._schema.name))
+            return function(*args, **kwargs)
+        is_factory = bool(FACTORY_FUNCTION_REGEX.match(function._schema.name))
         self.args_handler = Accesses()
-        self.parse_inputs(func._schema, args, kwargs, is_factory=is_factory)
-        outputs = func(*args, **kwargs)
+        self.parse_inputs(function._schema, args, kwargs, is_factory=is_factory)
+        outputs = function(*args, **kwargs)
         self._report_new(outputs)
-        self.parse_outputs(func._schema, outputs, is_factory=is_factory)
+        self.parse_outputs(function._schema, outputs, is_factory=is_factory)
         if self.args_handler:
-            self.check_errors(func, current_stream().stream_id)
+            self.check_errors(function, current_stream().stream_id)
         return outputs
 
     def parse_inputs(

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.ops import gen_rnn_ops
 
 from drynpu_tf.foreign import Cell, DType, Initializer, Operation, State, Tensor, TensorLike
+from drynpu_tf.inside import gen_rnn_ops
 
 LSTMStateTuple = tf.nn.rnn_cell.LSTMStateTuple
 

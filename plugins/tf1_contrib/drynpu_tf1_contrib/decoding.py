@@ -7,9 +7,9 @@ import contextlib
 from typing import Any
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.ops.rnn import _transpose_batch_time
 
 from drynpu_tf.foreign import Cell, DType, Scope, State, Tensor, TensorLike
+from drynpu_tf.inside import transpose_batch_time
 from drynpu_tf1_contrib.helpers import Helper
 
 Step = tuple[Any, Any, Any, Any]
@@ -127,7 +127,7 @@ def dynamic_decode(
         with contextlib.suppress(NotImplementedError):
             outputs, state = decoder.finalize(outputs, state, lengths)
         if not output_time_major:
-            outputs = tf.nest.map_structure(_transpose_batch_time, outputs)
+            outputs = tf.nest.map_structure(transpose_batch_time, outputs)
     return outputs, state, lengths
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.ops.confusion_matrix import remove_squeezable_dimensions
-from tensorflow.python.ops.data_flow_ops import RecordInput
+
+from drynpu_tf.inside import RecordInput, remove_squeezable_dimensions
 
 __all__ = [
     "CriticalSection",

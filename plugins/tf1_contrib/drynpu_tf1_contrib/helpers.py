@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.ops.rnn import _transpose_batch_time
 
 from drynpu_tf.foreign import DType, Shape, State, Tensor, TensorLike
+from drynpu_tf.inside import transpose_batch_time
 
 
 class Helper:
@@ -53,7 +53,7 @@ class TrainingHelper(Helper):
         with tf.name_scope(name, "TrainingHelper"):
             inputs = tf.nest.map_structure(tf.convert_to_tensor, inputs)
             if not time_major:
-                inputs = tf.nest.map_structure(_transpose_batch_time, inputs)
+                inputs = tf.nest.map_structure(transpose_batch_time, inputs)
             self._inputs = tf.nest.map_structure(
                 lambda value: tf.TensorArray(value.dtype, tf.shape(value)[0], element_shape=value.shape[1:]).unstack(
                     value

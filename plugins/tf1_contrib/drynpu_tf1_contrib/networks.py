@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl import LayerRNNCell
-from tensorflow.python.ops.rnn import _best_effort_input_batch_size as best_effort_input_batch_size
-from tensorflow.python.ops.rnn import _transpose_batch_time as transpose_batch_time
-from tensorflow.python.ops.rnn import static_bidirectional_rnn, static_rnn, static_state_saving_rnn
 
 from drynpu_tf.foreign import Cell, DType, Scope, State, Tensor, TensorLike
+from drynpu_tf.inside import (
+    LayerRNNCell,
+    best_effort_input_batch_size,
+    static_bidirectional_rnn,
+    static_rnn,
+    static_state_saving_rnn,
+    transpose_batch_time,
+)
 from drynpu_tf.quiet import without_deprecations
 
 __all__ = [

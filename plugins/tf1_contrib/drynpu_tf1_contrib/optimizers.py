@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.training import training_ops
 
 from drynpu_tf.foreign import DType, GradientPair, Operation, Optimizer, Tensor, TensorLike, Variable
+from drynpu_tf.inside import gen_training_ops
 
 
 class LARSOptimizer(tf.train.MomentumOptimizer):
@@ -71,13 +71,13 @@ class LARSOptimizer(tf.train.MomentumOptimizer):
         slot = self.get_slot(var, "momentum")
         rate = tf.cast(self.compute_lr(grad, var), var.dtype.base_dtype)
         momentum = tf.cast(self._momentum_tensor, var.dtype.base_dtype)
-        return training_ops.apply_momentum(var, slot, rate, grad, momentum, use_nesterov=self._use_nesterov).op
+        return gen_training_ops.apply_momentum(var, slot, rate, grad, momentum, use_nesterov=self._use_nesterov).op
 
     def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         slot = self.get_slot(var, "momentum")
         rate = tf.cast(self.compute_lr(grad, var), grad.dtype)
         momentum = tf.cast(self._momentum_tensor, grad.dtype)
-        return training_ops.resource_apply_momentum(
+        return gen_training_ops.resource_apply_momentum(
             var.handle, slot.handle, rate, grad, momentum, use_nesterov=self._use_nesterov
         )
 
@@ -124,10 +124,10 @@ class NadamOptimizer(_SparseAdam):
     """Adam with Nesterov's momentum: the step goes along ``beta1 * m + (1 - beta1) * gradient``."""
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        return self._apply_whole(training_ops.apply_adam, grad, var, lambda variable: variable)
+        return self._apply_whole(gen_training_ops.apply_adam, grad, var, lambda variable: variable)
 
     def _resource_apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        return self._apply_whole(training_ops.resource_apply_adam, grad, var, lambda variable: variable.handle)
+        return self._apply_whole(gen_training_ops.resource_apply_adam, grad, var, lambda variable: variable.handle)
 
     def _apply_whole(
         self, apply: Callable[..., Any], grad: Tensor, var: Variable, place: Callable[[Any], Any]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from drynpu.plugins import hookimpl
+from drynpu.plugins import FacadePart, facade_folder, hookimpl
+
+
+@hookimpl
+def drynpu_facade_parts() -> tuple[FacadePart, ...]:
+    """Add the recurrent layers to ``npu_bridge.estimator.npu``."""
+    folder = facade_folder(__file__) / "npu_bridge" / "estimator" / "npu"
+    return (FacadePart(package="npu_bridge.estimator.npu", folder=folder, names="_recurrent_part"),)
 
 
 @hookimpl

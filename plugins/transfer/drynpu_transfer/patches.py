@@ -91,7 +91,8 @@ def _patch_cuda() -> None:
     for name in ("autocast_mode", "common", "grad_scaler"):
         setattr(torch.cuda.amp, name, getattr(npu.amp, name))
     torch.cuda.default_generators = npu.random.generators_by_device()  # type: ignore[assignment]
-    torch.cuda.CUDAGraph = npu.NPUGraph  # type: ignore[misc, assignment]
+    if "NPUGraph" in npu.__all__:  # the plugin torch_graphs is on
+        torch.cuda.CUDAGraph = npu.NPUGraph  # type: ignore[misc, assignment]
     torch.cuda.DoubleTensor = npu.FloatTensor  # type: ignore[attr-defined] # as the vendor's tool
     # N22, docs/tricks.md
     torch._C._host_emptyCache = npu.host_empty_cache
@@ -190,14 +191,14 @@ def _not_scripted(obj: object, *_: object, **__: object) -> Any:
 
 
 def _announce() -> None:
-    """List the changes in an ``ImportWarning``, which Python would hide by default."""
-    names = ", ".join(f"{path}.{name}" for path, names in TRANSFERRED.items() for name in names)
+    """Say what changes in an ``ImportWarning``, which Python would hide by default."""
+    counts = ", ".join(f"{len(names)} of {path}" for path, names in TRANSFERRED.items())
     with warnings.catch_warnings():
         warnings.simplefilter("always", ImportWarning)
         warnings.warn(
             "transfer_to_npu: torch.cuda.* is torch.npu.*, torch.Tensor.cuda and torch.nn.Module.cuda move to the npu, "
             "the backend nccl is hccl, torch.profiler is torch_npu.profiler, and 'cuda' means 'npu' in the device "
-            f"arguments of {names}",
+            f"arguments of functions ({counts}; drynpu_transfer.patches.TRANSFERRED lists them)",
             ImportWarning,
             stacklevel=4,
         )

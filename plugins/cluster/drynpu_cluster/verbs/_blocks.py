@@ -29,7 +29,7 @@ _LINKS = (
     Column("target", "to"),
     Column("transport", "link"),
     Column("gb_s", "rate (GB/s)", 3),
-    Column("size_mb", "size (MB)", 3),
+    Column("size_mib", "size (MiB)", 3),
     Column("time_us", "time (us)", 3),
 )
 _GROUPS = (
@@ -125,7 +125,8 @@ def _links(overview: Overview) -> Iterator[Block]:
         names = [str(end) for end in ends if str(end) in matrix.columns]
         columns = [Column("source", "from"), *(Column(name, f"to {name}", 2) for name in names)]
         yield Table("matrix", "Rates of links (GB/s)", matrix, columns)
-    yield Table("links", "Links, the slowest first", links.sort("gb_s", maintain_order=True), _LINKS)
+    sized = links.sort("gb_s", maintain_order=True).with_columns((pl.col("size_bytes") / 2**20).alias("size_mib"))
+    yield Table("links", "Links, the slowest first", sized, _LINKS)
 
 
 def _groups(overview: Overview) -> Iterator[Block]:

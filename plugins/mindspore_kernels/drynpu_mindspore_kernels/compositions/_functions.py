@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from mindspore import Tensor, context, mint, nn, ops
-from mindspore._c_expression import _conv2d_instance
 from mindspore.common import dtype
+from mindspore.ops import functional_overload
 from mindspore.ops.auto_generate.gen_ops_prim import (
     all_gather_matmul_op,
     convolution_str_op,
@@ -29,6 +29,8 @@ from mindspore.ops.auto_generate.gen_ops_prim import (
 from mindspore.ops.auto_generate.gen_ops_prim import masked_fill_op as genuine_masked_fill_op
 from mindspore.ops.primitive import constexpr
 
+# A release without it has no function of that name to replace, either.
+_conv2d_instance: Any = getattr(functional_overload, "_conv2d_instance", None)
 _ROWS, _INNER = 0, 2
 """``group_type``: groups of rows, and of what the product sums over."""
 _JOINED = 3

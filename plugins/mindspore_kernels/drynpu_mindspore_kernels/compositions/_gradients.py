@@ -45,7 +45,7 @@ def keep_inputs(pynative: ctypes.CDLL, names: Iterable[str] = KEPT) -> tuple[str
     AttributeError
         MindSpore's library has no such table.
     LookupError
-        The table is laid out otherwise than in 2.7.2.
+        The table is laid out in another way.
     """
     entries = _entries(function(pynative, _FACTORY, ctypes.c_void_p)())
     known = tuple(name for name in names if name in entries)

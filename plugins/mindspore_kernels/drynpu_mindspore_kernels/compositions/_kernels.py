@@ -130,7 +130,7 @@ class CompositionKernels:
         Raises
         ------
         LookupError
-            MindSpore's kernels look otherwise than in 2.7.2. Nothing is added.
+            MindSpore's kernels look otherwise. Nothing is added.
         """
         known = self.factory.names()
         self._prepare(known)

@@ -90,7 +90,7 @@ class RepairedKernels:
         Raises
         ------
         LookupError
-            One of them looks otherwise than in 2.7.2. Nothing is repaired.
+            One of them looks otherwise. Nothing is repaired.
         """
         self._callbacks = (CREATE(self._create), LAUNCH(self._launch))
         known = self.factory.names()

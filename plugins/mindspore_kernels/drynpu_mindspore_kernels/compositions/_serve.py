@@ -11,8 +11,8 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from drynpu import say_once
-from drynpu_mindspore.inside import CORE, HARDWARE, Tried, require
-from drynpu_mindspore_kernels._binding import RELEASES, read_kernel_table
+from drynpu_mindspore.inside import CORE, HARDWARE, Tried
+from drynpu_mindspore_kernels._binding import known_release, read_kernel_table
 from drynpu_mindspore_kernels.compositions._activations import ACTIVATIONS
 from drynpu_mindspore_kernels.compositions._attention import ATTENTION
 from drynpu_mindspore_kernels.compositions._attributes import load_attributes
@@ -142,11 +142,11 @@ def serve_compositions(
     LookupError
         Its table of kernels, or what a kernel is, looks otherwise.
     """
-    require(RELEASES)
+    release = known_release()
     core, hardware, cpu = (ctypes.CDLL(str(package / file)) for file in (CORE, HARDWARE, _KERNELS))
     pynative = ctypes.CDLL(str(package / _PYNATIVE))
-    factory, tensors = find_factory(hardware), load_tensors(core, hardware)
-    resize, wide_library = find_resize(hardware), load_wide(core, hardware, cpu)
+    factory, tensors = find_factory(hardware), load_tensors(hardware, release.tensor)
+    resize, wide_library = find_resize(hardware), load_wide(hardware, cpu)
     attributes, kernel_table = load_attributes(core), read_kernel_table(factory.create(PATTERN))
     # Nothing has been changed yet. What MindSpore calls from here on has to live, whatever fails behind it.
     kernels = CompositionKernels(factory, tensors, resize, attributes, kernel_table, collectives)

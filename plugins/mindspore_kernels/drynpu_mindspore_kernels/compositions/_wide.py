@@ -32,7 +32,7 @@ from drynpu_mindspore_kernels import _binding as binding
 from drynpu_mindspore_kernels._binding import CALL, KernelTable
 from drynpu_mindspore_kernels.compositions._bfloat import BFLOAT16_BITS, narrow, widen
 from drynpu_mindspore_kernels.compositions._factory import KernelFactory
-from drynpu_mindspore_kernels.compositions._tensors import TensorLibrary
+from drynpu_mindspore_kernels.compositions._tensors import COPY_TENSOR, TensorLibrary
 
 FLOAT32, FLOAT16, BFLOAT16 = 43, 42, 45
 """``TypeId`` of MindSpore."""
@@ -57,14 +57,11 @@ class WideLibrary:
     """Copies a ``std::vector`` of attributes."""
     copy_tensor: Any
     end_tensor: Any
-    set_type: Any
-    set_pointer: Any
-    set_size: Any
 
 
-def load_wide(core: ctypes.CDLL, hardware: ctypes.CDLL, kernels: ctypes.CDLL) -> WideLibrary:
+def load_wide(hardware: ctypes.CDLL, kernels: ctypes.CDLL) -> WideLibrary:
     """
-    Return the functions of three libraries of MindSpore.
+    Return the functions of two libraries of MindSpore.
 
     Raises
     ------
@@ -72,15 +69,11 @@ def load_wide(core: ctypes.CDLL, hardware: ctypes.CDLL, kernels: ctypes.CDLL) ->
         A function is not there.
     """
     word, attribute, tensor = ctypes.c_void_p, "_ZN9mindspore6kernel10KernelAttr", "_ZN9mindspore6kernel12KernelTensor"
-    address = "_ZN9mindspore6device13DeviceAddress"
     return WideLibrary(
-        copy_attribute=function(hardware, f"{attribute}C1ERKS1_", None, word, word),
+        copy_attribute=function(kernels, f"{attribute}C1ERKS1_", None, word, word),
         copy_attributes=function(kernels, _COPY_ATTRIBUTES, None, word, word),
-        copy_tensor=function(hardware, f"{tensor}C1ERKS1_", None, word, word),
+        copy_tensor=function(hardware, COPY_TENSOR, None, word, word),
         end_tensor=function(hardware, f"{tensor}D1Ev", None, word),
-        set_type=function(core, f"{address}11set_type_idENS_6TypeIdE", None, word, ctypes.c_int),
-        set_pointer=function(core, f"{address}7set_ptrEPv", None, word, word),
-        set_size=function(core, f"{address}7SetSizeEm", None, word, ctypes.c_size_t),
     )
 
 
@@ -108,7 +101,7 @@ class WideKernels:
         Raises
         ------
         LookupError
-            A kernel lists its types otherwise than in 2.7.2. Nothing is added.
+            A kernel lists its types in another way. Nothing is added.
         """
         if self._callbacks:
             return
@@ -215,7 +208,7 @@ class WideKernels:
             return False
 
     def _kind(self, tensor: int) -> int:
-        return self.tensors.type_id(read_word(self.tensors.device_address(tensor)))
+        return self.tensors.type_id(tensor)
 
     @contextmanager
     def _copies(self, inputs: int, outputs: int, *, filled: bool = False) -> Iterator[tuple[int, int]]:
@@ -239,7 +232,7 @@ class WideKernels:
             yield vectors[0].address, vectors[1].address
         finally:
             for copy in copies:
-                self.library.set_pointer(copy.address, None)
+                self.tensors.set_pointer(copy.address, None)
                 self.library.end_tensor(ctypes.addressof(copy.memory))
         for copy in copies:
             if copy.wide is not None and not np.array_equal(copy.wide.view(np.uint32), copy.before):
@@ -251,15 +244,15 @@ class WideKernels:
         self.library.copy_tensor(ctypes.addressof(memory), tensor)
         if any(memory[-_UNTOUCHED_BYTES:]):
             raise LookupError(f"a tensor of MindSpore takes more than {binding.TENSOR_BYTES - _UNTOUCHED_BYTES} bytes")
-        address = read_word(self.tensors.device_address(ctypes.addressof(memory)))
+        address = self.tensors.device_address(ctypes.addressof(memory))
         array = self.tensors.read(tensor) if filled else None
-        self.library.set_type(address, FLOAT32)
+        self.tensors.set_type(ctypes.addressof(memory), FLOAT32)
         if array is None:
-            self.library.set_pointer(address, None)
+            self.tensors.set_pointer(address, None)
             return _Copy(memory, address)
         wide = held.setdefault(array.ctypes.data, np.array(widen(array), np.float32, order="C"))
-        self.library.set_pointer(address, wide.ctypes.data)
-        self.library.set_size(address, wide.nbytes)
+        self.tensors.set_pointer(address, wide.ctypes.data)
+        self.tensors.set_size(address, wide.nbytes)
         return _Copy(memory, address, array, wide, wide.view(np.uint32).copy())
 
 

@@ -19,10 +19,9 @@ from drynpu_mindspore.inside import (
     function,
     read_text,
     read_word,
-    require,
 )
 from drynpu_mindspore.target import CPU
-from drynpu_mindspore_kernels._binding import RELEASES
+from drynpu_mindspore_kernels._binding import known_release
 from drynpu_mindspore_kernels.splitting._imports import exported_functions, import_place, loaded_library
 
 _SOURCE = Path(__file__).parents[1] / "native" / "targets.cpp"
@@ -33,11 +32,8 @@ _MARK = "_ZNK9mindspore9MsContext14MarkReadStatusENS_10MsCtxParamE"
 _OPTION = "_ZNK9mindspore9MsContext9get_paramISsEERKT_NS_10MsCtxParamE"
 _CONTEXT = "_ZN9mindspore9MsContext13inst_context_E"
 # N9, docs/tricks.md
-_FIRST, _END = (
-    "_ZN9mindspore8parallel16CostModelContext14ResetCostModelEv",
-    "_ZN9mindspore4prim8ScalarEqERKSt6vectorISt10shared_ptrINS_5ValueEESaIS4_EE",
-)
-"""Functions at the begin of the code of ``frontend/parallel`` and at the begin of what follows it in the library."""
+_FIRST = "_ZN9mindspore8parallel16CostModelContext14ResetCostModelEv"
+"""The function at the begin of the code of ``frontend/parallel`` in the library; the binding has what follows it."""
 _PASS = re.compile(r"_ZNK?9mindspore8parallel")
 
 
@@ -70,9 +66,10 @@ def load_switch(package: Path) -> TargetSwitch | None:
 def _put_in_place(package: Path) -> TargetSwitch | None:
     from mindspore._c_expression import ms_ctx_param
 
-    require(RELEASES)
+    release = known_release()
     core, frontend = (ctypes.CDLL(str(package / file)) for file in (CORE, _FRONTEND))
-    first, end, mark = (address_of(each, name) for each, name in ((frontend, _FIRST), (frontend, _END), (core, _MARK)))
+    places = (frontend, _FIRST), (frontend, release.behind_passes), (core, _MARK)
+    first, end, mark = (address_of(*each) for each in places)
     imported = import_place(frontend, _MARK)
     path = compiled_library(_SOURCE, _FLAGS)
     if path is None or not imported or read_word(imported) != mark or not _is_code_of_passes(frontend, first, end):

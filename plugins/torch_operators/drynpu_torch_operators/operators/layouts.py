@@ -9,7 +9,9 @@ from torch import Tensor
 
 from drynpu_torch_operators.operators import errors
 from drynpu_torch_operators.operators._call import Call
+from drynpu_torch_operators.operators._hifloat8 import hifloat8_codes, hifloat8_numbers
 from drynpu_torch_operators.operators._launch import vector
+from drynpu_torch_operators.operators._lowbits import HIFLOAT8
 from drynpu_torch_operators.operators._numbers import torch_dtype
 from drynpu_torch_operators.operators._operator import Gradient, NpuOperator
 
@@ -25,8 +27,8 @@ npu_masked_fill_range(Tensor self, Tensor start, Tensor end, Tensor value, int a
 _npu_format_cast(Tensor self, int acl_format) -> Tensor
 """
 
-_CARRIED = (285, 290, 293, 296, 297)
-"""Types that are not torch's: int4, hifloat8, float8_e8m0fnu and two of 4 bits."""
+_CARRIED = (285, 293, 296, 297)
+"""Types that are not torch's: int4, float8_e8m0fnu and two of 4 bits."""
 
 
 def _transpose(self: Tensor, perm: Sequence[int]) -> Tensor:
@@ -59,7 +61,8 @@ def _confusion_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | None]
 def _dtype_cast(self: Tensor, dtype: int, input_dtype: int | None) -> Tensor:
     text = f"drynpu does not cast to or from the type number {dtype}; use npu_dynamic_mx_quant or npu_anti_quant"
     errors.require(dtype not in _CARRIED and input_dtype not in _CARRIED, text, errors.NOT_SUPPORTED)
-    return self.to(torch_dtype(dtype, self.dtype), copy=True)
+    numbers = hifloat8_numbers(self) if input_dtype == HIFLOAT8 else self
+    return hifloat8_codes(numbers) if dtype == HIFLOAT8 else numbers.to(torch_dtype(dtype, self.dtype), copy=True)
 
 
 def _cast_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | None]:

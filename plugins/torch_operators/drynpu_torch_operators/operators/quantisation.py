@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from drynpu_torch_operators.operators import errors
+from drynpu_torch_operators.operators._hifloat8 import LARGEST, hifloat8_codes
 from drynpu_torch_operators.operators._launch import no_kernels, vector
 from drynpu_torch_operators.operators._lowbits import HIFLOAT8, mx_quantised, packed_int4, unpacked_int4
 from drynpu_torch_operators.operators._numbers import saturated, torch_dtype, wide
@@ -44,16 +45,18 @@ _COST, _SWIGLU_COST = 8, 14
 
 def _limit(dst_type: int | None) -> float:
     """Return the largest number of a type."""
-    text = "drynpu does not know the codes of hifloat8, which are not public; use torch_npu.float8_e4m3fn"
-    errors.require(dst_type != HIFLOAT8, text, errors.NOT_SUPPORTED)
     if dst_type in _INT4:
         return _INT4_LIMIT
+    if dst_type == HIFLOAT8:
+        return LARGEST
     dtype = torch_dtype(dst_type, torch.int8)
     return torch.finfo(dtype).max if dtype.is_floating_point else float(torch.iinfo(dtype).max)
 
 
 def _in_type(x: Tensor, dst_type: int | None) -> Tensor:
     """Return rounded *x* in a type by number; eight 4-bit integers to an INT32."""
+    if dst_type == HIFLOAT8:
+        return hifloat8_codes(x.clamp(-LARGEST, LARGEST))
     if dst_type not in _INT4:
         return saturated(x, torch_dtype(dst_type, torch.int8))
     text = "If dst_dtype is quint4x2, the last dim of input must be divisible by 8"

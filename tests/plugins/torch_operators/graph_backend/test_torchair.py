@@ -12,6 +12,8 @@ import torch, torch_npu
 import torchair
 from torchair import ge, register_fx_node_ge_converter
 from torchair.configs.compiler_config import CompilerConfig
+from torchair.core.utils import logger
+assert logger is torchair.logger
 from torchair.ge import DataType, Tensor, TensorSpec, attr
 
 @register_fx_node_ge_converter(torch.ops.aten.add.Tensor)

@@ -9,8 +9,9 @@ import sys
 
 import pytest
 
-from drynpu.kernels import described_kernel, estimate, task_type_of, tensors_of
+from drynpu.kernels import estimate
 from drynpu.platforms import load_chip
+from drynpu_calibration import described_kernel, task_type_of, tensors_of
 
 SCRIPT = """
 import torch, torch_npu

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import NoReturn
 
-from torch_npu.dynamo.torchair import configs, ge, scope
+from torch_npu.dynamo.torchair import configs, core, ge, scope
 from torch_npu.dynamo.torchair.configs.compiler_config import CompilerConfig
+from torch_npu.dynamo.torchair.core.utils import logger
 
 from drynpu_torch_operators.graph_backend import build_backend as get_npu_backend
 from drynpu_torch_operators.graph_backend import build_compiler as get_compiler
@@ -14,8 +14,6 @@ from drynpu_torch_operators.graph_backend import converter_of as register_fx_nod
 from drynpu_torch_operators.graph_backend import patch_nothing as patch_for_hcom
 from drynpu_torch_operators.graph_backend import patch_nothing as register_replacement
 from drynpu_torch_operators.graph_backend import patch_nothing as use_internal_format_weight
-
-logger = logging.getLogger("torchair")
 
 
 def dynamo_export(*args: object, **kwargs: object) -> NoReturn:
@@ -28,6 +26,7 @@ def dynamo_export(*args: object, **kwargs: object) -> NoReturn:
 __all__ = [
     "CompilerConfig",
     "configs",
+    "core",
     "dynamo_export",
     "ge",
     "get_compiler",

@@ -1,0 +1,1 @@
+"""What the operator library says about each kernel that it launches: attributes, and files about shapes."""
