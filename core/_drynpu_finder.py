@@ -19,20 +19,32 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
     from types import FrameType, ModuleType
 
-NAMES = ("acl", "aclruntime", "ais_bench", "apex", "hccl", "npu_bridge", "npu_device", "torch_npu")
+NAMES = ("acl", "aclruntime", "ais_bench", "apex", "hccl", "mspti", "mstx", "npu_bridge", "npu_device", "torch_npu")
 """The facades of drynpu's adapters and plugins."""
-_PLUGIN_OF = {"aclruntime": "offline_inference", "ais_bench": "offline_inference", "apex": "apex"}
+_PLUGIN_OF = {
+    "aclruntime": "offline_inference",
+    "ais_bench": "offline_inference",
+    "apex": "apex",
+    "mspti": "mspti",
+    "mstx": "mspti",
+}
 """The plugin that serves a facade; the other facades are adapters'."""
 _PART_OF = {
     "acl.media": "offline_inference",
+    "npu_bridge.estimator.npu.npu_dynamic_rnn": "tf1_contrib",
+    "npu_bridge.estimator.npu.npu_rnn": "tf1_contrib",
     "torch_npu._operator_names": "torch_operators",
     "torch_npu.atb": "torch_operators",
     "torch_npu.contrib.function": "torch_operators",
     "torch_npu.contrib.module": "torch_operators",
     "torch_npu.contrib.transfer_to_npu": "transfer",
     "torch_npu.dynamo": "torch_operators",
+    "torch_npu.multiprocessing": "torch_sharing",
+    "torch_npu.npu._npugraph_handlers": "torch_graphs",
     "torch_npu.npu._sanitizer": "races",
     "torch_npu.npu._stream_check": "races",
+    "torch_npu.npu.graphs": "torch_graphs",
+    "torch_npu.op_plugin": "torch_operators",
     "torch_npu.optim": "apex",
     "torch_npu.testing": "torch_operators",
     "torch_npu.utils.combine_tensors": "apex",
@@ -43,10 +55,23 @@ _JOINED = {
     "apex": "torch_npu",
     "offline_inference": "acl",
     "races": "torch_npu",
+    "tf1_contrib": "npu_bridge",
+    "torch_graphs": "torch_npu",
     "torch_operators": "torch_npu",
+    "torch_sharing": "torch_npu",
     "transfer": "torch_npu",
 }
 """The facade that modules of a plugin join."""
+_ABSENT = {
+    "msmemscope": "record memory with profile_memory of torch_npu.profiler, and read memory_record.csv",
+    "msprof_analyze": "pip install msprof-analyze: it reads what drynpu writes (docs/consumers.md)",
+    "mskpp": "drynpu predict says what kernels take",
+    "mskl": "drynpu predict says what kernels take",
+    "msopgen": "operators of your own join by the hook drynpu_kernel_rules (docs/plugins.md)",
+    "tbe": "operators of your own join by the hook drynpu_kernel_rules (docs/plugins.md)",
+    "te": "operators of your own join by the hook drynpu_kernel_rules (docs/plugins.md)",
+}
+"""Packages of the toolkit that have no facade, and what does their work here."""
 _APEX = "apex"
 # They look for apex to take NVIDIA's kernels from it, and are often run from a checkout.
 _APEX_SEEKERS = ("megatron", "mindspeed", "mindspeed_llm")
@@ -78,7 +103,10 @@ class FacadeFinder:
         if name in _PART_OF and self._serves(_JOINED[_PART_OF[name]]):
             _say_off(name, _PART_OF[name])  # whoever asks here has not found it in the facade
             return None
-        if path is not None or name not in NAMES or not _is_visible(name, sys._getframe(1)):
+        if path is not None or name not in (*NAMES, *_ABSENT) or not _is_visible(name, sys._getframe(1)):
+            return None
+        if name in _ABSENT:
+            _say_absent(name)
             return None
         if name in _PLUGIN_OF and not _is_on(name, _PLUGIN_OF[name]):
             return None
@@ -151,6 +179,12 @@ def _say_off(name: str, plugin: str) -> None:
     say_once(needs_plugin(name, plugin))
 
 
+def _say_absent(name: str) -> None:
+    from drynpu._say import say_once
+
+    say_once(f"{name!r} of the toolkit is not served; {_ABSENT[name]}.")
+
+
 # N29, docs/tricks.md
 def _is_visible(name: str, frame: FrameType | None) -> bool:
     """
@@ -164,6 +198,7 @@ def _is_visible(name: str, frame: FrameType | None) -> bool:
     Packages take finding ``apex`` for having CUDA, so it needs both: the NPU in use, and the user's code.
     """
     in_use = os.environ.get("DRYNPU_AUTOLOAD") == "1" or name in sys.modules or "torch_npu" in sys.modules
+    in_use = in_use and name not in _ABSENT  # packages try them, and do without
     if name != _APEX and in_use:
         return True
     while frame is not None:

@@ -22,12 +22,17 @@ copies of drynpu (one in the base environment, one in the checkout) do not hand 
 
 from __future__ import annotations
 
+import os
+import re
 import sys
+from collections.abc import Mapping
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
 _MARK = b"hand_over(__name__, __file__)"
+_VERSION = "DRYNPU_TORCH_NPU_VERSION"
+_IS_VERSION = re.compile(r"\d+(\.\d+)+((a|b|rc|\.?post|\.?dev)\d+)*(\+[a-z0-9.]+)?", re.ASCII)
 
 
 def find_genuine(name: str) -> ModuleSpec | None:
@@ -80,8 +85,19 @@ def hand_over(name: str, file: str) -> ModuleType | None:
     return sys.modules[name]
 
 
-def facade_version(framework_version: str) -> str:
-    """Return the version that a facade states: its framework's release, and that drynpu answers for it."""
+def facade_version(framework_version: str, environ: Mapping[str, str] = os.environ) -> str:
+    """
+    Return the version that torch_npu's facade states: the framework's release, and that drynpu answers for it.
+
+    ``DRYNPU_TORCH_NPU_VERSION`` names another, for programs that want a certain one.
+    """
+    stated = environ.get(_VERSION, "").strip()
+    if _IS_VERSION.fullmatch(stated):
+        return stated
+    if stated:
+        from drynpu._say import say_once  # here, because hardly anybody needs it
+
+        say_once(f"{_VERSION}={stated!r}: a release such as 2.7.1 or 2.7.1.post2 was expected. It is ignored.")
     return f"{framework_version.partition('+')[0]}+drynpu"
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from drynpu.host import NEW_FILE_FLAGS
+
 _FILE_MODE = 0o640
-# A name that somebody planted, a link above all, is never written through: the file has to be new.
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Staging(enum.Enum):
@@ -40,7 +40,7 @@ def staged_path(path: Path) -> Iterator[Path]:
     """
     temporary = path.with_name(staging_prefix(path.name, Staging.FILE) + secrets.token_hex(4))
     try:
-        os.close(os.open(temporary, _FLAGS, _FILE_MODE))
+        os.close(os.open(temporary, NEW_FILE_FLAGS, _FILE_MODE))
         yield temporary
         temporary.replace(path)
     except BaseException:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +17,9 @@ def toolkit_folder() -> Path:
 
 def cann_release() -> str:
     """Return the release of CANN that is simulated, e.g. ``9.0.0``."""
-    note = _FOLDER / f"{platform.machine()}-linux" / "ascend_toolkit_install.info"
+    from drynpu.host import machine  # importing drynpu alone imports no more than that needs
+
+    note = _FOLDER / f"{machine()}-linux" / "ascend_toolkit_install.info"
     if not note.is_file():  # another kind of processor
         note = min(_FOLDER.glob("*/ascend_toolkit_install.info"))
     fields = dict(line.split("=", 1) for line in note.read_text(encoding="utf-8").splitlines())

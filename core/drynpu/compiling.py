@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from drynpu._errors import CommandError
 
-__all__ = ["LONGEST_MESSAGE", "find_compiler", "library_path", "put_library", "run_compiler"]
+__all__ = [
+    "COMPILER_ADVICE",
+    "LONGEST_MESSAGE",
+    "find_compiler",
+    "library_path",
+    "one_at_a_time",
+    "put_library",
+    "run_compiler",
+]
+
+COMPILER_ADVICE = (
+    "install a C++ compiler (apt-get install g++; dnf install gcc-c++; without root: conda install -c conda-forge gxx)"
+)
+"""How to get what `find_compiler` looks for."""
 
 LONGEST_MESSAGE = 2000
 """Letters of what a compiler said that an error shows."""
@@ -47,6 +62,17 @@ def run_compiler(compiler: str, arguments: Sequence[str], what: str) -> None:
     done = subprocess.run([compiler, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise CommandError(f"{compiler} could not compile {what}:\n{done.stderr[:LONGEST_MESSAGE]}")
+
+
+@contextlib.contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Let one process at a time build in *folder*; where files cannot be locked, several may."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context((folder / "lock").open("w"))
+            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+        yield
 
 
 def put_library(path: Path, build: Callable[[Path], None]) -> None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
         select_iteration,
     )
     from drynpu.analysis._host_phases import HOST_PHASES, host_phases
-    from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
-    from drynpu.analysis._intervals import step_intervals_us, total_interval_us
+    from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary, shown_hccs
+    from drynpu.analysis._intervals import HOST_ERROR, step_intervals_us, total_interval_us
     from drynpu.analysis._kept import once_per_profile
     from drynpu.analysis._launched_steps import launched_step_trace
     from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
@@ -41,11 +41,10 @@ if TYPE_CHECKING:
         memory_blocks,
     )
     from drynpu.analysis._modules import MODULE_CALLS, module_calls, modules_at
-    from drynpu.analysis._named_tables import NamedTables
     from drynpu.analysis._outliers import slow_links, slow_ranks
     from drynpu.analysis._phases import STEP_PHASES, step_phases
-    from drynpu.analysis._predictions import chip_like, predict_kernels, predict_transfers
     from drynpu.analysis._scopes import SCOPE_BARS, scope_bars
+    from drynpu.analysis._sides import changed_options, objections, run_facts
     from drynpu.analysis._stacks import STACK_METRICS, stack_times
     from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
     from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, launched_ranges, step_ranges, steps_at
@@ -90,6 +89,7 @@ __all__ = [
     "COMPARED",
     "COMPARED_TYPES",
     "EVENT_APIS",
+    "HOST_ERROR",
     "HOST_PHASES",
     "HOST_STEPS",
     "ITERATION_TRACE",
@@ -117,10 +117,9 @@ __all__ = [
     "GraphIterations",
     "KernelShare",
     "Links",
-    "NamedTables",
     "Summary",
     "api_statistic",
-    "chip_like",
+    "changed_options",
     "cluster_links",
     "cluster_ranks",
     "cluster_steps",
@@ -153,6 +152,7 @@ __all__ = [
     "mindspore_steps",
     "module_calls",
     "modules_at",
+    "objections",
     "once_per_profile",
     "op_statistic",
     "operator_details",
@@ -160,11 +160,11 @@ __all__ = [
     "overlap",
     "pcie_summary",
     "port_summary",
-    "predict_kernels",
-    "predict_transfers",
+    "run_facts",
     "scope_bars",
     "select_iteration",
     "select_mindspore_steps",
+    "shown_hccs",
     "slow_links",
     "slow_ranks",
     "stack_times",

@@ -45,10 +45,17 @@ def cluster_ranks(ranks: Sequence[tuple[str, Profile, Summary]]) -> pl.DataFrame
     return pl.DataFrame(rows, schema=CLUSTER_RANKS, orient="row")
 
 
-def cluster_links(profiles: Sequence[Profile]) -> pl.DataFrame:
-    """Return table :data:`CLUSTER_LINKS` of what the ranks recorded of their own transfers."""
+def cluster_links(profiles: Sequence[Profile], *, between_ranks: bool = False) -> pl.DataFrame:
+    """
+    Return table :data:`CLUSTER_LINKS` of what the ranks recorded of their own transfers.
+
+    With *between_ranks* links to ranks that no profile is of are left out, as the vendor's analysis of a cluster does.
+    """
     transfers = [communication_transfers(profile) for profile in profiles]
     moved = pl.concat(transfers).filter((pl.col("src_rank") != pl.col("dst_rank")) & (pl.col("transport") != "LOCAL"))
+    known = [profile.rank_id for profile in profiles]
+    if between_ranks and len(known) > 1 and min(known) >= 0:
+        moved = moved.filter(pl.col("src_rank").is_in(known) & pl.col("dst_rank").is_in(known))
     grouped = moved.group_by(pl.col("src_rank").alias("source"), pl.col("dst_rank").alias("target"), "transport").agg(
         pl.len().alias("count"), (pl.col("time_ns").sum() / 1000).alias("time_us"), pl.col("size_bytes").sum()
     )

@@ -23,14 +23,15 @@ def port_summary(profile: Profile, port: str) -> pl.DataFrame:
         ``packet_rate``, ``error_rate``, ``dropped_rate``.
 
     The parser's arithmetic is kept as it is (Ascend/msprof ``nic_model``): it takes nanoseconds for seconds, so that
-    efficiency and packets per second of a longer run come out as 0, and shows the length of the run as a time, which is
-    that long after the clock's zero. A single sample gives its own packet rate instead.
+    efficiency and packets per second of a longer run come out as 0. A single sample gives its own packet rate instead.
+    Only the time is not the parser's, which shows the length of the run as if it were a time since the machine started:
+    here it is the time of the last sample, as in the timeline.
     """
     samples = profile.frame("network_samples").filter(pl.col("port") == port)
-    duration = pl.col("raw_ns").max() - pl.col("raw_ns").min()
+    duration = pl.col("time_ns").max() - pl.col("time_ns").min()
     capacity = duration * pl.col("bandwidth").first() * _BITS_PER_MBIT
     columns = [
-        (pl.col("time_ns").first() - pl.col("raw_ns").first() + duration).alias("time_ns"),
+        pl.col("time_ns").max(),
         pl.col("bandwidth").first().cast(pl.Float64),
     ]
     for direction in ("rx", "tx"):
@@ -75,9 +76,22 @@ def pcie_summary(profile: Profile) -> pl.DataFrame:
     )
 
 
+def shown_hccs(samples: pl.DataFrame) -> pl.DataFrame:
+    """
+    Return the rows of ``hccs_samples`` that the toolkit shows: where bytes moved, all but the last one of a device.
+
+    The parser takes the first reading for one that follows the last, and deletes what it computed last. Where the
+    counters grew it had left that pair out already, so a sample goes (Ascend/msprof ``HccsModel``).
+    """
+    device = pl.col("device_id")
+    moved = (pl.col("tx_bytes").sum() + pl.col("rx_bytes").sum()).over(device) > 0
+    last = pl.int_range(pl.len()).over(device) == pl.len().over(device) - 1
+    return samples.filter(~(moved & last) | (pl.len().over(device) == 1))
+
+
 def hccs_summary(profile: Profile) -> pl.DataFrame:
     """Return ``device_id``, ``way`` (tx, rx), ``max``, ``min`` and ``average`` in MB/s, by device."""
-    samples = profile.frame("hccs_samples")
+    samples = shown_hccs(profile.frame("hccs_samples"))
     parts = [
         samples.group_by("device_id").agg(
             pl.lit(direction).alias("way"),

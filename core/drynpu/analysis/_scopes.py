@@ -12,7 +12,8 @@ SCOPE_BARS = pl.Schema({"name": pl.String, "depth": pl.Int64, "start_ns": pl.Int
 """One row per bar, by depth and start."""
 
 _SCOPES = r"^(Default|Gradients|recompute_Default)"
-_KEY = ["device_id", "stream_id", "start_ns"]
+KERNEL_PLACE = ["device_id", "stream_id", "start_ns"]
+"""What tells the kernels of a profile apart."""
 
 
 def scope_bars(profile: Profile, launches: pl.DataFrame) -> pl.DataFrame:
@@ -49,11 +50,11 @@ def _host(profile: Profile) -> pl.DataFrame:
 def _device(profile: Profile, launches: pl.DataFrame) -> pl.DataFrame:
     name = pl.when(pl.col("kernel_name") == "").then("kernel_type").otherwise("kernel_name")
     launched = launches.filter(~pl.col("is_communication")).select(
-        *_KEY, pl.col("launch").str.split("::").list.last().alias("launched_as")
+        *KERNEL_PLACE, pl.col("launch").str.split("::").list.last().alias("launched_as")
     )
     tasks = (
         profile.tasks.with_columns(name.alias("name"))
-        .join(launched.unique(_KEY, keep="last"), on=_KEY, how="left", maintain_order="left")
+        .join(launched.unique(KERNEL_PLACE, keep="last"), on=KERNEL_PLACE, how="left", maintain_order="left")
         .filter(pl.col("name").str.contains(_SCOPES) | pl.col("launched_as").str.contains(_SCOPES).fill_null(False))
     )
     kernel, launch = _path(pl.col("name")), _path(pl.col("launched_as").fill_null(""))

@@ -68,6 +68,7 @@ class Summary:
     ``missing`` names what results that others wrote do not hold; ``None`` for a profile with raw data.
     ``kernel_interval_us`` holds ``kernel_us`` four times out of five, each pair of ``step_intervals_us`` the time of
     the step in that row; ``None`` where times are measured, as for steps on the clock ``wall``.
+    ``role`` says whether graphs of a compiled model were trained; empty where none ran.
     ``absent`` are the files that the options ask for and that are not there.
     """
 
@@ -93,6 +94,14 @@ class Summary:
     kernel_interval_us: tuple[float, float] | None = None
     step_intervals_us: tuple[tuple[float, float], ...] | None = None
     absent: tuple[AbsentFile, ...] = ()
+    role: str = ""
+
+    @property
+    def in_short(self) -> str:
+        """What ran, in a few words: graphs, kernels, their time."""
+        runs = sum(graph.count for graph in self.iterations)
+        parts = [self.role, f"{runs} iterations" if runs else "", f"{self.kernel_count} kernels"]
+        return ", ".join([*filter(None, parts), f"{self.kernel_us / 1000:.3f} ms"])
 
     @property
     def unmapped_count(self) -> int:
@@ -106,7 +115,7 @@ def summarise(profile: Profile) -> Summary:
     stated = _pool_totals(profile)
     memory = profile.allocations.filter(pl.col("device_type") == NPU_DEVICE_TYPE)
     totals = profile.frame("memory_totals")
-    kernels = profile.compact("kernels", "op_type", "task_type", "duration_ns")
+    kernels = profile.compact("kernels", "op_type", "name", "task_type", "duration_ns")
     shares, chip = _kernel_shares(kernels), _simulated_as(profile, "chip")
     steps, kernel_us = _steps(profile, overlaps), int(kernels["duration_ns"].sum()) / 1000
     interval = total_interval_us(((each.op_type, each.total_us or 0.0) for each in shares), chip)
@@ -133,6 +142,7 @@ def summarise(profile: Profile) -> Summary:
         peak_reserved_bytes=_peak(memory["total_reserved_bytes"], totals["reserved_bytes"], stated["reserved_bytes"]),
         files=files,
         absent=absent_files(profile, files),
+        role=_role(kernels) if profile.frame("iterations").height else "",
         missing=None if profile.results is None else _missing(profile),
         notes=(*profile.notes, *_run_notes(profile)),
         served_by=_simulated_as(profile, "served_by"),
@@ -172,10 +182,27 @@ def _simulated_as(profile: Profile, key: str) -> str:
     return str(value) if value else UNKNOWN
 
 
+_TRAINS = r"^(Resource)?(Sparse)?Apply|Backprop|Grad(D|V\d)?$|^Lamb|^Adam"
+"""In types of kernels that a graph has only for training."""
+_EVALUATES = r"^Assign(Add|Sub)|CrossEntropy|Loss|^L2Loss"
+"""In types of kernels of a graph that compares with what is expected, or adds a metric up."""
+
+
+def _role(kernels: pl.DataFrame) -> str:
+    types = kernels["op_type"].cast(pl.String).unique()
+    if types.str.contains(_TRAINS).any():
+        return "training"
+    return "evaluation" if types.str.contains(_EVALUATES).any() else "prediction"
+
+
 def _kernel_shares(kernels: pl.DataFrame) -> tuple[KernelShare, ...]:
     whole = max(int(kernels["duration_ns"].sum()), 1)
+    # Without types, at Level0, the name says what a kernel is, but for the number that tells it from others.
+    name = pl.col("name").cast(pl.String).str.replace(r"_\d+$", "").str.replace(r"([^V\d])\d+$", "${1}")
+    typed = pl.col("op_type").cast(pl.String)
     rows = (
-        kernels.group_by("op_type", "task_type")
+        kernels.with_columns(pl.when(typed.is_in(["", UNKNOWN])).then(name).otherwise(typed).alias("op_type"))
+        .group_by("op_type", "task_type")
         .agg(pl.len().alias("count"), pl.col("duration_ns").sum().alias("total"))
         .with_columns(pl.col("op_type", "task_type").cast(pl.String))
         .sort("total", "op_type", "task_type", descending=[True, False, False])

@@ -59,7 +59,7 @@ COMMUNICATION_STATISTIC = pl.Schema(
 
 # What the records hold as the other end where a rank copies within itself (cann_msprof.md 4.7).
 _THIS_RANK = 4294967295
-_OPERATOR = ["device_id", "connection_id"]
+OPERATOR_KEY = ["device_id", "connection_id"]
 # What the analyses call the links of the records; any other link is shown as SDMA.
 _TRANSPORTS = {"ON_CHIP": "LOCAL", "HCCS_SW": "HCCS", "HCCS": "HCCS", "PCIE": "PCIE", "SIO": "SIO"}
 
@@ -84,18 +84,18 @@ def transfers_of(tasks: pl.DataFrame) -> pl.DataFrame:
 def communication_time(profile: Profile, transfers: pl.DataFrame) -> pl.DataFrame:
     """Return table :data:`COMMUNICATION_TIME`; *transfers* come from :func:`communication_transfers`."""
     tasks = profile.frame("communication_tasks")
-    master = tasks.filter("is_master").sort(*_OPERATOR, "plane_id", "start_ns", maintain_order=True)
+    master = tasks.filter("is_master").sort(*OPERATOR_KEY, "plane_id", "start_ns", maintain_order=True)
     remote = transfers.filter(pl.col("is_master") & (pl.col("transport") != "LOCAL"))
-    transit = remote.group_by(_OPERATOR).agg(
+    transit = remote.group_by(OPERATOR_KEY).agg(
         pl.col("time_ns").sum().alias("transit_ns"), pl.col("start_ns").min().alias("first_ns")
     )
     # What waits for the end of an RDMA transfer is part of it.
     window = pl.when(pl.col("rdma") == "RDMA_SEND_PAYLOAD").then(pl.col("start_ns") + pl.col("transfer_ns"))
-    covered = window.fill_null(0).cum_max().over(*_OPERATOR, "plane_id")
+    covered = window.fill_null(0).cum_max().over(*OPERATOR_KEY, "plane_id")
     waits = master.filter((pl.col("name") == "Notify_Wait") & (pl.col("start_ns") >= covered))
     waited = (
-        waits.join(transit, on=_OPERATOR, how="left")
-        .group_by(_OPERATOR)
+        waits.join(transit, on=OPERATOR_KEY, how="left")
+        .group_by(OPERATOR_KEY)
         .agg(
             pl.col("duration_ns").sum().alias("wait_ns"),
             pl.col("duration_ns")
@@ -104,11 +104,11 @@ def communication_time(profile: Profile, transfers: pl.DataFrame) -> pl.DataFram
             .alias("synchronization_ns"),
         )
     )
-    operators = profile.communication_ops.join(tasks.select(_OPERATOR).unique(), on=_OPERATOR, how="semi")
+    operators = profile.communication_ops.join(tasks.select(OPERATOR_KEY).unique(), on=OPERATOR_KEY, how="semi")
     counted = ["transit_ns", "wait_ns", "synchronization_ns"]
     return (
-        operators.join(transit, on=_OPERATOR, how="left")
-        .join(waited, on=_OPERATOR, how="left")
+        operators.join(transit, on=OPERATOR_KEY, how="left")
+        .join(waited, on=OPERATOR_KEY, how="left")
         .with_columns(pl.col(counted).fill_null(0), pl.col("duration_ns").alias("elapse_ns"))
         .with_columns((pl.col("elapse_ns") - pl.col("transit_ns") - pl.col("wait_ns")).alias("idle_ns"))
         .sort("device_id", "start_ns", maintain_order=True)

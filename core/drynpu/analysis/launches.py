@@ -57,6 +57,8 @@ LAUNCH_NAMES = r"KernelLaunch|LaunchTask"
 """Events by which MindSpore launches kernels: one by one, or as a graph."""
 # Calls that launch no kernel and have a task all the same: the event on its stream.
 EVENT_APIS = ("aclrtRecordEvent", "aclrtStreamWaitEvent")
+_CHOSEN = "chosen_iterations"
+"""The table of a profile that holds only some iterations."""
 _POINT_TO_POINT = r"^(hcom_\w+SendRecv__\d+|hcom_send__\d+|hcom_receive__\d+|Receive-op|Send-op)"
 
 
@@ -122,7 +124,13 @@ def _launch_at(launches: pl.DataFrame, tid: I64, time_ns: I64) -> I64:
 
 @once_per_profile
 def mindspore_steps(profile: Profile) -> pl.DataFrame:
-    """Return table :data:`MINDSPORE_STEPS`; empty where no step was recorded."""
+    """
+    Return table :data:`MINDSPORE_STEPS`; empty where no step was recorded.
+
+    Of iterations that `select_mindspore_steps` chose these are the steps, on the device.
+    """
+    if _CHOSEN in profile.group_tables:
+        return profile.group_tables[_CHOSEN]
     events = profile.frame("framework_events").filter(pl.col("name").str.contains("ProfilerStep", literal=True))
     return (
         events.filter(pl.col("start_ns") < pl.col("end_ns"))
@@ -138,11 +146,12 @@ def select_mindspore_steps(profile: Profile, places: Collection[int]) -> Profile
     Return the profile with what some of its steps did: ``places`` count them from 1.
 
     Events of the framework belong to the step that they were recorded in, calls and work of the device to the step
-    whose range on the host holds their start. Where no step was recorded, everything stays.
+    whose range on the host holds their start. Where a script has no schedule, its steps are the iterations of its
+    graphs. Where there are none of these either, everything stays.
     """
     steps = mindspore_steps(profile).with_row_index("place", offset=1)
     if steps.is_empty():
-        return profile
+        return _select_iterations(profile, places)
     chosen = steps.filter(pl.col("place").is_in(list(places)))
     numbers = chosen["step"].cast(pl.Int64, strict=False).implode()
     spans = [
@@ -157,6 +166,33 @@ def select_mindspore_steps(profile: Profile, places: Collection[int]) -> Profile
         kernels=profile.kernels.filter(inside),
         communication_ops=profile.communication_ops.filter(inside),
         group_tables={**profile.group_tables, "framework_events": events},
+    )
+
+
+def _select_iterations(profile: Profile, places: Collection[int]) -> Profile:
+    """Return the profile with the work of some iterations, and the calls that launched it."""
+    iterations = profile.frame("iterations").sort("start_ns").with_row_index("place", offset=1)
+    if iterations.is_empty():
+        return profile
+    chosen = iterations.filter(pl.col("place").is_in(list(places)))
+    inside = pl.any_horizontal(
+        pl.lit(False),
+        *(
+            (pl.col("device_id") == device) & pl.col("start_ns").is_between(start, end)
+            for device, start, end in chosen.select("device_id", "start_ns", "end_ns").iter_rows()
+        ),
+    )
+    kernels, tasks = profile.kernels.filter(inside), profile.tasks.filter(inside)
+    communication = profile.communication_ops.filter(inside)
+    launched = pl.concat([each["connection_id"] for each in (kernels, tasks, communication)])
+    steps = chosen.select(pl.col("place").cast(pl.String).alias("step"), "start_ns", "end_ns")
+    return evolve(
+        profile,
+        api=profile.api.filter(pl.col("connection_id").is_in(launched.unique().implode())),
+        tasks=tasks,
+        kernels=kernels,
+        communication_ops=communication,
+        group_tables={**profile.group_tables, "iterations": chosen.drop("place"), _CHOSEN: steps},
     )
 
 

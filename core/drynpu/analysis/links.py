@@ -132,9 +132,7 @@ def link_operators(profile: Profile) -> Links:
     API is found in the operator tree by time alone. A launch outside every dequeue interval of a profile with a
     task queue stays unlinked, as it does in the vendor's parser.
     """
-    operators, queue = profile.table("host_ops"), profile.table("queue")
-    link = _through_queue(queue, operators) if queue.height else _through_time(operators)
-    linked = Gathered(KERNEL_OP)
+    operators, link, linked = profile.table("host_ops"), launching_link(profile), Gathered(KERNEL_OP)
     for work in _device_work(profile):
         links = link(work)
         if links.is_empty():
@@ -144,6 +142,12 @@ def link_operators(profile: Profile) -> Links:
         linked.append(links.select(pl.col(name).cast(dtype) for name, dtype in KERNEL_OP.items()))
     del link
     return Links(linked.table().ordered("device_id", "start_ns"), operators)
+
+
+def launching_link(profile: Profile) -> Link:
+    """Return how calls (``api_ns``, ``api_tid``) are linked to the operators that led to them."""
+    operators, queue = profile.table("host_ops"), profile.table("queue")
+    return _through_queue(queue, operators) if queue.height else _through_time(operators)
 
 
 def _device_work(profile: Profile) -> Iterator[pl.DataFrame]:
@@ -204,11 +208,11 @@ class CallsByConnection:
         return connected.hstack(calls.rename(dict(columns)))
 
 
-_Link = Callable[[pl.DataFrame], pl.DataFrame]
+Link = Callable[[pl.DataFrame], pl.DataFrame]
 """Returns the rows of work that an operator launched, with ``correlation_id`` and ``op_id``."""
 
 
-def _through_queue(queue: Stored, operators: Stored) -> _Link:
+def _through_queue(queue: Stored, operators: Stored) -> Link:
     put_ids, put_by = _put(queue, operators)
     sides = [
         part.filter(pl.col("side") == "dequeue").drop("side")
@@ -248,7 +252,7 @@ def _open(rows: pl.DataFrame) -> intervals.OpenIntervals:
     return intervals.OpenIntervals.from_bounds(*(rows[name].to_numpy() for name in ("start_ns", "end_ns", "tid")))
 
 
-def _through_time(operators: Stored) -> _Link:
+def _through_time(operators: Stored) -> Link:
     starts, ends = _times(operators)
     # Going down the tree, every operator on the path must be open, not only the last one.
     path_ends = intervals.Maxima(_path_ends(ends, intervals.parents(starts, ends)))

@@ -43,6 +43,9 @@ STEP_TRACE = pl.Schema(
     }
 )
 
+STEP_PARTS = ("computing_us", "communication_not_overlapped_us", "free_us")
+"""Columns of :data:`STEP_TRACE` that together are a step."""
+
 # Tasks that do not stretch the range by themselves (cann_msprof.md 4.5): compute sections do it for them.
 _NOT_EXTENDING = (
     "AI_CORE",
@@ -75,6 +78,12 @@ def overlap(profile: Profile) -> pl.DataFrame:
     and the last event of the device. Copies are neither, so they lie in Free, as in the vendor's analysis.
     """
     return overlap_table(profile).frame()
+
+
+def overlap_times(profile: Profile, kind: str) -> I64:
+    """Return when any device did what *kind* says, ns, ``[n, 2]`` in canonical form."""
+    rows = overlap(profile).filter(pl.col("kind") == kind)
+    return intervals.union(rows.select("start_ns", "end_ns").to_numpy())
 
 
 @once_per_profile

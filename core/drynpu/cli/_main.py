@@ -26,7 +26,6 @@ SECTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
         "Kernel times": {
             "chips": "List the chips that can be simulated, or every figure of one.",
-            "predict": "Say how long the kernels or transfers in a table take.",
         },
         "This installation": {
             "doctor": "Say what is installed, what vendor imports get, what is wrong.",

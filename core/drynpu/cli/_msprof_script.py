@@ -1,4 +1,4 @@
-"""``drynpu doctor --install-msprof``: a script of the vendor's name that starts ``drynpu msprof``."""
+"""``drynpu doctor --install-msprof``: scripts of the vendor's names that start ``drynpu msprof``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from drynpu import CommandError, OutputError
 from drynpu._staging import staged_path
 
 _NAME = "msprof"
+_PYTHON_NAME = f"{_NAME}.py"
 _MARK = "# drynpu msprof, written by drynpu doctor --install-msprof"
 # Eager options see each other only through the context.
 _FORCE = "drynpu.install_msprof.force"
@@ -36,7 +37,7 @@ def msprof_installer(command: click.Command) -> click.Command:
         type=click.Path(file_okay=False, path_type=Path),
         expose_value=False,
         callback=_install,
-        help="Write a script 'msprof' into DIR that starts drynpu msprof, and do nothing else.",
+        help="Write scripts 'msprof' and 'msprof.py' into DIR that start drynpu msprof, and do nothing else.",
     )(command)
     return command
 
@@ -57,7 +58,7 @@ def install_msprof(directory: Path, *, force: bool = False) -> Path:
     """
     Write an executable ``msprof`` into *directory* and return its path; *directory* is made if it is not there.
 
-    The script starts this Python interpreter.
+    The script starts this Python interpreter. ``msprof.py`` beside it has the same commands in their script form.
 
     Raises
     ------
@@ -66,18 +67,24 @@ def install_msprof(directory: Path, *, force: bool = False) -> Path:
     OutputError
         It cannot be written.
     """
-    path = directory.expanduser().resolve() / _NAME
-    script = f'#!/bin/sh\n{_MARK}\nexec {shlex.quote(sys.executable)} -m drynpu {_NAME} "$@"\n'
-    try:
-        if not force and os.path.lexists(path) and not _is_ours(path):
-            raise CommandError(f"{path} is there and was not written by drynpu; --force replaces it.")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with staged_path(path) as partial:
-            partial.write_text(script, encoding="utf-8")
-            partial.chmod(0o755)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
-    return path
+    folder = directory.expanduser().resolve()
+    call = [sys.executable, "-m", "drynpu", _NAME]
+    scripts = {
+        folder / _NAME: f'#!/bin/sh\n{_MARK}\nexec {shlex.join(call)} "$@"\n',
+        folder / _PYTHON_NAME: f"#!{sys.executable}\n{_MARK}\nimport os\nimport sys\n\n"
+        f"os.execv({sys.executable!r}, [*{[*call, _PYTHON_NAME]!r}, *sys.argv[1:]])\n",
+    }
+    for path, script in scripts.items():
+        try:
+            if not force and os.path.lexists(path) and not _is_ours(path):
+                raise CommandError(f"{path} is there and was not written by drynpu; --force replaces it.")
+            folder.mkdir(parents=True, exist_ok=True)
+            with staged_path(path) as partial:
+                partial.write_text(script, encoding="utf-8")
+                partial.chmod(0o755)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return folder / _NAME
 
 
 def _is_ours(path: Path) -> bool:

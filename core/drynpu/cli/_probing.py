@@ -15,6 +15,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from drynpu._errors import DrynpuError
 from drynpu.plugins import Probe
 
 _LIMIT_S = 120
@@ -45,6 +46,20 @@ def run_probes(probes: Sequence[Probe]) -> list[Probed]:
 
 
 def _run(probe: Probe) -> Probed:
+    try:
+        return _try(probe)
+    except Exception as error:  # noqa: BLE001 - what is broken is what the doctor looks for
+        return Probed(surface=probe.surface, state="broken", text=f"broken: {described(error)}; {probe.advice}")
+
+
+def described(error: Exception) -> str:
+    """Return an error in words: the name of its kind, where the text does not stand for itself."""
+    if isinstance(error, (DrynpuError, OSError)):
+        return str(error).rstrip(".")
+    return f"{type(error).__name__}: {error}".rstrip(".")
+
+
+def _try(probe: Probe) -> Probed:
     if probe.framework and util.find_spec(probe.framework) is None:
         return Probed(surface=probe.surface, state="absent", text=f"not installed: pip install 'drynpu[{probe.extra}]'")
     missing = probe.missing() if probe.missing is not None else ""
@@ -62,8 +77,6 @@ def _run(probe: Probe) -> Probed:
             )
         except subprocess.TimeoutExpired:
             why = f"no end within {_LIMIT_S} s"
-        except OSError as error:
-            why = str(error)
         else:
             if done.returncode == 0:
                 lost = [line.removeprefix(_WITHOUT) for line in done.stdout.splitlines() if line.startswith(_WITHOUT)]

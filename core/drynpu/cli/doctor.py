@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
 from importlib import metadata, util
 from pathlib import Path
@@ -13,14 +14,17 @@ from rich.table import Table
 from rich.text import Text
 
 from _drynpu_finder import served_folders
-from drynpu import CommandError, __version__, find_genuine
+from drynpu import __version__, find_genuine
 from drynpu.cli._msprof_script import msprof_installer
-from drynpu.cli._probing import Probed, run_probes
+from drynpu.cli._probing import Probed, described, run_probes
 from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.plugins import Facade, Plugins, StandIn
 
 _FRAMEWORKS = ("torch", "tensorflow-cpu", "mindspore")
 _STYLES = {"works": "green", "broken": "red", "absent": "dim"}
+_ABSENT = "not installed"
+_LEAST = re.compile(r"([\w.-]+)>=([\d.]+)")
+"""A package that is always needed, and from which release on."""
 _LIBRARIES = ("numpy", "polars", "attrs", "cattrs", "pluggy", "orjson")
 
 
@@ -53,7 +57,7 @@ def doctor(plugins: Plugins, fix: bool, quick: bool, json_output: bool) -> None:
     names = [_resolve(facade) for facade in plugins.facades()] + [_stand_in(each) for each in plugins.stand_ins()]
     versions = {name: _version(name) for name in (*_FRAMEWORKS, *_LIBRARIES)}
     probed = [] if quick else run_probes(plugins.probes())
-    problems = [*(str(problem) for problem in plugins.problems), *failed]
+    problems = [*(str(problem) for problem in plugins.problems), *failed, *_old_packages()]
     if json_output:
         echo_json(
             {
@@ -85,8 +89,8 @@ def _mend(plugins: Plugins) -> tuple[list[str], list[str]]:
             continue
         try:
             done = facade.mend()
-        except CommandError as error:
-            failed.append(f"{facade.module}: {error}")
+        except Exception as error:  # noqa: BLE001 - likewise
+            failed.append(f"{facade.module}: {described(error)}")
             continue
         if done:
             mended.append(f"{facade.module}: {done}")
@@ -104,7 +108,11 @@ def _resolve(facade: Facade) -> Resolution:
         return Resolution(facade.module, "nothing", str(facade.folder), "served by drynpu run only (no .pth is read)")
     if framework or facade.note is None:
         return Resolution(facade.module, "drynpu", str(spec.origin), framework or "served")
-    return Resolution(facade.module, "drynpu", str(spec.origin), f"served; {facade.note()}")
+    try:
+        note = f"served; {facade.note()}"
+    except Exception as error:  # noqa: BLE001 - what is broken is what the doctor looks for
+        note = f"broken: {described(error)}"
+    return Resolution(facade.module, "drynpu", str(spec.origin), note)
 
 
 def _stand_in(offered: StandIn) -> Resolution:
@@ -121,11 +129,29 @@ def _is_served(folder: Path) -> bool:
     return any(Path(entry).resolve() == folder.resolve() for entry in (*sys.path, *served_folders()) if entry)
 
 
+def _old_packages() -> list[str]:
+    """Return what is too old, or not there, of the packages that drynpu needs."""
+    problems = []
+    for requirement in metadata.requires("drynpu") or ():
+        needed = _LEAST.fullmatch(requirement)
+        if needed is None:
+            continue
+        name, least = needed.groups()
+        there = _version(name)
+        if there == _ABSENT or _numbers(there) < _numbers(least):
+            problems.append(f"{name} {there}: drynpu needs {least} or newer: pip install '{name}>={least}'")
+    return problems
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
 def _version(distribution: str) -> str:
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
-        return "not installed"
+        return _ABSENT
 
 
 def _surfaces(probed: list[Probed]) -> Table:

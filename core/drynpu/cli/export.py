@@ -14,6 +14,7 @@ from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.exporters.registry import all_exporters
 from drynpu.plugins import Exporter, Plugins
 from drynpu.views.runs import Run
+from drynpu.views.theme import size_text
 
 
 @click.command()
@@ -26,7 +27,7 @@ from drynpu.views.runs import Run
 @click.pass_obj
 def export(plugins: Plugins, directory: Path, names: Sequence[str], output: Path, json_output: bool) -> None:
     """
-    Write the run in DIRECTORY as other tools read it: chrome, parquet, or what plugins add (mindinsight).
+    Write the run in DIRECTORY as other tools read it: chrome, or what plugins add (perfetto, parquet, mindinsight).
 
     DIRECTORY is a result directory, a folder with the ranks of a run, or a single result file; of a folder with several
     runs the newest is meant. All ranks are written to the same folder; files that stand there under the same names are
@@ -47,8 +48,8 @@ def export(plugins: Plugins, directory: Path, names: Sequence[str], output: Path
         files[name] = [str(path) for path in written]
         if json_output:
             continue
-        size = sum(path.stat().st_size for path in written) / 2**20
-        console().print(f"{name}: {len(written)} files in {output} ({size:.1f} MB)", soft_wrap=True)
+        size = size_text(sum(path.stat().st_size for path in written))
+        console().print(f"{name}: {len(written)} files in {output} ({size})", soft_wrap=True)
     if json_output:
         echo_json({"written": files})
 

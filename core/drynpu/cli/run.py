@@ -15,7 +15,8 @@ import click
 from attrs import evolve, frozen
 
 from _drynpu_finder import served_folders
-from drynpu import TOOLKIT_VARIABLES, CommandError, toolkit_folder
+from drynpu import TOOLKIT_VARIABLES, CommandError, OptionError, needs_plugin, toolkit_folder
+from drynpu.cli._cuda_scripts import hint_at_transfer
 from drynpu.cli.shared import QUIET_FRAMEWORKS, as_json, gathered
 from drynpu.cli.world import WorldFlags, WorldOptions, read_world, run_world, world_options
 from drynpu.options import Clock, Settings
@@ -26,6 +27,7 @@ _INTERRUPTED = 130
 """What a shell reports for a command that Ctrl-C has ended."""
 # Steps before these warm up caches and allocators.
 _PROFILE_STEPS = "2:3"
+_VIRTUAL_TIME = "virtual_time"
 _PROFILE_OUTPUT = Path("profile_out")
 # What the frameworks print at import would drown the script's own output.
 
@@ -36,6 +38,7 @@ class RunFlags:
 
     chip: str | None
     clock: str | None
+    time: str | None
     seed: int | None
     devices: int | None
     strict: bool
@@ -49,6 +52,7 @@ class RunFlags:
         values = {
             "DRYNPU_CHIP": self.chip,
             "DRYNPU_CLOCK": self.clock,
+            "DRYNPU_TIME": self.time,
             "DRYNPU_SEED": None if self.seed is None else str(self.seed),
             "DRYNPU_DEVICES": None if self.devices is None else str(self.devices),
             "DRYNPU_STRICT": "1" if self.strict else None,
@@ -86,6 +90,11 @@ class ProfileFlags:
     "--clock",
     type=click.Choice([clock.value for clock in Clock]),
     help="Times of the host: modelled (the default), modelled with gaps as measured, or all as measured (wall).",
+)
+@click.option(
+    "--time",
+    type=click.Choice(["machine", "virtual"]),
+    help="What the script reads from time, asyncio and events: this machine's time (the default), or the simulated.",
 )
 @click.option("--seed", type=int, help="Seed of the simulated jitter; the same seed gives the same device times.")
 @click.option("--devices", type=int, help="Number of NPUs the script sees.")
@@ -141,13 +150,16 @@ def run(
     prints goes to stderr.
     """
     os.environ.update(flags.environment() | profile.environment())
+    if flags.time == "virtual" and _VIRTUAL_TIME in plugins.switched_off:
+        raise CommandError(needs_plugin("--time virtual", _VIRTUAL_TIME), exit_code=2)
     if world.topology is not None:
         os.environ["DRYNPU_TOPOLOGY"] = str(world.topology)
     for name, value in QUIET_FRAMEWORKS.items():
         os.environ.setdefault(name, value)
     for name in TOOLKIT_VARIABLES:
         os.environ.setdefault(name, str(toolkit_folder()))
-    os.environ.setdefault("DRYNPU_AUTOLOAD", "1")
+    for name in ("DRYNPU_AUTOLOAD", "DRYNPU_BUILD"):
+        os.environ.setdefault(name, "1")
     settings = Settings.checked(os.environ)
     for notice in settings.notices:
         click.echo(f"drynpu: {notice}", err=True)
@@ -203,10 +215,18 @@ def _start(plugins: Plugins, script: str, arguments: tuple[str, ...], *, is_modu
             runpy.run_module(script, run_name="__main__", alter_sys=True)
         else:
             _execute(path.absolute())
+    except SystemExit as ended:
+        if ended.code not in (None, 0):
+            hint_at_transfer(ended)
+        raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the script's own errors, shown as Python shows them
         # Show the script's own frames, as `python script.py` would.
-        shown = error.with_traceback(_own_frames(error.__traceback__))
+        frames = _own_frames(error.__traceback__)
+        if isinstance(error, OptionError):
+            _end_before_ours(frames)
+        shown = error.with_traceback(frames)
         sys.excepthook(type(shown), shown, shown.__traceback__)
+        hint_at_transfer(shown)
         raise SystemExit(_INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1) from None
 
 
@@ -232,3 +252,11 @@ def _own_frames(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None and traceback.tb_frame.f_code.co_filename in ours:
         traceback = traceback.tb_next
     return traceback
+
+
+def _end_before_ours(traceback: TracebackType | None) -> None:
+    """End a traceback before the first frame of drynpu: what is wrong is a value of the script."""
+    while traceback is not None and traceback.tb_next is not None:
+        if traceback.tb_next.tb_frame.f_globals.get("__name__", "").startswith("drynpu"):
+            traceback.tb_next = None
+        traceback = traceback.tb_next

@@ -19,7 +19,7 @@ from drynpu import OptionError
 if TYPE_CHECKING:
     from rich.console import Console
 
-QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
+QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "1", "KINETO_LOG_LEVEL": "99"}
 """Settings with which frameworks print nothing of their own when they start."""
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -65,9 +65,9 @@ def output_to_stderr() -> Iterator[None]:
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console that prints text as it is: ``drynpu[torch]`` and ``[Errno 2]`` are no markup."""
-    from rich.console import Console  # a script that is run does not wait for it
+    from drynpu.views import plain_console  # a script that is run does not wait for it
 
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    return plain_console(stderr=stderr)
 
 
 def read_topology(_: click.Context, option: click.Parameter, value: Path | None) -> Path | None:

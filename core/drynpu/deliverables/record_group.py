@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import polars as pl
 from attrs import field, frozen
 
+from drynpu._alone import alone, each_alone
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.raw import RecordKind, TextKind
@@ -72,7 +74,7 @@ def csv_tables(groups: Sequence[RecordGroup], profile: Profile, writer: Writer) 
     tables: dict[str, pl.DataFrame] = {}
     for group in groups:
         if group.csv_files is not None and group.has_rows(profile):
-            tables |= group.csv_files(profile, writer)
+            tables |= alone(f"what {group.name} has of csv", partial(group.csv_files, profile, writer), {})
     return tables
 
 
@@ -81,7 +83,7 @@ def torch_csv_tables(groups: Sequence[RecordGroup], profile: Profile, writer: Wr
     tables: dict[str, pl.DataFrame] = {}
     for group in groups:
         if group.torch_csv_files is not None and group.has_rows(profile):
-            tables |= group.torch_csv_files(profile, writer)
+            tables |= alone(f"what {group.name} has of csv", partial(group.torch_csv_files, profile, writer), {})
     return tables
 
 
@@ -91,7 +93,8 @@ def iter_layers(
     """Yield the name of each group that has layers, with the events of its layers."""
     for group in groups:
         if group.layers is not None and group.has_rows(profile):
-            yield group.name, group.layers(profile, style, writer)
+            make = partial(group.layers, profile, style, writer)
+            yield group.name, each_alone(f"what {group.name} has of layers", make)
 
 
 def iter_trace_files(
@@ -100,7 +103,8 @@ def iter_trace_files(
     """Yield the further timelines of all groups, by file stem."""
     for group in groups:
         if group.trace_files is not None and group.has_rows(profile):
-            yield from group.trace_files(profile, style, writer).items()
+            make = partial(group.trace_files, profile, style, writer)
+            yield from alone(f"what {group.name} has of timelines", make, {}).items()
 
 
 def torch_documents(groups: Sequence[RecordGroup], profile: Profile) -> dict[str, object]:
@@ -108,7 +112,7 @@ def torch_documents(groups: Sequence[RecordGroup], profile: Profile) -> dict[str
     documents: dict[str, object] = {}
     for group in groups:
         if group.torch_json_files is not None:
-            documents |= group.torch_json_files(profile)
+            documents |= alone(f"what {group.name} has of JSON", partial(group.torch_json_files, profile), {})
     return documents
 
 
@@ -116,4 +120,4 @@ def iter_db_rows(groups: Sequence[RecordGroup], profile: Profile) -> Iterator[tu
     """Yield the database tables of all groups with their rows."""
     for group in groups:
         if group.db_rows is not None and group.has_rows(profile):
-            yield from group.db_rows(profile)
+            yield from each_alone(f"what {group.name} has of databases", partial(group.db_rows, profile))

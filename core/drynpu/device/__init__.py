@@ -13,7 +13,7 @@ from drynpu.device._memory import (
     pair,
 )
 from drynpu.device._nesting import closing_order, cut_crossings, inherit, innermost, nest
-from drynpu.device._schedule import fifo, schedule_streams
+from drynpu.device._schedule import QueueState, fifo, schedule_streams
 
 __all__ = [
     "BEST_FIT_POOL",
@@ -25,6 +25,7 @@ __all__ = [
     "LaunchMode",
     "Launches",
     "MemoryPool",
+    "QueueState",
     "StreamTimes",
     "account",
     "block_bytes",

@@ -66,11 +66,12 @@ class _HandOver:
 
 
 @define(kw_only=True)
-class _State:
+class QueueState:
     """
-    The state that one segment passes to the next; nothing else is carried through the loop.
+    The state that one segment passes to the next, and one stretch of a run to the next; nothing else is carried.
 
-    ``stream_free`` is when the last kernel leaves a stream, ``reached`` when the events come that it waits for.
+    ``stream_free`` is when the last kernel leaves a stream, ``reached`` when the events come that it waits for: ticks
+    after the base.
     """
 
     shift_ns: int = 0
@@ -107,7 +108,7 @@ class _Scheduler:
     base_start_ns: I64
     cost_ns: I64
     out: dict[str, I64]
-    state: _State = field(factory=_State)
+    state: QueueState = field(factory=QueueState)
 
     def segment(self, first: int, last: int) -> None:
         """Schedule dispatches ``first..last`` (inclusive); only *last* may wait, order streams or meet other ranks."""
@@ -257,6 +258,7 @@ def schedule_streams(
     base_ns: int,
     gaps: tuple[int, I64] | None = None,
     mode: LaunchMode = LaunchMode.QUEUE,
+    state: QueueState | None = None,
 ) -> StreamTimes:
     """
     Lay dispatches on the host and kernels on the device.
@@ -271,6 +273,8 @@ def schedule_streams(
         Begin of the host timeline, and the gap before each dispatch (ns, ``[n]``); None: as measured.
     mode:
         Which thread launches; with a queue on the clock ``wall``, where a measured call has no room for its launch.
+    state:
+        Where the stretch before left the queues, of the same *base_ns*; it is changed to where this one leaves them.
     """
     measured = dispatches.end_ns - dispatches.start_ns
     offsets = np.concatenate(([0], np.cumsum(dispatches.launches)))
@@ -297,7 +301,9 @@ def schedule_streams(
         cost_ns=cost,
         out={name: np.zeros(len(cost), np.int64) for name in _DISPATCH_COLUMNS}
         | {name: np.zeros(len(launches.stream), np.int64) for name in _LAUNCH_COLUMNS},
+        state=QueueState() if state is None else state,
     )
+    scheduler.state.shift_ns = 0
     first = 0
     for last in (*_cuts(dispatches, launches, mode), len(cost) - 1):
         if last >= first:

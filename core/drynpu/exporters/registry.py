@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from drynpu.exporters.chrome import export_chrome
-from drynpu.exporters.parquet import export_parquet
 from drynpu.plugins import Exporter, Plugins
 
-CORE_EXPORTERS: Mapping[str, Exporter] = MappingProxyType({"chrome": export_chrome, "parquet": export_parquet})
+CORE_EXPORTERS: Mapping[str, Exporter] = MappingProxyType({"chrome": export_chrome})
 """Exporters that no plugin replaces, by the names that ``drynpu export --to`` takes."""
 
 

@@ -9,9 +9,12 @@ Python. The counters, and the columns made from them, all come from one physical
 from __future__ import annotations
 
 from drynpu.kernels._account import KernelCost
+from drynpu.kernels._attention_blocks import SOFTMAX_GRADIENT_OPS, SOFTMAX_OPS, is_gradient
+from drynpu.kernels._attention_shapes import attention_pairs
 from drynpu.kernels._binding import Binding
 from drynpu.kernels._calibration import (
     CALIBRATION_VARIABLE,
+    CONSTANT_SUFFIX,
     Calibration,
     Coefficient,
     Factors,
@@ -27,10 +30,9 @@ from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
 from drynpu.kernels._counter_groups import counter_group, metric_column_names
 from drynpu.kernels._counters import CounterValues, counter_values, event_codes
-from drynpu.kernels._described import described_kernel
 from drynpu.kernels._elements import counted_types, element_operations
 from drynpu.kernels._estimate import Estimate, estimate
-from drynpu.kernels._families import family_of, is_of_family
+from drynpu.kernels._families import family_of, is_of_family, is_prolog
 from drynpu.kernels._jitter import draw_quantiles, jitter, occurrences
 from drynpu.kernels._joining import concatenate, merge_equal, used_entries
 from drynpu.kernels._named import Named
@@ -41,7 +43,6 @@ from drynpu.kernels._nodes import (
 )
 from drynpu.kernels._operators import Accesses, Allocations, Call, Operators
 from drynpu.kernels._pipes import l2_window, overflow_share, presumed_cold
-from drynpu.kernels._rows import task_type_of, tensors_of
 from drynpu.kernels._rules import (
     UNMAPPED_SUFFIX,
     Rule,
@@ -54,6 +55,7 @@ from drynpu.kernels._rules import (
     opaque_plan,
     unmapped_plan,
 )
+from drynpu.kernels._shapes_of_work import image_positions, product_edges, prolog_edges
 from drynpu.kernels._specs import (
     computed_on_cpu,
     launches_nothing,
@@ -81,12 +83,15 @@ from drynpu.kernels._types import (
 
 __all__ = [
     "CALIBRATION_VARIABLE",
+    "CONSTANT_SUFFIX",
     "CORE_TASKS",
     "DTYPES",
     "FORMATS",
     "LINE_BYTES",
     "MODEL_VERSION",
     "NO_DATA",
+    "SOFTMAX_GRADIENT_OPS",
+    "SOFTMAX_OPS",
     "UNMAPPED_SUFFIX",
     "Accesses",
     "Allocations",
@@ -121,6 +126,7 @@ __all__ = [
     "TensorDesc",
     "Tuning",
     "absent_columns",
+    "attention_pairs",
     "bind",
     "broadcast_shape",
     "build_rule_book",
@@ -135,14 +141,16 @@ __all__ = [
     "counted_types",
     "counter_group",
     "counter_values",
-    "described_kernel",
     "draw_quantiles",
     "element_operations",
     "estimate",
     "event_codes",
     "family_of",
     "framed",
+    "image_positions",
+    "is_gradient",
     "is_of_family",
+    "is_prolog",
     "jitter",
     "join_rules",
     "l2_window",
@@ -158,11 +166,11 @@ __all__ = [
     "overflow_share",
     "plan_of",
     "presumed_cold",
+    "product_edges",
+    "prolog_edges",
     "table_rows",
-    "task_type_of",
     "task_type_on",
     "tensor_like",
-    "tensors_of",
     "unmapped_plan",
     "used_entries",
     "usual_calibration",

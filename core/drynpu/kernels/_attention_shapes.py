@@ -36,7 +36,8 @@ class Pairs:
 
     ``computed`` leaves out those that a causal mask leaves out. A score sums over ``width`` products, a value has
     ``value_width`` elements. ``key_bytes`` count the keys and values in a ``paged`` cache that the sequences reach.
-    Keys are ``cached`` where there are more of them than queries: earlier steps made them.
+    Keys are ``cached`` where there are more of them than queries: earlier steps made them. The shapes have ``stated``
+    all lengths unless keys are in pages or several sequences are packed.
     """
 
     computed: float
@@ -45,6 +46,13 @@ class Pairs:
     key_bytes: int = 0
     paged: bool = False
     cached: bool = False
+    stated: bool = True
+    heads: int = 1
+    """Of all sequences; ``key_heads`` likewise: several heads of queries may share one of keys."""
+    key_heads: int = 1
+    queries: int = 1
+    """Of one sequence, as ``keys``: their mean where sequences differ."""
+    keys: float = 1.0
 
 
 @frozen
@@ -89,7 +97,34 @@ def attention_pairs(inputs: Tensors, outputs: Tensors) -> Pairs:
     narrower = side.width * value // key.shape[-1] if value < key.shape[-1] else side.width
     width = side.width + (_ROTARY_WIDTH if rotary else 0)
     cached = keys.paged or side.length < keys.length
-    return Pairs(pairs, width, max(narrower, 1), keys.size_bytes, keys.paged, cached)
+    packed = side.sequence_dim is None and (side.sequences > 1 or len(query.shape) < 3)
+    stated = not keys.paged and not packed
+    heads = side.sequences * side.heads
+    return Pairs(
+        pairs,
+        width,
+        max(narrower, 1),
+        keys.size_bytes,
+        keys.paged,
+        cached,
+        stated,
+        heads=heads,
+        key_heads=_key_heads(key, side, keys, latent=bool(rotary)),
+        queries=side.length,
+        keys=keys.length,
+    )
+
+
+def _key_heads(key: TensorDesc, side: _Queries, keys: _Keys, *, latent: bool) -> int:
+    """Return the heads of keys of all sequences; a latent cache has one head for all."""
+    if latent:
+        return side.sequences
+    if keys.paged:  # it holds more tokens than the sequences reach
+        tokens = key.shape[0] * next(size for size in key.shape[1:3] if size in _PAGE_SIZES)
+    else:
+        tokens = round(keys.length * side.sequences)
+    each = key.elements // max(tokens * side.width, 1)
+    return side.sequences * min(max(each, 1), side.heads)
 
 
 def _rotary_parts(tensors: Tensors) -> list[TensorDesc]:
@@ -104,10 +139,14 @@ def _rotary_parts(tensors: Tensors) -> list[TensorDesc]:
 
 
 def _masked(inputs: Tensors, queries: int) -> bool:
-    """Whether a mask is there that can be causal: of one type of byte, square."""
+    """
+    Whether a mask is there that lets kernels leave out pairs: of one type of byte, square, and one for all sequences.
+
+    A mask with a dim for sequences and heads, [B, 1, S, S], is read and applied; nothing is left out for it.
+    """
     return any(
         t.dtype in {"BOOL", "UINT8", "INT8"}
-        and len(t.shape) >= 2
+        and len(t.shape) == 2
         and t.shape[-1] == t.shape[-2]
         and t.shape[-1] in (queries, _COMPRESSED_MASK)
         for t in inputs
@@ -174,7 +213,9 @@ def _keys(query: TensorDesc, key: TensorDesc, side: _Queries, table: TensorDesc 
         stored = row + _ROTARY_WIDTH * DTYPES[key.dtype].size_bytes if latent else 2 * row
         return _Keys(pages * page / max(table.shape[0], 1), pages * page * stored, paged=True)
     if len(shape) == 4 and len(query.shape) == 4:
-        return _Keys(shape[3 - _heads_dim(query.shape, shape)] if shape[:3] != query.shape[:3] else side.length)
+        square = query.shape[1] == query.shape[2]
+        heads_dim = _heads_dim(query.shape, shape) if square else 1 + (query.shape[1] != side.heads)
+        return _Keys(shape[3 - heads_dim] if shape[:3] != query.shape[:3] else side.length)
     if len(shape) == 4:
         return _Keys(max(shape[1:3]))
     if len(shape) == 3 and side.sequence_dim is None:

@@ -68,7 +68,7 @@ class Generation:
     The coefficients of a generation of chips.
 
     ``levels`` has them under ``""`` (all kernels), the family, ``family/Type`` and ``chip/Name``; ``low`` and ``high``
-    are the logarithms that an interval of 80 % adds for each kind of support.
+    are the logarithms that an interval of 80 % adds, by family, and by support for families that are not listed.
     """
 
     levels: Mapping[str, Level] = field(factory=dict, hash=False)
@@ -117,7 +117,9 @@ class Calibration:
         known, support = self.generations.get(generation), self.support(op_type, generation)
         if known is None:
             return math.exp(-_PHYSICS_SPREAD), math.exp(_PHYSICS_SPREAD)
-        low, high = known.low.get(support, -_PHYSICS_SPREAD), known.high.get(support, _PHYSICS_SPREAD)
+        family = family_of(op_type).name
+        name = family if support != "physics" and family in known.low else support
+        low, high = known.low.get(name, -_PHYSICS_SPREAD), known.high.get(name, _PHYSICS_SPREAD)
         return math.exp(low), math.exp(high)
 
     @classmethod
@@ -144,11 +146,11 @@ class Calibration:
 def _measured_as(known: Generation, family: str, op_type: str) -> str:
     """Return the level of a kernel type: its own, or the level of the kernel whose arguments it has as constants."""
     name = f"{family}/{op_type}"
-    plain = name.removesuffix(_CONSTANT)
+    plain = name.removesuffix(CONSTANT_SUFFIX)
     return plain if name not in known.levels and plain in known.levels else name
 
 
-_CONSTANT = "D"
+CONSTANT_SUFFIX = "D"
 """What the graph engine adds to the type of a kernel whose axes or sizes are known when it is compiled."""
 
 
@@ -169,8 +171,8 @@ def _generation(document: Mapping[str, Any]) -> Generation:
             )
             for name, row in levels.items()
         },
-        low={str(support): float(ends[0]) for support, ends in spread.items()},
-        high={str(support): float(ends[1]) for support, ends in spread.items()},
+        low={str(name): float(ends[0]) for name, ends in spread.items()},
+        high={str(name): float(ends[1]) for name, ends in spread.items()},
         sources=tuple(map(str, document.get("sources", ()))),
     )
 

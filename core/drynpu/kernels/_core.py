@@ -79,6 +79,8 @@ class CoreCounters:
             return total
         if column.formula is Formula.BANDWIDTH:
             return divide(total, self.total_cycles / (bandwidth_mhz * 1e6)) / _BITS_PER_GIB
+        if column.formula is Formula.SHARED_BANDWIDTH:
+            return divide(total, self.core_time_us / 1e6) / _BITS_PER_GIB
         ratio = divide(total, self.total_cycles)
         return ratio * self.core_time_us if column.formula is Formula.TIME else ratio
 

@@ -29,7 +29,8 @@ matmul | mat_?mul gemm fully_?connect ^linear(?!space) matrix_?mul ^mm$ bmm gmm 
 pool | pool resize upsample interpolate ^roi grid_?sample iou$
 loss | nll cross_?entropy (?<!l2)loss(_?grad)?(v\\d)?$
 reduce | reduce_?(sum|mean|max|min|prod|any|all|log|std|var) bias_?add_?grad square_?sum l2_?loss lp_?norm cumsum
-    cumprod clip_?by_?norm ^sum$ ^mean$ is_?finite is_?inf get_?float_?status hist bincount nonzero ^std ^var
+    cumprod foreach_?norm clip_?by_?norm ^sum$ ^mean$ is_?finite is_?inf get_?float_?status hist bincount nonzero ^std
+    ^var
 scatter | scatter index_?put embedding.*grad segment_? index_?add index_?fill reshape_?and_?cache kv_?cache
     cache_?update update_?cache
 sort | (?<!un)sort top_?k arg_?(max|min) nms unique kth median gating
@@ -45,7 +46,7 @@ layout | trans_?data transpose permute nd_?to_?nz format_?cast npu_?format space
 fill | zeros ones ^fill ^memset clean$ ^eye$ ^range$ arange ^empty ^full linspace one_?hot
 copy | tensor_?move slice concat ^split ^pack unpack stack ^tile broadcast expand pad(_?v?\\d)?$ ^pad view_?copy
     identity ^assign as_?strided ^select reverse ^roll ^copy ^cat$ memcpy ^flip chunk repeat
-elementwise | .
+elementwise | ^
 """
 """Regular expressions on the type in lower case; a row is ``family | patterns``."""
 

@@ -17,7 +17,8 @@ class Edges:
     """
     A product of [batch, rows, inner] by [batch, inner, columns].
 
-    With several ``groups`` each of them has its own part of the rows and a second operand of its own.
+    With several ``groups`` each of them has its own part of the rows and a second operand of its own. A ``shared``
+    second operand is the same for the whole batch: the images of a convolution.
     """
 
     batch: int
@@ -25,6 +26,7 @@ class Edges:
     inner: int
     columns: int
     groups: int = 1
+    shared: bool = False
 
     @property
     def group_rows(self) -> int:

@@ -7,12 +7,15 @@ defaults are part of the model.
 
 from __future__ import annotations
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from drynpu.kernels._account import Conflicts
 from drynpu.kernels._calibration import Calibration, Factors, usual_calibration
-from drynpu.kernels._types import KernelSpec
+from drynpu.kernels._types import DTYPES, KernelSpec
 from drynpu.platforms import Chip
+
+_WORD = 4
+"""Bytes of the widest numbers that the vector unit computes with."""
 
 
 @frozen(kw_only=True)
@@ -31,32 +34,52 @@ class Fixed:
     """Busy time of the scalar pipe, the part that grows with the engine time."""
     icache_cold: float
     """Instruction cache misses per request in a kernel too short to warm up."""
+    static_saves_ns: float
+    """What a kernel that was compiled for its shapes need not do at its start."""
+
+    wide_ns: float = 0.0
+    """What is added for numbers of 64 bits in a kernel that was compiled for any shape."""
+
+    def for_kernel(self, spec: KernelSpec) -> Fixed:
+        """Return the fixed costs of a kernel, which depend on its state (static or dynamic) and data type."""
+        if spec.static:
+            return evolve(self, start_ns=self.start_ns - self.static_saves_ns)
+        wide = any(DTYPES[t.dtype].size_bytes > _WORD for t in spec.outputs[:1])
+        return evolve(self, start_ns=self.start_ns + self.wide_ns) if wide else self
 
 
 _VECTOR = Fixed(
-    start_ns=550.0,  # the shortest kernel lasts 1.24 us (3.6)
-    start_per_block_ns=50.0,
+    start_ns=450.0,  # the shortest kernel lasts 1.24 us (3.6)
+    start_per_block_ns=70.0,
     overhead_ns=500.0,  # duration - aiv_time is 0.5 / 1.9 / 5.4 us (3.1, item 5)
-    overhead_per_block_ns=30.0,
+    overhead_per_block_ns=50.0,  # 0.13 us a block in all: 7.3 us on 48 cores for what takes 1.1 on one
     overhead_share=0.01,
     scalar_ns=300.0,  # aiv_scalar_ratio is high in short kernels and vanishes in long ones (3.2)
     scalar_share=0.02,
     icache_cold=0.2,
+    static_saves_ns=300.0,  # small kernels take 1.1 us in a static graph, 1.4 to 2 called alone
+    wide_ns=400.0,  # a scalar added in INT64 takes 2.8 to 3.6 us, in FLOAT 1.9; a fill 2.1 and 1.4
 )
 _CUBE = Fixed(
     start_ns=1500.0,
     start_per_block_ns=50.0,
-    overhead_ns=2000.0,  # 2 us + 3-5 % (5)
-    overhead_per_block_ns=0.0,
+    overhead_ns=500.0,  # 2.0 to 2.4 us on 22 to 24 cores, and a product of 32 x 32 x 32 takes 2.6 us in all
+    overhead_per_block_ns=75.0,
     overhead_share=0.03,
     scalar_ns=500.0,
     scalar_share=0.36,  # median aic_scalar_ratio .39 (3.2)
     icache_cold=0.03,
+    static_saves_ns=600.0,
 )
 
 
 # No measurement: small shares of the busy vector cycles lost to conflicts, as library kernels are laid out.
 _CONFLICTS = Conflicts(bankgroup=0.002, bank=0.01, resource=0.02)
+
+
+# First generation: static kernels of TensorFlow and MindSpore, besides a few of PyTorch.
+_UNIFIED_VECTOR = evolve(_VECTOR, start_ns=550.0, start_per_block_ns=50.0, overhead_per_block_ns=30.0)
+_UNIFIED_CUBE = evolve(_CUBE, overhead_ns=2000.0, overhead_per_block_ns=0.0)  # 2 us + 3 to 5 % (5)
 
 
 @frozen(kw_only=True)
@@ -91,6 +114,7 @@ class VectorTuning:
     """Vector cores."""
 
     fixed: Fixed = _VECTOR
+    unified_fixed: Fixed = _UNIFIED_VECTOR
     efficiency: float = 0.6
     block_bytes: int = 8192
     """Traffic per block of a vector kernel: 4096 FLOAT elements copied = 32 KiB ran as 4 blocks (3.3)."""
@@ -104,6 +128,7 @@ class CubeTuning:
     """Cube cores."""
 
     fixed: Fixed = _CUBE
+    unified_fixed: Fixed = _UNIFIED_CUBE
     mac_factor: float = 1.05
     """3.1, item 4."""
     tile_m: int = 128
@@ -112,7 +137,13 @@ class CubeTuning:
     refetch_efficiency: float = 0.9
     refetch_efficiency_lost: float = 0.2
     """
-    The part that is lost where the operands do not fit into L2: measured 100 bytes per cycle and core, and 64 to 86.
+    The part that is lost where results pass through L2 and push the operands out: 4096 x 151936 results of 1024
+    products each reach 172 TFLOPS on 910B4, 4096 x 1024 results of 6144 products 187.
+    """
+    first_read_share: float = 0.8
+    """
+    The part of reading the operands from memory, once, that does not hide behind the products: 512 x 2560 x 9728 reach
+    208 TFLOPS on 910B2 with 50 MB of weights, products of 8192 cubed 301.
     """
     mte1_per_mac: float = 0.83
     """Medians .64 / .77 (3.2)."""
@@ -126,14 +157,33 @@ class CubeTuning:
 class AttentionTuning:
     """Work of the vector cores in an attention, per stated operation of a softmax."""
 
-    vector_ops: float = 1.5
+    vector_ops: float = 2.2
     gradient_vector_ops: float = 2.0
-    """What the vector cores do (4 stated operations per pair forward, 8 backward), with conversions and rescaling: 27
-    passes per pair of the measured gradient at the vector efficiency."""
+    """What the vector cores do in FP32 (4 stated operations per pair forward, 8 backward), with conversions and
+    rescaling: 3.2 ps per pair on 910B2, with a mask or without, at any width of a head; 27 passes per pair of the
+    measured gradient at the vector efficiency."""
+    cube_efficiency: float = 0.75
+    """The cube waits for probabilities, and its operands are blocks of 128 rows."""
+    usual_start_ns: float = 12_000.0
+    prompt_start_ns: float = 34_000.0
+    """PromptFlashAttention takes 44 us and then 3.3 ps for each pair of 16 heads of 384 to 5632 queries."""
+    decode_start_ns: float = 8_000.0
+    """IncreFlashAttention takes 10 us besides 9 us for each 1024 keys of two heads that a core reads."""
     exchanged_bytes: float = 1.5
     gradient_exchanged_bytes: float = 4.0
     """Scores and probabilities that pass between cube and vector cores: 4 bytes out of the cube as FP32 and 2 back in
     16 bit; the gradient has them twice, and sums of dQ, dK and dV in FP32."""
+
+    def start_ns(self, op_type: str) -> float:
+        """Return the engine time of an attention before its first block."""
+        name = op_type.lower()
+        if "prompt" in name:
+            return self.prompt_start_ns
+        return self.decode_start_ns if "incre" in name or "paged" in name else self.usual_start_ns
+
+    def operations(self, op_type: str) -> float:
+        """Return how many operations of the vector cores a stated one stands for."""
+        return self.gradient_vector_ops if "grad" in op_type.lower() else self.vector_ops
 
 
 @frozen(kw_only=True)

@@ -179,6 +179,8 @@ class KernelSpec:
     cube_tiles: int = 0
     """Number of independent output tiles of a cube kernel; bounds its block number."""
     hf32: bool = False
+    static: bool = False
+    """True for a kernel of a graph, which was compiled for its shapes: it reads no tiling and loops less."""
     read_miss: float | None = None
     """Share of what is read that L2 does not hold, where the stream tells it; None: what its shapes suggest."""
     copy: Copy | None = None

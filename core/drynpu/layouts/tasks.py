@@ -216,3 +216,6 @@ KINDS: tuple[RecordKind, ...] = (
 
 SCHEDULING_SUFFIX = "AicpuKernel"
 """Ends the name of a kernel that computes nothing but lets the AI CPU schedule a collective."""
+
+ASYNCHRONOUS_COPY = "MEMCPY_ASYNC"
+"""The host's name for a task that copies while the host goes on (Ascend/msprof, runtime task types)."""

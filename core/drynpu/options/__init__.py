@@ -1,16 +1,18 @@
 """
 What the user asked for: the one neutral option model, its dialects, and what there is to say about it.
 
-`ProfilingRequest` is the model; `from_mapping`, `from_json`, `from_yaml` and `from_keywords` build it and report all
+`ProfilingRequest` is the model; `from_mapping`, `from_json` and `from_yaml` build it and report all
 problems of a document together. The subpackages `profiling_options`, `acl_json`, `msprof_cli` and `experimental_config`
 read vendor spellings into it, with notices and the origin of every value; `acl_config` holds the vocabulary of the ACL
-calls. `explain` turns the result into readable rows, `deliverables` says which files it leaves on a chip.
+calls. `deliverables` says which files a request leaves on a chip.
 """
 
 from __future__ import annotations
 
+from drynpu._spelling import did_you_mean
 from drynpu.options import acl_config, acl_json, experimental_config, msprof_cli, profiling_options
-from drynpu.options._building import from_json, from_keywords, from_mapping, from_yaml, parse_request, to_mapping
+from drynpu.options._building import from_json, from_mapping, from_yaml, parse_request, to_mapping
+from drynpu.options._conditions import Condition
 from drynpu.options._deliverables import (
     NOT_SIMULATED,
     Deliverable,
@@ -19,11 +21,11 @@ from drynpu.options._deliverables import (
     deliverables,
     files_of_option,
     known_deliverables,
+    unsimulated_of_option,
 )
-from drynpu.options._detect import detect_dialect, parse_document, parse_mapping
-from drynpu.options._explain import Explanation, explain
-from drynpu.options._footprint import Footprint, RecordCost, estimate_footprint
-from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
+from drynpu.options._documents import load_json, load_yaml
+from drynpu.options._notices import Notice, NoticeCode, Origin, Severity, remark, warning
+from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import (
     Filters,
     Output,
@@ -37,9 +39,9 @@ from drynpu.options._request import (
     value_at,
     with_values,
 )
-from drynpu.options._schedule import Action, Schedule, lint_schedule
+from drynpu.options._schedule import Action, Schedule
 from drynpu.options._settings import Clock, Settings, TorchDevice
-from drynpu.options._table import Kind, fixed_hz, option_names, option_spellings
+from drynpu.options._table import Kind, OptionRow, fixed_hz, option_names, option_rows, option_spellings
 from drynpu.options._values import (
     Activity,
     BlockTrace,
@@ -62,13 +64,12 @@ __all__ = [
     "Activity",
     "BlockTrace",
     "Clock",
+    "Condition",
     "CustomEvents",
     "Deliverable",
     "DeliverableKind",
-    "Explanation",
     "ExportType",
     "Filters",
-    "Footprint",
     "GraphApi",
     "HostSystem",
     "HostUsage",
@@ -80,12 +81,12 @@ __all__ = [
     "Needs",
     "Notice",
     "NoticeCode",
+    "OptionRow",
     "Origin",
     "Output",
     "Parsed",
     "ProfilingRequest",
     "Range",
-    "RecordCost",
     "Sampling",
     "Schedule",
     "Settings",
@@ -96,31 +97,33 @@ __all__ = [
     "acl_config",
     "acl_json",
     "deliverables",
-    "detect_dialect",
-    "estimate_footprint",
+    "did_you_mean",
     "experimental_config",
-    "explain",
     "files_of_option",
     "fixed_hz",
     "framework_counters",
     "framework_rates",
     "framework_switches",
     "from_json",
-    "from_keywords",
     "from_mapping",
     "from_yaml",
     "is_on",
     "known_deliverables",
     "leaf_values",
-    "lint_schedule",
+    "load_json",
+    "load_yaml",
     "msprof_cli",
     "option_names",
+    "option_rows",
     "option_spellings",
-    "parse_document",
-    "parse_mapping",
     "parse_request",
     "profiling_options",
+    "remark",
+    "shown",
+    "shown_key",
     "to_mapping",
+    "unsimulated_of_option",
     "value_at",
+    "warning",
     "with_values",
 ]

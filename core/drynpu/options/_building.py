@@ -1,4 +1,4 @@
-"""Building a `ProfilingRequest` from mappings, JSON, YAML and keywords, and turning it back into a mapping."""
+"""Building a `ProfilingRequest` from mappings, JSON and YAML, and turning it back into a mapping."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-import attrs
 from cattrs import BaseValidationError, Converter
 
 from drynpu._errors import OptionError
-from drynpu._spelling import did_you_mean
 from drynpu.options._converter import build_converter
 from drynpu.options._documents import load_json, load_yaml
 from drynpu.options._notices import Origin
-from drynpu.options._problems import Refused, join_path, problem_lines, shown_key
+from drynpu.options._problems import Refused, join_path, problem_lines
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window
 from drynpu.options._schedule import Schedule
 
@@ -25,7 +23,6 @@ _SECTIONS: dict[str, type] = {
     "window": Window,
     "output": Output,
 }
-"""The sections whose options keywords may name by themselves."""
 
 
 @cache
@@ -64,59 +61,6 @@ def from_yaml(text: str | bytes, where: str = "") -> ProfilingRequest:
     """Build a request from neutral YAML text; an empty text is a request of defaults. Raises `OptionError`."""
     data = load_yaml(text, where)
     return from_mapping({} if data is None else data, where)
-
-
-def from_keywords(**keywords: object) -> ProfilingRequest:
-    """
-    Build a request from keywords: the top-level names, or the names inside the sections without their section.
-
-    ``from_keywords(level="l2", with_stack=True, io_hz=50)`` equals
-    ``from_mapping({"level": "l2", "switches": {"with_stack": True}, "sampling": {"io_hz": 50}})``. Values may be
-    enum members and instances of the model's classes.
-
-    Raises
-    ------
-    OptionError
-        As `from_mapping`; also when a keyword repeats an option that its section already gives.
-    """
-    nested: dict[str, Any] = {}
-    flat: dict[str, dict[str, Any]] = {}
-    problems = []
-    top = {attribute.name for attribute in attrs.fields(ProfilingRequest)}
-    homes = _section_of_option()
-    for name, value in keywords.items():
-        if name in top:
-            nested[name] = value
-        elif name in homes:
-            flat.setdefault(homes[name], {})[name] = value
-        else:
-            problems.append(f"{shown_key(name)}: unknown option.{did_you_mean(name, [*top, *homes])}")
-    for section, options in flat.items():
-        merged, repeated = _merge(nested.get(section), options)
-        nested[section] = merged
-        problems += [f"{section}.{name}: given twice, in {section} and as {name}." for name in repeated]
-    try:
-        request = from_mapping(nested)
-    except OptionError as error:
-        raise OptionError([*problems, *error.problems]) from error
-    if problems:
-        raise OptionError(problems)
-    return request
-
-
-def _section_of_option() -> dict[str, str]:
-    return {attribute.name: section for section, kind in _SECTIONS.items() for attribute in attrs.fields(kind)}
-
-
-def _merge(section: Any, options: dict[str, Any]) -> tuple[Any, list[str]]:
-    """Lay flat options over a section that may be absent, a mapping or an instance."""
-    if section is None:
-        return options, []
-    if attrs.has(type(section)):
-        return {**attrs.asdict(section, recurse=False), **options}, []
-    if isinstance(section, Mapping):
-        return {**section, **options}, [name for name in options if name in section]
-    return section, []
 
 
 def to_mapping(request: ProfilingRequest) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from drynpu.options._request import ProfilingRequest, is_on, value_at
-from drynpu.options._table import Row
+from drynpu.options._table import OptionRow
 from drynpu.options._values import Activity, Level, MetricGroup
 
 
@@ -38,7 +38,9 @@ class Condition:
     counters: str = ""
 
     @classmethod
-    def of_entry(cls, row: Row, entry: Mapping[str, Any], *, side: str | None = None, level: str = "none") -> Condition:
+    def of_entry(
+        cls, row: OptionRow, entry: Mapping[str, Any], *, side: str | None = None, level: str = "none"
+    ) -> Condition:
         """Return the condition of an entry of *row*; *side* and *level* hold where it names none."""
         where = entry.get("side", row.side or side)
         return cls(

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from drynpu.options._conditions import Condition
 from drynpu.options._request import ProfilingRequest
-from drynpu.options._table import LazyTable, Row, option_rows, reasons_not_simulated
+from drynpu.options._table import LazyTable, OptionRow, option_rows, reasons_not_simulated
 from drynpu.options._values import ExportType
 from drynpu.options.profiling_options import series_among
 from drynpu.platforms import resolve_series
@@ -123,7 +123,7 @@ def _option_deliverables() -> tuple[Deliverable, ...]:
     )
 
 
-def _entry(row: Row, entry: Mapping[str, Any]) -> Iterator[Deliverable]:
+def _entry(row: OptionRow, entry: Mapping[str, Any]) -> Iterator[Deliverable]:
     """Yield the deliverables of one entry of a row."""
     common: dict[str, Any] = {
         "option": row.path,

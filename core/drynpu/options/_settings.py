@@ -30,7 +30,7 @@ _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
 # Read by the import guard of the facades, by the adapters and by the cost model, not here.
 _ELSEWHERE = (
     *("PLUGINS", "AUTOLOAD", "MINDSPORE_API", "PROFILE", "CHECK", "TF1", "ACL_VERSION", "ACL_COMPAT", "OOM"),
-    *("CALIBRATION", "WORLD", "RUN"),
+    *("CALIBRATION", "WORLD", "RUN", "TIME", "TORCH_NPU_VERSION"),
 )
 
 
@@ -63,7 +63,8 @@ class Settings:
     that look like misspellings. ``report_device``: tensors say that they are on the device, where a framework's tensors
     would otherwise say cpu. ``topology`` is the path of a file with the links of the cluster, empty for
     the links of the chip. ``device``: what serves the npu of PyTorch, ``None`` for the native device where it is
-    built and the sink elsewhere. ``compute``: its operators compute values. Without, they run on shapes alone, the
+    built and the sink elsewhere. ``build``: the first use of the npu builds the native device where it is not there.
+    ``compute``: its operators compute values. Without, they run on shapes alone, the
     script reads ``values`` where it asks for a floating-point number, and only tensors of at most ``computed_bytes``
     are computed, where their values follow from the host's.
     """
@@ -77,6 +78,7 @@ class Settings:
     quiet: bool = False
     report_device: bool = False
     device: TorchDevice | None = None
+    build: bool = False
     compute: bool = True
     values: float = 1.0
     computed_bytes: int = _COMPUTED_BYTES
@@ -182,6 +184,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "QUIET": _flag,
     "REPORT_DEVICE": _flag,
     "DEVICE": _device,
+    "BUILD": _flag,
     "COMPUTE": _flag,
     "VALUES": _finite,
     "COMPUTED_BYTES": _integer(0, _MAX_BYTES),

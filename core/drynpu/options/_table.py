@@ -65,7 +65,7 @@ def _range(value: list[float | str | None] | None) -> Range | None:
 
 
 @frozen(kw_only=True)
-class Row:
+class OptionRow:
     """One option with its facts, as options.yaml explains them; entries are plain mappings."""
 
     path: str
@@ -100,10 +100,10 @@ def _document() -> dict[str, Any]:
 
 
 @functools.cache
-def option_rows() -> Mapping[str, Row]:
+def option_rows() -> Mapping[str, OptionRow]:
     """Return every row by its path, in the order of the table."""
     sections = (rows for name, rows in _document().items() if name != "not_simulated")
-    return {path: Row(path=path, **facts) for rows in sections for path, facts in rows.items()}
+    return {path: OptionRow(path=path, **facts) for rows in sections for path, facts in rows.items()}
 
 
 def reasons_not_simulated() -> dict[str, str]:

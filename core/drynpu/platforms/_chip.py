@@ -56,6 +56,8 @@ class Interconnect:
     """Share of a link's peak that a transfer reaches."""
     start_us: float = 10.0
     """What a collective costs besides its transfers."""
+    notify_us: float = 0.0
+    """With ``switch``: what each further peer of a step adds, whose notification follows the one before."""
     slow_links: tuple[SlowLink, ...] = ()
     """Links that are slower than the other links of their level."""
 
@@ -118,6 +120,15 @@ class Chip:
     def platform(self) -> Platform:
         """What its generation records."""
         return find_platform(self.platform_version, split=self.split)
+
+    def cube_gflops(self, dtype: str, *, hf32: bool) -> float:
+        """Return the 10^9 operations per second of one cube core with operands of a type, in the HF32 mode or not."""
+        ratio = 1.0
+        if dtype in {"FLOAT", "DOUBLE"}:
+            ratio = self.cube_hf32_ratio if hf32 else self.cube_fp32_ratio
+        elif dtype in {"INT8", "UINT8"}:
+            ratio = self.cube_int8_ratio
+        return self.cube_flop_per_cycle * ratio * self.aic_mhz / 1000
 
     @property
     def tick_ns(self) -> float:

@@ -24,6 +24,8 @@ class Formula(enum.Enum):
     """First event per second event."""
     BANDWIDTH = "rate"
     """Bits per time of the cycles, in 2^33 bit/s; cycles are summed over blocks, so it is the rate of one core."""
+    SHARED_BANDWIDTH = "shared_rate"
+    """Bits per core time, in 2^33 bit/s: the rate of all cores together."""
     TOTAL = "total"
     """Weighted sum."""
 
@@ -101,11 +103,13 @@ class _GroupReader:
     def read(self, name: str, *, split: bool) -> CounterGroup:
         group = self.facts["groups"][name]
         cube = tuple(group.get("cube_events") or group["events"])
+        rate = "shared_rate " if self.facts.get("shared_rates") else "rate "
+        texts = {name: text.replace("rate ", rate) for name, text in self.columns.items()}
         return CounterGroup(
             cube_events=cube,
             vector_events=tuple(group.get("vector_events", cube)) if split else (),
-            cube=_columns(group.get("cube", "").split(), self.columns, self.bits),
-            vector=_columns(group.get("vector", "").split(), self.columns, self.bits),
+            cube=_columns(group.get("cube", "").split(), texts, self.bits),
+            vector=_columns(group.get("vector", "").split(), texts, self.bits),
             tail=tuple(group.get("tail", "").split()),
             sampled=self._sampled(name, group),
         )
@@ -132,7 +136,7 @@ def _parse(name: str, text: str, bits: Mapping[int, int]) -> tuple[MetricColumn,
     if formula == "pipe":
         times = MetricColumn(f"{name}_time(us)", Formula.TIME, tuple(codes))
         return times, MetricColumn(f"{name}_ratio", Formula.RATIO, tuple(codes))
-    if formula == "rate":
+    if formula.endswith("rate"):
         rates = tuple((code, float(bits[code])) for code, _ in codes)
-        return (MetricColumn(f"{name}(GB/s)", Formula.BANDWIDTH, rates),)
+        return (MetricColumn(f"{name}(GB/s)", Formula(formula), rates),)
     return (MetricColumn(name, Formula(formula), tuple(codes)),)

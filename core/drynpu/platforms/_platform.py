@@ -135,6 +135,8 @@ class PlatformFiles:
     """Whether l2_cache.csv shows the hit rate."""
     frequency_layer: bool = False
     """Whether the timeline shows changes of the cores' clock. Series of the 950 belong to dies, which are not read."""
+    module_memory: bool = True
+    """Whether the toolkit reads the memory of modules, which npu_module_mem.csv shows."""
     last_pcie_sample: bool = False
     """Whether pcie.csv shows the last sample instead of the mean of all."""
 

@@ -19,7 +19,7 @@ from drynpu.plugins._checks import HOOKS
 from drynpu.plugins._discovery import ALWAYS_LOADED
 from drynpu.plugins._manager import Plugins, build_manager, from_plugins
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, hookimpl
-from drynpu.plugins._parts import join_parts
+from drynpu.plugins._parts import join_parts, missing_part
 from drynpu.plugins._values import (
     Activation,
     BlockRecorder,
@@ -54,4 +54,5 @@ __all__ = [
     "from_plugins",
     "hookimpl",
     "join_parts",
+    "missing_part",
 ]

@@ -146,10 +146,10 @@ class Plugins:
         """Return the vendor modules that the adapters stand in for."""
         return tuple(facade for _, facades in self._ask("drynpu_facades") for facade in facades)
 
-    def facade_parts(self, package: str) -> tuple[FacadePart, ...]:
-        """Return what plugins add to a package of a facade."""
-        all_parts = [part for _, parts in self._ask("drynpu_facade_parts") for part in parts]
-        return tuple(part for part in all_parts if part.package == package)
+    def facade_parts(self, package: str) -> tuple[tuple[str, FacadePart], ...]:
+        """Return what plugins add to a package of a facade, each with the name of the plugin."""
+        parts = [(name, part) for name, parts in self._ask("drynpu_facade_parts") for part in parts]
+        return tuple((name, part) for name, part in parts if part.package == package)
 
     def device_installed(self, framework: str) -> None:
         """Tell every plugin that the device of a framework is installed in this process."""
@@ -397,13 +397,14 @@ def from_plugins(ask: Callable[[Plugins], T]) -> T:
     Return what a recording takes from the installed plugins; one that fails is named in a line and left out.
 
     A profiler never ends a training, so nothing is raised for a plugin that cannot be imported. Where plugins
-    contradict each other the plugins of this release answer alone.
+    contradict each other, or a hook fails, the plugins of this release answer alone.
     """
     try:
         manager = build_manager(record_problems=True)
         answer = ask(manager)
-    except PluginError as error:
-        say_once(f"{error} Installed plugins are left out.")
+    except Exception as error:  # noqa: BLE001 - a hook of another project may raise anything
+        kind = "" if isinstance(error, PluginError) else f"a plugin failed: {type(error).__name__}: "
+        say_once(f"{kind}{error} Installed plugins are left out.")
         points = [point for point in entry_points(group=ENTRY_POINT_GROUP) if point.dist and point.dist.name == PROJECT]
         return ask(build_manager(choice=PluginChoice(), entry_points=points))
     for problem in manager.problems:

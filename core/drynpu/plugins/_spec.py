@@ -284,8 +284,8 @@ def drynpu_framework_loaded(framework: str, loaded: object) -> None:
     framework:
         The framework that was imported, e.g. ``"mindspore"``. Do nothing for any other than yours.
     loaded:
-        What the adapter hands over. MindSpore's, which alone calls this, is
-        ``drynpu_mindspore.loaded.LoadedMindSpore``.
+        What the adapter hands over: ``drynpu_mindspore.loaded.LoadedMindSpore`` of MindSpore, and of ``"onnx"``, which
+        is called for models with certain nodes, ``drynpu_acl.runtime.Evaluators``.
     """
 
 

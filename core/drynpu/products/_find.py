@@ -9,14 +9,15 @@ from attrs import frozen
 
 from drynpu._errors import OutputError
 from drynpu.layouts.result_files import PROFILER_INFO_PATTERN
+from drynpu.products._other_results import other_results
 from drynpu.products._product import FRAMEWORK_FOLDER, Product
 from drynpu.products.registry import product_of, registered_products
 from drynpu.products.results import ResultFiles, find_results, has_output
 
 _WANTED = (
     "a *_ascend_pt or *_ascend_ms directory (with FRAMEWORK, PROF_* or ASCEND_PROFILER_OUTPUT), a PROF_* directory "
-    "(with host, device_* or mindstudio_profiler_output), or one of the result files (trace_view.json, msprof_*.json, "
-    "kernel_details.csv, op_summary_*.csv, ascend_pytorch_profiler*.db, msprof_*.db)"
+    "(with host, device_*, device_*/summary or mindstudio_profiler_output), or one of the result files "
+    "(trace_view.json, msprof_*.json, kernel_details.csv, op_summary_*.csv, ascend_pytorch_profiler*.db, msprof_*.db)"
 )
 
 
@@ -78,7 +79,8 @@ def locate(path: Path, products: Sequence[Product]) -> ProfileDirectory:
             if profiles
             else "none"
         )
-        message = f"Expected one profile at {path} and found {what}. A profile is {_WANTED}."
+        other = "" if profiles else other_results(Path(path))
+        message = f"Expected one profile at {path} and found {what}. {other}A profile is {_WANTED}."
         raise OutputError(message)
     profile = profiles[0]
     if not _is_result(profile, products):
@@ -94,7 +96,10 @@ def locate(path: Path, products: Sequence[Product]) -> ProfileDirectory:
 
 
 def _is_prof(path: Path) -> bool:
-    return path.name.startswith("PROF_") and ((path / "host").is_dir() or any(path.glob("device_*")))
+    """Return whether a directory is the toolkit's, with records; what is left of one without them are results."""
+    if not path.name.startswith("PROF_") or not ((path / "host").is_dir() or any(path.glob("device_*"))):
+        return False
+    return any(path.glob("host/data/*")) or any(path.glob("device_*/data/*")) or find_results(path) is None
 
 
 def _is_result(path: Path, products: Sequence[Product]) -> bool:

@@ -10,6 +10,7 @@ from attrs import Attribute, field, frozen
 
 from drynpu._errors import RawFormatError
 from drynpu.arrays import I64, Array
+from drynpu.host import raw_monotonic_ns
 
 NS_PER_S = 1_000_000_000
 # (counter mod hz) * 1e9 must fit in 63 bits.
@@ -86,8 +87,7 @@ class ClockAnchors:
         The device counter is the one that would have started with that clock.
         """
         unix_ns = time.time_ns()
-        clock = getattr(time, "CLOCK_MONOTONIC_RAW", None)
-        raw_ns = time.monotonic_ns() if clock is None else time.clock_gettime_ns(clock)
+        raw_ns = raw_monotonic_ns()
         # The toolkit's parser takes the offset between the two as a 64-bit float of microseconds since 1970, whose
         # steps are a quarter of a microsecond: only between whole microseconds does it come out exact.
         raw_ns -= raw_ns % 1000

@@ -16,7 +16,6 @@ import logging
 import os
 import select
 import socket
-import struct
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,16 +25,14 @@ import orjson
 from attrs import define, field
 
 from drynpu._errors import DrynpuError, OutputError
+from drynpu.host import open_files_folder, peer_user
 from drynpu.recorder._commands import CollectionCommand
 
 # A line that is longer is no order of ours: its sender is cut off before it fills the memory.
 _LONGEST = 1 << 20
 _LONGEST_ADDRESS = 103
 """Bytes of a socket's path that every system takes (Linux takes 107)."""
-_OPEN_FILES = Path("/proc/self/fd")
 _ORDER = "order"
-_CREDENTIALS = struct.Struct("3i")
-"""Process, user and group of the other side (Linux, ``struct ucred``)."""
 _LOG = logging.getLogger("drynpu")
 
 
@@ -98,12 +95,13 @@ def control_socket(key: int) -> Path:
 @contextlib.contextmanager
 def _address(path: Path) -> Iterator[str]:
     """Give the address of a socket, by way of its open directory where its path is longer than addresses can be."""
-    if len(os.fsencode(path)) <= _LONGEST_ADDRESS or not _OPEN_FILES.is_dir():
+    open_files = open_files_folder()
+    if len(os.fsencode(path)) <= _LONGEST_ADDRESS or open_files is None:
         yield str(path)
         return
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        yield str(_OPEN_FILES / str(directory) / path.name)
+        yield str(open_files / str(directory) / path.name)
     finally:
         os.close(directory)
 
@@ -156,11 +154,7 @@ def _is_served(address: str) -> bool:
 
 def _is_same_user(connection: socket.socket) -> bool:
     """Whether the other side belongs to the user of this process; True where the system does not tell."""
-    kind = getattr(socket, "SO_PEERCRED", None)
-    if kind is None:
-        return True
-    _, user, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, kind, _CREDENTIALS.size))
-    return bool(user == os.geteuid())
+    return peer_user(connection) in (None, os.geteuid())
 
 
 def _serve(listener: socket.socket, controllable: Controllable) -> None:

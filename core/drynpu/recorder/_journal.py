@@ -7,7 +7,7 @@ import queue
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -16,7 +16,8 @@ import psutil
 from attrs import define, evolve, field
 
 from drynpu._staging import staged_path
-from drynpu.recorder._packing import pack
+from drynpu.kernels import KernelPlan, Signature
+from drynpu.recorder._packing import Forms, pack
 from drynpu.simulate import Destination, Planner, Recording
 
 JOURNAL_PREFIX = ".drynpu_journal-"
@@ -73,6 +74,9 @@ class Journal:
     _ended: bool = field(default=False, init=False)
     _count: int = field(default=0, init=False)
     _plan: Planner | None = field(default=None, init=False)
+    _calls: dict[object, tuple[Signature, KernelPlan]] = field(factory=dict, init=False)
+    _forms: Forms = field(factory=dict, init=False)
+    """Of the values of ``_calls``: most parts hold the same calls."""
 
     @property
     def path(self) -> Path | None:
@@ -162,16 +166,34 @@ class Journal:
         }
 
     def _packed(self, recordings: Mapping[int, Recording], documents: Mapping[str, object]) -> bytes:
-        plan = self._plan = self._plan or self.find_plan()
+        known = {each: self._known_calls(recording.operators.signatures) for each, recording in recordings.items()}
         return pack(
             {
-                "recordings": {each: evolve(recording, rendezvous=None) for each, recording in recordings.items()},
-                "plans": {
-                    each: tuple(map(plan, recording.operators.signatures)) for each, recording in recordings.items()
+                "recordings": {
+                    each: evolve(
+                        recording,
+                        rendezvous=None,
+                        operators=evolve(recording.operators, signatures=tuple(call for call, _ in known[each])),
+                    )
+                    for each, recording in recordings.items()
                 },
+                "plans": {each: tuple(plan for _, plan in calls) for each, calls in known.items()},
                 "documents": documents,
-            }
+            },
+            self._forms,
         )
+
+    def _known_calls(self, signatures: Iterable[Signature]) -> list[tuple[Signature, KernelPlan]]:
+        """Return the signatures with their plans, equal ones as the objects of earlier parts."""
+        plan = self._plan = self._plan or self.find_plan()
+        calls = []
+        for signature in signatures:
+            key = signature.key
+            if key not in self._calls:
+                self._calls[key] = signature, plan(signature)
+                self._forms.update(dict.fromkeys(map(id, self._calls[key])))
+            calls.append(self._calls[key])
+        return calls
 
 
 def _write_file(path: Path, data: bytes) -> None:

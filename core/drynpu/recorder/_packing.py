@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
@@ -81,6 +81,9 @@ _BY_NAME = {kind.__name__: kind for kind in (*_CLASSES, *_ENUMS)}
 _DOCUMENT = "document"
 """Name of the array that holds the JSON text."""
 
+Forms: TypeAlias = dict[int, object]
+"""By the id of a value that its owner keeps alive its form in a document, ``None`` before it was needed."""
+
 
 @frozen
 class Text:
@@ -92,14 +95,15 @@ class Text:
         return self.text
 
 
-def pack(value: object) -> bytes:
+def pack(value: object, shared: Forms | None = None) -> bytes:
     """
     Return *value* as the bytes of a numpy archive.
 
     It may consist of the values of recordings and plans, arrays, tuples, lists, mappings, paths and plain values.
-    Anything else among the attributes of an operator keeps its spelling alone.
+    Anything else among the attributes of an operator keeps its spelling alone. *shared* names values that later calls
+    pack as well, and gets their forms.
     """
-    packer = _Packer()
+    packer = _Packer({} if shared is None else shared)
     document = json.dumps(packer.pack(value), separators=(",", ":"))
     stream = io.BytesIO()
     text = np.frombuffer(document.encode("utf-8", "surrogatepass"), np.uint8)
@@ -127,6 +131,7 @@ def unpack(data: bytes) -> Any:
 
 @define
 class _Packer:
+    shared: Forms
     arrays: dict[str, Array] = field(factory=dict)
 
     def pack(self, value: object) -> Any:
@@ -143,13 +148,20 @@ class _Packer:
         if isinstance(value, _ENUMS):
             return {"enum": [type(value).__name__, value.name]}
         if isinstance(value, _CLASSES):
-            names = [(each.alias, each.name) for each in attrs.fields(type(value)) if each.init]
-            return {"of": type(value).__name__, **{alias: self.pack(getattr(value, name)) for alias, name in names}}
+            return self.shared.get(id(value)) or self._fields(value)
         if isinstance(value, Path):
             return {"path": str(value)}
         if isinstance(value, np.generic):
             return self.pack(value.item())
         return {"text": repr(value)}
+
+    def _fields(self, value: attrs.AttrsInstance) -> dict[str, object]:
+        names = [(each.alias, each.name) for each in attrs.fields(type(value)) if each.init]
+        arrays = len(self.arrays)
+        form = {"of": type(value).__name__, **{alias: self.pack(getattr(value, name)) for alias, name in names}}
+        if id(value) in self.shared and len(self.arrays) == arrays:  # arrays lie in one archive alone
+            self.shared[id(value)] = form
+        return form
 
     def _sequence(self, values: Iterable[object]) -> list[Any]:
         known = list(values)

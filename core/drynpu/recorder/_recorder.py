@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from drynpu import say, without_collections
+from drynpu import DrynpuError, say, without_collections
 from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.options import ProfilingRequest, Settings, to_mapping
 from drynpu.platforms import Chip
@@ -184,6 +184,18 @@ class Recorder:
         documents:
             Documents of the run directory as they are now. Without any the result is a PROF directory alone.
         """
+        part = "steps for the case of a kill"
+        self.parts.gather(
+            part, lambda: self._open_journal(find_plan, directory, warn, fields).add(build, documents), None
+        )
+
+    def _open_journal(
+        self,
+        find_plan: Callable[[], Planner],
+        directory: Path,
+        warn: Callable[[str], object],
+        fields: Mapping[str, Any],
+    ) -> Journal:
         if self.journal is None:
             assert self.anchors is not None, "start comes first"
             self.journal = Journal(
@@ -200,7 +212,7 @@ class Recorder:
                 find_plan=find_plan,
                 warn=warn,
             )
-        self.journal.add(build, documents)
+        return self.journal
 
     def settle(self) -> None:
         """Remove what :meth:`save` wrote: the result stands, or is not wanted."""
@@ -270,3 +282,11 @@ class Recorder:
             if self.request.output.analyse:
                 deliver_toolkit(path)
         return path
+
+    def failure(self, error: Exception) -> str:
+        """Return the line about a recording that could not be written, or not to its end."""
+        reason = str(error) if isinstance(error, DrynpuError | OSError) else repr(error)
+        path = None if self.outcome is None else self.outcome.prof_path
+        if path is None:
+            return f"no profile was written: {reason}"
+        return f"results are missing beside the records: {reason}. `drynpu analyze {path}` writes them."

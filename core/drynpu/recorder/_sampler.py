@@ -5,20 +5,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
 from attrs import define, field
 
+from drynpu.host import counters_folder
 from drynpu.options import HostSystem, HostUsage, Sampling, fixed_hz
 from drynpu.simulate import HostSamples
 
-_PROC = Path("/proc")
 _MOST_SHARE = 10
 """A sampler sleeps at least this many times as long as its last sample took: it takes a tenth of a core at most."""
 # A read of /proc that hangs must not hold up the end of the recording for longer.
 _JOIN_S = 5.0
+_SHORT = (
+    "host usage of cpu by process could not be measured: the recording is shorter than a tick of the kernel's clock"
+)
 _LOG = logging.getLogger("drynpu")
 
 
@@ -26,10 +29,13 @@ _LOG = logging.getLogger("drynpu")
 class _Samples:
     """The process that one thread samples, and its samples so far."""
 
-    process: Path = _PROC / "self"
+    system: Path
+    process: Path
     texts: dict[str, list[str]] = field(factory=dict)
     processes: dict[str, dict[int, list[str]]] = field(factory=dict)
     disk: list[tuple[int, int, int, int | None]] = field(factory=list)
+    begun: dict[str, list[int]] = field(factory=dict)
+    """Clock ticks of cores and processes when the recording began; the kernel counts them since the host started."""
     failures: dict[str, str] = field(factory=dict)
     count: int = 0
     spent_ns: int = 0
@@ -46,6 +52,12 @@ class _Samples:
         took = time.perf_counter_ns() - begun
         self.count, self.spent_ns = self.count + 1, self.spent_ns + took
         return took
+
+    def all_failures(self) -> Iterator[str]:
+        """Yield what could not be measured."""
+        yield from self.failures.values()
+        if self.begun and "host_process_cpu" not in self.processes:
+            yield _SHORT
 
     def text(self, kind: str, chunk: str) -> None:
         self.texts.setdefault(kind, []).append(chunk)
@@ -66,7 +78,7 @@ def _read(path: Path) -> str:
 
 def _cpu(samples: _Samples, time_ns: int) -> None:
     """Read every thread of the process; one that ends meanwhile is passed over."""
-    uptime = _read(_PROC / "uptime")
+    uptime = _read(samples.system / "uptime")
     lines = []
     for thread in (samples.process / "task").iterdir():
         try:
@@ -81,44 +93,66 @@ def _memory(samples: _Samples, time_ns: int) -> None:
 
 
 def _network(samples: _Samples, time_ns: int) -> None:
-    samples.text("host_network", f"time {time_ns}\n{_read(_PROC / 'net/dev')}")
+    samples.text("host_network", f"time {time_ns}\n{_read(samples.system / 'net/dev')}")
 
 
 def _disk(samples: _Samples, time_ns: int) -> None:
     counters = dict(line.split(": ") for line in _read(samples.process / "io").splitlines())
     waited = None
-    if _waiting_is_counted():
+    if _waiting_is_counted(samples.system):
         waited = int(_read(samples.process / "stat").rpartition(")")[2].split()[39])
     samples.disk.append((time_ns, int(counters["read_bytes"]), int(counters["write_bytes"]), waited))
 
 
-def _waiting_is_counted() -> bool:
+def _waiting_is_counted(system: Path) -> bool:
     """Return whether the kernel counts how long tasks wait for disks; old ones always do."""
     try:
-        return _read(_PROC / "sys/kernel/task_delayacct").strip() != "0"
+        return _read(system / "sys/kernel/task_delayacct").strip() != "0"
     except OSError:
         return True
 
 
 def _system_cpu(samples: _Samples, time_ns: int) -> None:
-    lines = [line for line in _read(_PROC / "stat").splitlines(keepends=True) if line.startswith("cpu")]
+    """Read all cores and processes, of which the shares are of the recording's time: the first sample is its begin."""
+    is_first = not samples.begun
+    cores = [line.split() for line in _read(samples.system / "stat").splitlines() if line.startswith("cpu")]
+    lines = [f"{name} {_since_begin(samples, name, ticks, is_first)}\n" for name, *ticks in cores]
     samples.packet("host_sys_cpu", time_ns, "".join(lines))
-    for pid, name, stat in _all_processes("stat"):
-        samples.packet("host_process_cpu", time_ns, f"{stat}ProcessName:{name}\n{lines[0]}", pid)
+    had_time = any(tick != "0" for tick in lines[0].split()[1:])
+    for pid, name, stat in _all_processes(samples.system, "stat"):
+        head, bracket, rest = stat.rpartition(")")
+        state = rest.split()
+        ticks = _since_begin(samples, f"{pid} {state[_START_TIME]}", state[_TICKS], is_first).split()
+        body = f"{head}{bracket} {' '.join((*state[: _TICKS.start], *ticks, *state[_TICKS.stop :]))}\n"
+        if had_time:
+            samples.packet("host_process_cpu", time_ns, f"{body}ProcessName:{name}\n{lines[0]}", pid)
+
+
+_TICKS, _START_TIME = slice(11, 15), 19
+"""Places behind the name in a line of stat: user and system time of a process and of its children, and its start."""
+
+
+def _since_begin(samples: _Samples, who: str, ticks: list[str], is_first: bool) -> str:
+    """Return counters without what they were when the recording began; a process that started later had nothing."""
+    numbers = [int(tick) for tick in ticks]
+    if is_first:
+        samples.begun[who] = numbers
+    before = samples.begun.get(who, [0] * len(numbers))
+    return " ".join(str(max(now - begin, 0)) for now, begin in zip(numbers, before, strict=True))
 
 
 def _system_memory(samples: _Samples, time_ns: int) -> None:
-    samples.packet("host_sys_mem", time_ns, _read(_PROC / "meminfo"))
-    for pid, name, pages in _all_processes("statm"):
+    samples.packet("host_sys_mem", time_ns, _read(samples.system / "meminfo"))
+    for pid, name, pages in _all_processes(samples.system, "statm"):
         samples.packet("host_process_mem", time_ns, f"{pages}ProcessName:{name}\n", pid)
 
 
-def _all_processes(file: str) -> list[tuple[int, str, str]]:
+def _all_processes(system: Path, file: str) -> list[tuple[int, str, str]]:
     """Return id, name and one file of every process; one that ends meanwhile is passed over."""
     processes = []
     for pid in psutil.pids():
         try:
-            processes.append((pid, _read(_PROC / str(pid) / "comm").strip(), _read(_PROC / str(pid) / file)))
+            processes.append((pid, _read(system / str(pid) / "comm").strip(), _read(system / str(pid) / file)))
         except OSError:
             continue
     return processes
@@ -148,6 +182,9 @@ class HostSampler:
 
     sampling: Sampling
     pid: int | None = None
+    system: Path | None = field(factory=counters_folder)
+    """Where the counters of the system are; None: nowhere."""
+    _lacking: str = field(default="", init=False)
     _ended: threading.Event = field(factory=threading.Event, init=False)
     _threads: list[threading.Thread] = field(factory=list, init=False)
     _samples: list[_Samples] = field(factory=list, init=False)
@@ -157,10 +194,13 @@ class HostSampler:
         chosen = [system for system in self.sampling.host_systems if system in _SYSTEM_PROBES]
         systems = {f"host {system.value}": _SYSTEM_PROBES[system] for system in chosen}
         usage = {f"host usage of {kind.value}": _USAGE_PROBES[kind] for kind in self.sampling.host_usage}
+        if self.system is None and (systems or usage):
+            self._lacking = f"{', '.join((*systems, *usage))} could not be measured: this system has no /proc"
         for probes, rate_hz in ((systems, fixed_hz("sampling.host_systems")), (usage, self.sampling.host_usage_hz)):
-            if not probes:
+            if not probes or self.system is None:
                 continue
-            samples = _Samples(process=_PROC / ("self" if self.pid is None else str(self.pid)))
+            process = self.system / ("self" if self.pid is None else str(self.pid))
+            samples = _Samples(system=self.system, process=process)
             thread = threading.Thread(
                 target=self._run, args=(samples, probes, 1 / rate_hz), name="drynpu-host-sampler", daemon=True
             )
@@ -177,9 +217,10 @@ class HostSampler:
         self._ended.set()
         for thread in self._threads:
             thread.join(_JOIN_S)
-        if not self._samples:
+        if not self._samples and not self._lacking:
             return None
         count = sum(samples.count for samples in self._samples)
+        failures = (text for samples in self._samples for text in samples.all_failures())
         return HostSamples(
             texts={name: "".join(parts) for samples in self._samples for name, parts in samples.texts.items()},
             processes={
@@ -190,7 +231,7 @@ class HostSampler:
             disk=tuple(row for samples in self._samples for row in samples.disk),
             samples=count,
             cost_ns=sum(samples.spent_ns for samples in self._samples) // max(count, 1),
-            failures=tuple(text for samples in self._samples for text in samples.failures.values()),
+            failures=tuple(filter(None, (self._lacking, *failures))),
         )
 
     def _run(self, samples: _Samples, probes: Mapping[str, Callable[[_Samples, int], None]], period_s: float) -> None:

@@ -8,7 +8,7 @@ from drynpu._lazy import lazy_room
 
 if TYPE_CHECKING:
     from drynpu.layouts.marks import MarkKind
-    from drynpu.simulate._event_times import event_times
+    from drynpu.simulate._event_times import EventLine
     from drynpu.simulate._inputs import (
         DEFAULT_STREAM,
         Collective,
@@ -41,6 +41,7 @@ __all__ = [
     "CollectiveTimes",
     "DatasetEvent",
     "Destination",
+    "EventLine",
     "FrameworkEvents",
     "FusionOp",
     "GraphPoints",
@@ -58,7 +59,6 @@ __all__ = [
     "Simulation",
     "StaticMemory",
     "TimeMap",
-    "event_times",
     "lower",
     "simulate",
 ]

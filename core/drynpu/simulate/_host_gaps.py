@@ -56,8 +56,11 @@ def model_gaps(work: PlannedWork, costs: HostCosts) -> I64:
     calls[:-1] = np.maximum(calls[:-1], _begins(work.ordered.collective))
     calls += _count_in_gaps(_replays(recording), dispatches)
     called = costs.call_ns * calls
-    if recording.python_frames is not None and len(recording.python_frames.start_ns):
-        called = costs.frame_ns * _count_in_gaps(recording.python_frames.start_ns, dispatches)
+    frames = recording.python_frames
+    if frames is not None and len(frames.start_ns):
+        # Functions of threads that dispatch nothing keep no operator waiting.
+        threads = np.unique(recording.operators.thread[lowered.dispatch_op])
+        called = costs.frame_ns * _count_in_gaps(frames.start_ns[np.isin(frames.thread, threads)], dispatches)
     kept = costs.stack_ns * _count_kept_calls(lowered, dispatches)
     modelled = np.maximum(called + kept + costs.nested_ns * nested, np.minimum(measured, _STEP_NS))
     inside = np.append(continues_graph(work), False)
@@ -92,9 +95,11 @@ def _processor_waits(recording: Recording, dispatches: Dispatches) -> I64:
         return waits
     time_ns, waited_ns = recording.processor_waits.T
     gap = np.searchsorted(dispatches.start_ns, time_ns, side="left")
-    # What was noted while an operator was dispatched, or as it ended, lengthened that and not the gap.
-    inside = time_ns > np.concatenate(([recording.begin_ns], dispatches.end_ns))[gap]
-    np.add.at(waits, gap[inside], waited_ns[inside])
+    # What was noted while an operator was dispatched, or as it ended, lengthened that and not the gap. A wait may have
+    # begun before the gap, in a pause that ends where this begins.
+    lasted_ns = time_ns - np.concatenate(([recording.begin_ns], dispatches.end_ns))[gap]
+    inside = lasted_ns > 0
+    np.add.at(waits, gap[inside], np.minimum(waited_ns, lasted_ns)[inside])
     return waits
 
 

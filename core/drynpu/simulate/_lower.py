@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from drynpu.arrays import I64, Bools
 from drynpu.device import closing_order, inherit, nest
@@ -166,7 +166,9 @@ def _dispatches(operators: Operators, depth: I64, parent: I64, launches: Bools, 
 def _number_kernels(plans: tuple[KernelPlan, ...]) -> tuple[tuple[KernelSpec, ...], I64, I64]:
     """Return the kernels of all plans, and for each plan its first one and their number."""
     count = np.array([len(p.kernels) for p in plans] or [0], np.int64)
-    return tuple(kernel for p in plans for kernel in p.kernels), np.cumsum(count) - count, count
+    # The graph engine compiles the kernels of a graph for their shapes.
+    kernels = tuple(evolve(kernel, static=True) if p.in_graph else kernel for p in plans for kernel in p.kernels)
+    return kernels, np.cumsum(count) - count, count
 
 
 def launching_operator(row: I64, lowered: LoweredLaunches) -> I64:

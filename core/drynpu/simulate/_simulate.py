@@ -16,7 +16,7 @@ Each stage is a function of the value of the one before it, which it contains; n
 
 from __future__ import annotations
 
-from drynpu.device import CACHING_POOL, MemoryPool
+from drynpu.device import CACHING_POOL, MemoryPool, QueueState
 from drynpu.options import Clock
 from drynpu.platforms import Chip
 from drynpu.simulate._lower import Planner, lower
@@ -37,6 +37,7 @@ def simulate(
     base_ns: int,
     pool: MemoryPool = CACHING_POOL,
     l2_counters: bool = False,
+    state: QueueState | None = None,
 ) -> Simulation:
     """
     Put a recording on the device.
@@ -53,6 +54,8 @@ def simulate(
         How the framework's allocator grows.
     l2_counters:
         Whether the L2 counters of each kernel are read, for which its stream rests.
+    state:
+        Where the stretch of the run before this recording left the device, for the same *base_ns*; it is changed.
 
     Raises
     ------
@@ -62,5 +65,7 @@ def simulate(
     lowered = lower(recording, plan)
     ordered = order(lowered, computing=clock is Clock.WALL)
     planned = meet(ordered, chip)
-    scheduled = schedule(planned, chip=chip, clock=clock, seed=seed, base_ns=base_ns, l2_counters=l2_counters)
+    scheduled = schedule(
+        planned, chip=chip, clock=clock, seed=seed, base_ns=base_ns, l2_counters=l2_counters, state=state
+    )
     return add_memory(scheduled, pool)

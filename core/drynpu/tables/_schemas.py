@@ -111,6 +111,7 @@ TASKS = pl.Schema(
         "model_id": pl.Int64,  # 4294967295 = single operator
         "copy_bytes": pl.Int64,  # memory copies, else null
         "copy_kind": pl.Int64,  # Copy value, else null
+        "copy_engine": pl.String,  # the hardware task of an asynchronous copy (PCIE_DMA_SQE), else ""
         "launch_type": pl.String,  # what the host launched (KERNEL_AIVEC); else, and of FFTS+, the hardware task
     }
 )

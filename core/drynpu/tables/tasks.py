@@ -12,6 +12,7 @@ from attrs import evolve
 
 from drynpu.arrays import I64, Bools, Records
 from drynpu.layouts.schedulers import MIXED_CONTEXT, SqeType
+from drynpu.layouts.tasks import ASYNCHRONOUS_COPY
 from drynpu.raw import HostLevel
 from drynpu.tables._column_file import Spool
 from drynpu.tables._executions import find_executions
@@ -222,6 +223,10 @@ def _classify(tasks: pl.DataFrame) -> pl.DataFrame:
         pl.when("compute").then(compute_name).otherwise(pl.lit("")).alias("kernel_name"),
         pl.coalesce(compute_type, _known("host_type"), hardware).alias("kernel_type"),
         pl.coalesce(launched, hardware).alias("launch_type"),
+        pl.when(~pl.col("compute") & (host_type == ASYNCHRONOUS_COPY))
+        .then(hardware)
+        .otherwise(pl.lit(""))
+        .alias("copy_engine"),
     )
 
 

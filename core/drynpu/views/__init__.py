@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from drynpu._lazy import lazy_room
 
 if TYPE_CHECKING:
+    from drynpu.views._console import plain_console
     from drynpu.views._document import summary_document
-    from drynpu.views._finished import show_finished
+    from drynpu.views._finished import say_notes, show_finished
     from drynpu.views._summary import print_summary, render_summary
 else:
     __getattr__ = lazy_room(__name__)
 
-__all__ = ["print_summary", "render_summary", "show_finished", "summary_document"]
+__all__ = ["plain_console", "print_summary", "render_summary", "say_notes", "show_finished", "summary_document"]

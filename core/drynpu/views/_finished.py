@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from drynpu._errors import DrynpuError
-from drynpu._say import say
+from drynpu._say import say, say_once
+from drynpu.analysis import summarise
 from drynpu.options import Settings
 from drynpu.products import is_forked, load_profile
 from drynpu.recorder import WorldCommand
 from drynpu.views._summary import print_summary
+
+_LOOKED_INTO = 5
+"""Earlier recordings of a process of which the summary says what ran; reading more would hold its end up."""
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Print what was requested and is not written, each line once in a process; nothing with ``DRYNPU_QUIET``."""
+    if not Settings.from_environ(os.environ).quiet:
+        for note in notes:
+            say_once(note)
 
 
 def show_finished(finished: Sequence[Path], report: Callable[[str], object], *, rank_variable: str = "RANK_ID") -> None:
@@ -32,6 +43,8 @@ def show_finished(finished: Sequence[Path], report: Callable[[str], object], *, 
         if is_forked():
             say(f"no summary in a forked process; drynpu analyze {finished[-1]} shows it")
         else:
-            print_summary(load_profile(finished[-1]), others=list(finished[:-1]))
+            others = list(finished[:-1])
+            remarks = {path: summarise(load_profile(path)).in_short for path in others[-_LOOKED_INTO:]}
+            print_summary(load_profile(finished[-1]), others=others, remarks=remarks)
     except (DrynpuError, OSError) as error:
         report(f"no summary: {error}")

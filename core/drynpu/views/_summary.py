@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from rich.console import Console, Group, JustifyMethod, OverflowMethod, RenderableType
 from rich.rule import Rule
@@ -14,8 +15,11 @@ from rich.text import Text
 
 from drynpu._printable import printable
 from drynpu.analysis import Summary, summarise
+from drynpu.analysis.overlaps import STEP_PARTS
 from drynpu.layouts.result_files import TRACE_VIEW_FILE
 from drynpu.tables import Profile
+from drynpu.views._console import plain_console
+from drynpu.views.theme import size_text, time_text
 from drynpu.writers.number_text import UNKNOWN
 
 # The kernels that matter fit one screen.
@@ -26,28 +30,40 @@ _SHARE = "share"
 _BAR = range(len(_SHARE), 13)
 """Lengths that the bar of a step may have; it is left out where its row would not fit the width above."""
 _SIGNS = (("█", "green"), ("▓", "yellow"), ("░", "dim"))
+_PAUSE = 0.95
+"""Share of free time from which a recording without steps is a pause with a few kernels in it; ours."""
 _OUTPUT = "ASCEND_PROFILER_OUTPUT/"
 _TRACE = f"{_OUTPUT}{TRACE_VIEW_FILE}"
 _TIMELINE = re.compile(r"(?:^|/)msprof_(?:slice_0_)?(\d{14})\.json$")
 """The toolkit's timeline, of several slices the first. Files of one layer (``msprof_tx_*.json``) begin alike."""
 
 
-def print_summary(profile: Profile, *, others: Sequence[Path] = (), console: Console | None = None) -> None:
-    """Print the summary of *profile*; *others* are further result directories of the same run."""
-    (console or Console()).print(render_summary(summarise(profile), others=others))
+def print_summary(
+    profile: Profile,
+    *,
+    others: Sequence[Path] = (),
+    remarks: Mapping[Path, str] = MappingProxyType({}),
+    console: Console | None = None,
+) -> None:
+    """Print the summary of *profile*; *others* are further directories of the run, *remarks* say what ran there."""
+    (console or plain_console()).print(render_summary(summarise(profile), others=others, remarks=remarks))
 
 
-def render_summary(summary: Summary, *, others: Sequence[Path] = ()) -> Group:
+def render_summary(
+    summary: Summary, *, others: Sequence[Path] = (), remarks: Mapping[Path, str] = MappingProxyType({})
+) -> Group:
     """Return the summary as something rich can print."""
-    return Group(*_parts(summary, others))
+    return Group(*_parts(summary, others, remarks))
 
 
-def _parts(summary: Summary, others: Sequence[Path]) -> Iterator[RenderableType]:
+def _parts(summary: Summary, others: Sequence[Path], remarks: Mapping[Path, str]) -> Iterator[RenderableType]:
     yield Rule(_text("Ascend profile" if summary.chip == UNKNOWN else f"{summary.chip} (simulated)"))
     if summary.chip != UNKNOWN:
         served = "" if summary.served_by == UNKNOWN else f" npu: {summary.served_by}."
         yield _text(f"Clock: {summary.clock}. Kernel times are modelled, not measured.{served}", style="dim")
-    if summary.steps.height:
+    if _is_one_pause(summary):
+        yield _text(_known(summary))
+    elif summary.steps.height:
         yield _text("Where the step time went, ms (communication: what computing does not hide)", style="italic")
         table = _step_table(summary)
         yield table
@@ -55,11 +71,35 @@ def _parts(summary: Summary, others: Sequence[Path]) -> Iterator[RenderableType]
     if summary.iterations:
         yield _text("Iterations of graphs, ms (medians; wait: since the end of the one before)", style="italic")
         yield _iteration_table(summary)
+    if summary.role:
+        yield _text(f"What ran: {summary.role}.")
     if summary.kernels:
         yield _text(f"Top kernels ({summary.kernel_count} in all, {_total(summary)})", style="italic")
         yield _kernel_table(summary)
+        if any(kernel.core == UNKNOWN for kernel in summary.kernels[:_TOP]):
+            yield _text("N/A: types and cores are recorded from profiler level Level1 on.", style="dim")
     yield from _remarks(summary)
-    yield from _written(summary, others)
+    yield from _written(summary, others, remarks)
+
+
+def _is_one_pause(summary: Summary) -> bool:
+    """Return whether no step is marked and next to nothing ran in the recording: parts of it would say nothing."""
+    if summary.steps.height != 1 or summary.steps["step"][0]:
+        return False
+    parts = [float(summary.steps[name][0]) for name in STEP_PARTS]
+    return parts[-1] > _PAUSE * sum(parts)
+
+
+def _known(summary: Summary) -> str:
+    """Return what is known of a recording in which the device did next to nothing."""
+    whole = sum(float(summary.steps[name][0]) for name in STEP_PARTS)
+    runs = sum(graph.count for graph in summary.iterations)
+    graphs = f"{_counted(runs, 'run')} of {_counted(len(summary.iterations), 'graph')}, " if runs else ""
+    kernels = f"{_counted(summary.kernel_count, 'kernel')} of {time_text(summary.kernel_us)}"
+    return (
+        f"No step is marked. {graphs}{kernels} in {time_text(whole)}: for the rest of the time the device has nothing"
+        " to do, or nothing was recorded."
+    )
 
 
 def _total(summary: Summary) -> str:
@@ -77,7 +117,7 @@ def _step_table(summary: Summary) -> Table:
     rows = []
     shares = []
     for row in summary.steps.iter_rows(named=True):
-        parts = [row[name] for name in ("computing_us", "communication_not_overlapped_us", "free_us")]
+        parts = [row[name] for name in STEP_PARTS]
         whole = sum(parts) or 1.0
         shares.append([part / whole for part in parts])
         cells = [f"{_ms(part)} {part / whole:4.0%}" for part in parts]
@@ -163,8 +203,8 @@ def _kernel_table(summary: Summary) -> Table:
 
 def _remarks(summary: Summary) -> Iterator[Text]:
     if summary.peak_allocated_bytes is not None and summary.peak_reserved_bytes is not None:
-        allocated, reserved = summary.peak_allocated_bytes / 2**20, summary.peak_reserved_bytes / 2**20
-        yield _text(f"Device memory: peak {allocated:.1f} MB allocated, {reserved:.1f} MB reserved")
+        allocated, reserved = size_text(summary.peak_allocated_bytes), size_text(summary.peak_reserved_bytes)
+        yield _text(f"Device memory: peak {allocated} allocated, {reserved} reserved")
     if summary.unmapped:
         names = ", ".join(f"{name} x{count}" for name, count in summary.unmapped.items())
         yield _text(
@@ -186,11 +226,11 @@ def _remarks(summary: Summary) -> Iterator[Text]:
         yield _text(f"note: {note}", style="yellow")
 
 
-def _written(summary: Summary, others: Sequence[Path]) -> Iterator[Text]:
+def _written(summary: Summary, others: Sequence[Path], remarks: Mapping[Path, str]) -> Iterator[Text]:
     directory = _shown(summary.path)
-    size = sum(summary.files.values()) / 2**20
+    size = size_text(sum(summary.files.values()))
     done = "Written" if summary.missing is None else "Read"
-    yield _text(f"{done}: {directory} ({_counted(len(summary.files), 'file')}, {size:.1f} MB)", overflow="fold")
+    yield _text(f"{done}: {directory} ({_counted(len(summary.files), 'file')}, {size})", overflow="fold")
     # The toolkit's own results are listed where there is nothing else: they hold the same, file by file.
     main = [name for name in summary.files if name.startswith(_OUTPUT)] or list(summary.files)
     for name in main:
@@ -198,7 +238,8 @@ def _written(summary: Summary, others: Sequence[Path]) -> Iterator[Text]:
     for absent in summary.absent:
         yield _text(f"  {absent.file} is missing: {absent.reason}", style="yellow")
     for path in others:
-        yield _text(f"Written before: {_shown(path)}", overflow="fold")
+        said = f" ({remarks[path]})" if path in remarks else ""
+        yield _text(f"Written before: {_shown(path)}{said}", overflow="fold")
     yield _text("Next:")
     if summary.missing is not None:
         yield _text(f"  drynpu analyze {shlex.quote(directory)} --output FOLDER", overflow="fold")

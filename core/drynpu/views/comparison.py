@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import polars as pl
 
-from drynpu.analysis import Comparison, compare_profiles
-from drynpu.views.content import Block, Column, Fact, Facts, Note, Table
+from drynpu.analysis import Comparison, changed_options, compare_profiles, objections, run_facts
+from drynpu.views.content import WARNING, Block, Column, Fact, Facts, Note, Table
 from drynpu.views.runs import Rank
 from drynpu.views.theme import size_text, time_text
 from drynpu.writers.number_text import UNKNOWN
@@ -45,8 +45,32 @@ def comparison_blocks(
     comparison = compare_profiles((first.profile, first.summary), (second.profile, second.summary))
     modelled = first.modelled or second.modelled
     span = _span(first, second, sides)
-    blocks = [*_facts(comparison, span, modelled), _steps(comparison, span, sides, steps)]
+    head = _head((first, second), sides)
+    blocks = [*head, *_facts(comparison, span, modelled), _steps(comparison, span, sides, steps)]
     return [*blocks, *_tables(comparison, span, modelled, _columns(sides))]
+
+
+def _head(ranks: tuple[Rank, Rank], sides: tuple[str, str]) -> Iterator[Block]:
+    """Yield what the two runs are, what was recorded differently, and what speaks against comparing them."""
+    pair = [(rank.profile, rank.summary) for rank in ranks]
+    facts = [
+        Fact(side.capitalize(), _place(rank), ", ".join(f"{name} {text}" for name, text in run_facts(each).items()))
+        for side, rank, each in zip(sides, ranks, pair, strict=True)
+    ]
+    changed = changed_options(pair[0], pair[1])
+    yield Facts(facts, "Runs")
+    if changed:
+        rows = [(name, *values) for name, values in changed.items()]
+        frame = pl.DataFrame(rows, schema=["name", *sides], orient="row")
+        columns = [Column("name", "option", wide=True), *(Column(side, side) for side in sides)]
+        yield Table("changed-options", "Changed options", frame, columns)
+    for sentence in objections(pair[0], pair[1]):
+        yield Note(f"Careful: {sentence}", WARNING)
+
+
+def _place(rank: Rank) -> str:
+    """Return the last two parts of the path, which tell most runs apart."""
+    return "/".join(rank.path.parts[-2:])
 
 
 def _columns(sides: tuple[str, str]) -> list[Column]:
@@ -55,7 +79,7 @@ def _columns(sides: tuple[str, str]) -> list[Column]:
         Column("change", "change (us)", 3),
         *(Column(name, f"{side} (us)", 3) for name, side in zip(("first", "second"), sides, strict=True)),
         Column("factor", "factor", 3),
-        *(Column(f"{name}_count", f"count, {side}", 1) for name, side in zip(("first", "second"), sides, strict=True)),
+        Column("counts", f"count, {sides[0]} → {sides[1]}"),
     ]
 
 
@@ -113,5 +137,8 @@ def _tables(comparison: Comparison, span: str, modelled: bool, columns: Sequence
     ):
         if frame.height:
             detail = f"{span}; what changed most stands first"
-            rows = frame.filter(pl.col("change").is_not_null())
+            counts = [f"{one:g} → {other:g}" for one, other in frame.select("first_count", "second_count").rows()]
+            rows = frame.with_columns(pl.Series("counts", counts, dtype=pl.String)).filter(
+                pl.col("change").is_not_null()
+            )
             yield Table(name, title, rows, columns, detail, modelled=is_modelled)

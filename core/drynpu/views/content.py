@@ -16,8 +16,8 @@ from attrs import field, frozen
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-NOTE, WARNING, EMPTY = "note", "warning", "empty"
-"""Kinds of `Note`: a remark; something to act on; why there is nothing to show."""
+NOTE, WARNING, EMPTY, ANSWER = "note", "warning", "empty", "answer"
+"""Kinds of `Note`: a remark; something to act on; why there is nothing to show; what a page comes to."""
 
 
 PLACE = "at"
@@ -153,6 +153,8 @@ class Hint:
         Time that it costs, as far as it is known; hints are sorted by it.
     per:
         What the cost is a mean of: ``a step``, ``in the recording``.
+    window:
+        Begin and end of the longest time that it passes, ns; ``None`` where nobody knows.
     """
 
     title: str
@@ -162,13 +164,14 @@ class Hint:
     per: str = ""
     page: str = ""
     """Name of the page that shows the evidence."""
+    window: tuple[int, int] | None = None
 
 
 @frozen
 class Row:
     """Blocks side by side where there is room, below each other where there is not."""
 
-    blocks: Sequence[Chart | Table | Facts | Note]
+    blocks: Sequence[Chart | Table | Facts | Note | Hint]
 
 
 Block: TypeAlias = "Facts | Chart | Table | Note | Hint | Row"

@@ -42,6 +42,8 @@ def _facts(block: Facts) -> Iterator[RenderableType]:
     if block.title:
         yield _text(block.title, "bold")
     grid = Grid(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for _ in range(3):
+        grid.add_column(overflow="fold")
     for fact in block.facts:
         grid.add_row(_text(fact.label), _text(fact.text, "bold"), _text(fact.detail, "dim"))
     yield grid

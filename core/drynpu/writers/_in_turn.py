@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar
+
+from drynpu.host import processors
 
 T = TypeVar("T")
 
@@ -20,7 +21,7 @@ def in_turn(calls: Sequence[Callable[[], T]]) -> Iterator[T]:
 
     What a call raises is raised in its turn, and no further call begins.
     """
-    threads = min(_processors(), _MOST_THREADS, len(calls))
+    threads = min(processors(), _MOST_THREADS, len(calls))
     if threads < 2:
         yield from (call() for call in calls)
         return
@@ -48,8 +49,3 @@ def _start(pool: ThreadPoolExecutor, call: Callable[[], T]) -> Future[T]:
         finished: Future[T] = Future()
         finished.set_result(call())
         return finished
-
-
-def _processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -139,6 +139,14 @@ def write_csv(path: Path, table: Table, *, line_end: str) -> Path:
     return path
 
 
+def write_table(path: Path, make: Callable[[], Table], *, line_end: str) -> bool:
+    """Write what *make* returns as :func:`write_csv` does, unless it is empty; return whether there is a file."""
+    table = make()
+    if not table.is_empty():
+        write_csv(path, table, line_end=line_end)
+    return not table.is_empty()
+
+
 def _csv_rows(part: Callable[[], pl.DataFrame], quotable: Sequence[str], line_end: str) -> io.BytesIO:
     """Return the text of a part of a table, without its header."""
     rows, buffer = part(), io.BytesIO()

@@ -20,12 +20,13 @@ import polars as pl
 from attrs import frozen
 from polars.selectors import categorical
 
+from drynpu._alone import each_alone
 from drynpu._errors import OutputError
 from drynpu.writers._in_turn import in_turn
 from drynpu.writers.files import new_file
 from drynpu.writers.text_table import Rows
 
-_CHUNK_ROWS = 32_768
+CHUNK_ROWS = 32_768
 _FEW = 2048
 """Texts that are joined and looked through faster in Python than by a query of polars, which other threads answer."""
 _NEEDS_ESCAPE = r'["\\\x00-\x1f]'
@@ -164,7 +165,10 @@ def write_trace(path: Path, blocks: Iterable[Events | Sequence[str]], style: Jso
         stream.write(b"[")
         written = 0
         for block in blocks:
-            written += _write_block(stream, block, style, first=not written)
+            for count, text in each_alone(f"a layer of {path.name}", functools.partial(_texts, block, style)):
+                stream.write(style.comma.encode() if count and written else b"")
+                stream.write(text)
+                written += count
         stream.write(b"]")
     if not written:
         path.unlink()
@@ -180,26 +184,17 @@ def _packed(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, stream)
 
 
-def _write_block(stream: BinaryIO, block: Events | Sequence[str], style: JsonStyle, *, first: bool) -> int:
+def _texts(block: Events | Sequence[str], style: JsonStyle) -> Iterable[tuple[int, bytes]]:
+    """Return the parts of a block: how many events each has, and their text."""
     if not isinstance(block, Events):
-        if block:
-            stream.write(("" if first else style.comma).encode() + style.comma.join(block).encode())
-        return len(block)
-    written = 0
-    offsets = range(0, block.rows.height, _CHUNK_ROWS)
-    for count, text in in_turn([functools.partial(_joined_events, block, style, offset) for offset in offsets]):
-        if not count:
-            continue
-        if written or not first:
-            stream.write(style.comma.encode())
-        written += count
-        stream.write(text)
-    return written
+        return [(len(block), style.comma.join(block).encode())]
+    offsets = range(0, block.rows.height, CHUNK_ROWS)
+    return in_turn([functools.partial(_joined_events, block, style, offset) for offset in offsets])
 
 
 def _joined_events(block: Events, style: JsonStyle, offset: int) -> tuple[int, bytes]:
     """Return how many events a part of a block has, and their text. Raises ``OutputError`` for a null."""
-    text = block.render(style, offset, _CHUNK_ROWS)
+    text = block.render(style, offset, CHUNK_ROWS)
     if text.null_count():
         columns = block.rows.slice(0, 0).columns
         raise OutputError(f"{text.null_count()} trace event(s) hold a null; columns: {columns}")

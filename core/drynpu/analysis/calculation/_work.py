@@ -6,8 +6,8 @@ import math
 
 import polars as pl
 
-from drynpu.analysis.calculation._formulas import Call, cube_operations
-from drynpu.kernels import DTYPES
+from drynpu.analysis.calculation._formulas import CUBE_FAMILIES, Call, cube_operations, formula_of
+from drynpu.kernels import DTYPES, TensorDesc, family_of
 from drynpu.tables import Profile
 from drynpu.tables.operators import SHAPE_COLUMNS
 
@@ -30,6 +30,18 @@ KERNEL_WORK = pl.Schema(
 
 CUBE_FLOP_PER_CYCLE = 4096 * 2
 """16-bit operations of one cube unit in one cycle (mindinsight_dashboard.md 5)."""
+
+UNCOUNTED_WORK = pl.Schema(
+    {
+        "op_type": pl.String,
+        "task_type": pl.String,
+        "count": pl.Int64,
+        "total_us": pl.Float64,
+        "share_pct": pl.Float64,  # of the time of all kernels
+        "reason": pl.String,
+    }
+)
+"""One row per kernel type without known operations, the longest first: together with the others it is all time."""
 
 KERNEL_KEY = ["op_type", "task_type", *SHAPE_COLUMNS]
 """Columns that make a kernel distinct."""
@@ -73,6 +85,28 @@ def kernel_work(profile: Profile, within_ns: tuple[int, int] | None = None) -> p
     )
 
 
+def uncounted_work(work: pl.DataFrame) -> pl.DataFrame:
+    """Return table :data:`UNCOUNTED_WORK` of `kernel_work`."""
+    whole_us = float(work["total_us"].sum()) or 1.0
+    return (
+        work.filter(pl.col("cube_flops").is_null())
+        .group_by("op_type", "task_type")
+        .agg(pl.col("count").sum(), pl.col("total_us").sum())
+        .with_columns(
+            (pl.col("total_us") / whole_us * 100).alias("share_pct"),
+            pl.col("op_type").map_elements(_reason, pl.String).alias("reason"),
+        )
+        .sort("total_us", "op_type", descending=[True, False])
+        .select(pl.col(name).cast(dtype) for name, dtype in UNCOUNTED_WORK.items())
+    )
+
+
+def _reason(op_type: str) -> str:
+    if formula_of(op_type) is not None:
+        return "its shapes do not tell"
+    return "no formula" if family_of(op_type).name in CUBE_FAMILIES else "no work of the cube units is known"
+
+
 def work_totals(work: pl.DataFrame) -> tuple[float, float, float]:
     """Return operations, and us of kernels with known operations and of all kernels, of `kernel_work`."""
     known = work.filter(pl.col("cube_flops").is_not_null())
@@ -81,9 +115,19 @@ def work_totals(work: pl.DataFrame) -> tuple[float, float, float]:
 
 
 def call_of(*texts: str) -> Call:
-    """Return shapes and formats of a kernel from the texts of `SHAPE_COLUMNS`."""
-    inputs, _, input_formats, outputs, _, output_formats = texts
-    return Call(_shapes(inputs), _shapes(outputs), _formats(input_formats), _formats(output_formats))
+    """Return the tensors of a kernel from the texts of `SHAPE_COLUMNS`."""
+    return Call(_tensors(*texts[:3]), _tensors(*texts[3:]))
+
+
+def _tensors(shapes: str, dtypes: str, formats: str) -> list[TensorDesc]:
+    """Return the tensors of one side; a type that is not known counts as one of 16 bits."""
+    dims = _shapes(shapes)
+    count = len(dims)
+    types, layouts = ((text.split(";") + [""] * count)[:count] for text in (dtypes, formats))
+    return [
+        TensorDesc(shape, dtype if dtype in DTYPES else "FLOAT16", layout.removeprefix(_FORMAT_PREFIX))
+        for shape, dtype, layout in zip(dims, types, layouts, strict=True)
+    ]
 
 
 def _shapes(text: str) -> list[tuple[int, ...]]:
@@ -94,10 +138,6 @@ def _shapes(text: str) -> list[tuple[int, ...]]:
 def _shape(text: str) -> tuple[int, ...]:
     dims = text.split(",")
     return tuple(map(int, dims)) if all(dim.strip().isdigit() for dim in dims) else ()
-
-
-def _formats(text: str) -> list[str]:
-    return [each.removeprefix(_FORMAT_PREFIX) for each in text.split(";")]
 
 
 def _bytes(*texts: str) -> int | None:

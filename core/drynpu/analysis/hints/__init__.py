@@ -7,6 +7,8 @@ from drynpu.analysis.hints._finding import Finding, per_text
 from drynpu.analysis.hints._host import host_findings
 from drynpu.analysis.hints._kernels import kernel_findings
 from drynpu.analysis.hints._memory import memory_findings
+from drynpu.analysis.hints._ranks import rank_findings
+from drynpu.analysis.hints._remedies import remedy_for
 from drynpu.analysis.hints._run import find_all
 
 __all__ = [
@@ -17,4 +19,6 @@ __all__ = [
     "kernel_findings",
     "memory_findings",
     "per_text",
+    "rank_findings",
+    "remedy_for",
 ]

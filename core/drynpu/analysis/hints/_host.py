@@ -8,7 +8,9 @@ import polars as pl
 
 from drynpu.analysis._phases import step_phases
 from drynpu.analysis.hints._finding import Finding, per_text
-from drynpu.tables import Profile
+from drynpu.analysis.hints._remedies import framework_of, remedy_for
+from drynpu.analysis.overlaps import COMPUTING, FREE, overlap_times
+from drynpu.tables import Profile, intervals
 
 _FREE_SHARE = 0.3
 """Free share of a step from which the device counts as waiting for the host; ours."""
@@ -61,19 +63,20 @@ def _free(profile: Profile, steps: pl.DataFrame, whole_us: float, per: str) -> I
         name="device-waits-for-host",
         title="The device waits for the host",
         evidence=f"{free_us / whole_us:.0%} of the time is free: {launched.height / count:.0f} kernels {per}{tiny}.",
-        remedy="Launch less: larger batches, fused operators and optimizers, graph mode, TASK_QUEUE_ENABLE=2; and keep"
-        " Python, data loading and logging off the path between launches.",
+        remedy=remedy_for("device-waits-for-host", framework_of(profile)),
         cost_us=free_us / count,
         per=per,
         page="steps",
+        intervals=overlap_times(profile, FREE),
     )
 
 
 def _interval(profile: Profile) -> Iterator[Finding]:
     phases = step_phases(profile)
     # The first step has nothing before it.
-    intervals = phases.select((pl.col("forward_ns") - pl.col("start_ns")) / 1000).to_series()[1:]
-    mean = intervals.mean()
+    pauses = phases.slice(1).select("start_ns", "forward_ns").drop_nulls()
+    mean = (pauses["forward_ns"] - pauses["start_ns"]).mean()
+    mean = mean / 1000 if isinstance(mean, float) else None
     if isinstance(mean, float) and mean > _INTERVAL_US:
         yield Finding(
             name="step-interval",
@@ -83,22 +86,31 @@ def _interval(profile: Profile) -> Iterator[Finding]:
             cost_us=mean,
             per="a step",
             page="data",
+            intervals=intervals.union(pauses.filter(pl.col("forward_ns") > pl.col("start_ns")).to_numpy()),
         )
 
 
 def _synchronising(profile: Profile, whole_us: float, count: int, per: str) -> Iterator[Finding]:
     calls = profile.api.filter(pl.col("name").is_in(_SYNC_APIS))
-    spent_us = float((calls["end_ns"] - calls["start_ns"]).sum()) / 1000
+    called = intervals.union(
+        calls.filter(pl.col("end_ns") > pl.col("start_ns")).select("start_ns", "end_ns").to_numpy()
+    )
+    # While the device computes what was launched nothing is lost.
+    computing = intervals.intersect(called, overlap_times(profile, COMPUTING))
+    all_us = float((calls["end_ns"] - calls["start_ns"]).sum()) / 1000
+    spent_us = all_us - intervals.total(computing) / 1000
     if calls.height and spent_us > _SYNC_SHARE * whole_us:
+        meanwhile = f", {intervals.total(computing) / count / 1e6:.2f} ms of it while the device computes"
         yield Finding(
             name="synchronising-calls",
             title="The host waits for the device",
-            evidence=f"{calls.height / count:.0f} synchronising calls {per} take {spent_us / count / 1000:.2f} ms.",
-            remedy="Avoid .item(), .cpu(), print of tensors and nonzero() in the loop; read losses every few steps;"
-            " copy with non_blocking=True from pinned memory.",
+            evidence=f"{calls.height / count:.0f} synchronising calls {per} take {all_us / count / 1000:.2f} ms"
+            f"{meanwhile if len(computing) else ''}.",
+            remedy=remedy_for("synchronising-calls", framework_of(profile)),
             cost_us=spent_us / count,
             per=per,
             page="timeline",
+            intervals=intervals.subtract(called, computing),
         )
 
 
@@ -113,4 +125,5 @@ def _collector(profile: Profile, whole_us: float, count: int, per: str) -> Itera
             cost_us=spent_us / count,
             per=per,
             page="host",
+            intervals=intervals.union(profile.gc.select("start_ns", "end_ns").to_numpy()),
         )

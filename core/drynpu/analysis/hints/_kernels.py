@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import polars as pl
 from attrs import frozen
 
 from drynpu.analysis.hints._finding import Finding, per_text
+from drynpu.analysis.hints._remedies import framework_of, remedy_for
+from drynpu.arrays import I64
 from drynpu.kernels import UNMAPPED_SUFFIX
-from drynpu.tables import Profile
+from drynpu.tables import Profile, intervals
 
 _CONVERSIONS = ("TransData", "Transpose", "TransposeD", "Cast", "AsStrided", "TensorMove", "ViewCopy")
 """Types that change the layout or the data type and compute nothing."""
@@ -34,7 +37,8 @@ class _Avoidable:
     title: str
     kernels: pl.Expr
     share: float
-    remedy: str
+    remedy: str = ""
+    """Empty where it depends on the framework."""
 
 
 _AVOIDABLE = (
@@ -51,23 +55,21 @@ _AVOIDABLE = (
         "Layouts and data types are converted",
         pl.col("op_type").is_in(_CONVERSIONS),
         _CONVERSION_SHARE,
-        "Keep one data type and one layout: contiguous tensors, torch.npu.config.allow_internal_format,"
-        " torch_npu.npu_format_cast once for weights, mixed precision without casts in the loop.",
     ),
 )
 
 
 def kernel_findings(profile: Profile, steps: pl.DataFrame) -> Iterator[Finding]:
     """Yield what is conspicuous about the kernels; *steps* is the step trace."""
-    kernels = profile.compact("kernels", "op_type", "task_type", "name", "duration_ns")
+    kernels = profile.compact("kernels", "op_type", "task_type", "name", "start_ns", "duration_ns")
     whole_ns = int(kernels["duration_ns"].sum())
     if not whole_ns:
         return
-    count, per = max(steps.height, 1), per_text(steps)
+    count, per, framework = max(steps.height, 1), per_text(steps), framework_of(profile)
     kernels = kernels.with_columns(pl.col("op_type", "task_type").cast(pl.String))
     for kind in _AVOIDABLE:
-        yield from _avoidable(kind, kernels, whole_ns, count, per)
-    yield from _tiny(kernels, whole_ns, count, per)
+        yield from _avoidable(kind, kernels, framework, count, per)
+    yield from _tiny(kernels, framework, count, per)
     yield from _cube(profile, whole_ns, count, per)
     yield from _unmapped(kernels)
 
@@ -79,7 +81,13 @@ def _types(kernels: pl.DataFrame) -> str:
     return ", ".join(f"{name or 'unknown'} x{count}" for name, count, _ in top.iter_rows())
 
 
-def _avoidable(kind: _Avoidable, kernels: pl.DataFrame, whole_ns: int, count: int, per: str) -> Iterator[Finding]:
+def _times(kernels: pl.DataFrame) -> I64:
+    begins = kernels["start_ns"].to_numpy()
+    return intervals.union(np.stack([begins, begins + kernels["duration_ns"].to_numpy()], axis=1))
+
+
+def _avoidable(kind: _Avoidable, kernels: pl.DataFrame, framework: str, count: int, per: str) -> Iterator[Finding]:
+    whole_ns = int(kernels["duration_ns"].sum())
     avoidable = kernels.filter(kind.kernels)
     spent = int(avoidable["duration_ns"].sum())
     if spent > kind.share * whole_ns:
@@ -87,14 +95,16 @@ def _avoidable(kind: _Avoidable, kernels: pl.DataFrame, whole_ns: int, count: in
             name=kind.name,
             title=kind.title,
             evidence=f"{spent / whole_ns:.1%} of the kernel time: {_types(avoidable)}.",
-            remedy=kind.remedy,
+            remedy=kind.remedy or remedy_for(kind.name, framework),
             cost_us=spent / 1000 / count,
             per=per,
             page="operators",
+            intervals=_times(avoidable),
         )
 
 
-def _tiny(kernels: pl.DataFrame, whole_ns: int, count: int, per: str) -> Iterator[Finding]:
+def _tiny(kernels: pl.DataFrame, framework: str, count: int, per: str) -> Iterator[Finding]:
+    whole_ns = int(kernels["duration_ns"].sum())
     # What has no length has no known time.
     tiny = kernels.filter(pl.col("duration_ns").is_between(1, _TINY_NS, closed="left"))
     spent = int(tiny["duration_ns"].sum())
@@ -104,11 +114,11 @@ def _tiny(kernels: pl.DataFrame, whole_ns: int, count: int, per: str) -> Iterato
             title="Many tiny kernels",
             evidence=f"{tiny.height / count:.0f} kernels {per} last less than {_TINY_NS / 1000:.0f} us:"
             f" {_types(tiny)}.",
-            remedy="Fuse them: fused optimizers (torch_npu.optim.NpuFusedAdamW), foreach optimizers, npu_* fused"
-            " operators, graph mode.",
+            remedy=remedy_for("tiny-kernels", framework),
             cost_us=spent / 1000 / count,
             per=per,
             page="operators",
+            intervals=_times(tiny),
         )
 
 

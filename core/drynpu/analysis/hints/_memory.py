@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from drynpu.analysis.hints._finding import Finding
+from drynpu.analysis.hints._remedies import remedy_for
 
 _FACTOR, _LEAST_BYTES = 1.3, 1 << 30
 """Reserved against allocated at their peaks, and the difference, from which fragmentation is named; ours."""
 
 
-def memory_findings(allocated_bytes: int | None, reserved_bytes: int | None) -> Iterator[Finding]:
+def memory_findings(allocated_bytes: int | None, reserved_bytes: int | None, framework: str = "") -> Iterator[Finding]:
     """Yield what the peaks of allocated and reserved memory say; ``None`` is unknown."""
     if not allocated_bytes or not reserved_bytes:
         return
@@ -20,6 +21,6 @@ def memory_findings(allocated_bytes: int | None, reserved_bytes: int | None) -> 
             name="fragmentation",
             title="Device memory is reserved and not used",
             evidence=f"{reserved_bytes / gib:.1f} GiB reserved for a peak of {allocated_bytes / gib:.1f} GiB.",
-            remedy="PYTORCH_NPU_ALLOC_CONF=expandable_segments:True, fewer shapes, empty_cache() after set-up.",
+            remedy=remedy_for("fragmentation", framework),
             page="memory",
         )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.deliverables._task_rates import device_column
+from drynpu.deliverables.aicpu.facts import UNKNOWN_SIZE
 from drynpu.layouts.result_files import DATA_PREPROCESS_FILE
 from drynpu.tables import Profile
 from drynpu.writers.number_text import UNKNOWN, Writer, decimal_text, floats_text, us_text
@@ -62,7 +63,8 @@ def _waits(profile: Profile) -> pl.DataFrame:
     return profile.frame("queue_waits").select(
         device_column(),
         pl.col("name").alias("Node Name"),
-        pl.col("start_us").cast(pl.String).alias("Start Time(us)"),
-        pl.col("end_us").cast(pl.String).alias("End Time(us)"),
-        pl.col("queue_size").cast(pl.String).fill_null(UNKNOWN).alias("Queue Size"),
+        decimal_text(pl.col("start_us") * 1000).alias("Start Time(us)"),
+        decimal_text(pl.col("end_us") * 1000).alias("End Time(us)"),
+        # A size that nobody counted is shown as it is recorded.
+        pl.col("queue_size").fill_null(UNKNOWN_SIZE).cast(pl.String).alias("Queue Size"),
     )

@@ -163,7 +163,9 @@ def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
         rated.with_columns(
             pl.lit(side.device_id, pl.Int64).alias("device_id"),
             pl.lit(mode).alias("mode"),
-            hit_rate.alias("hit_rate"),
+            # The parser keeps three decimals of every sample, and computes means from them.
+            hit_rate.round(3).alias("hit_rate"),
+            mb_s=pl.col("mb_s").round(3),
         ).select(LLC_SAMPLES.names())
     ]
 

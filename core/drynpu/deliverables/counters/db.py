@@ -62,7 +62,7 @@ def counter_name(column: str, *, split: bool) -> tuple[str, float]:
     if column in _CORE_TIMES:
         name = _CORE_TIMES[column]
         return (f"aic_{name}" if split and name == "total_time" else name), _NS_PER_US
-    for unit, scale in (("(us)", _NS_PER_US), ("(GB/s)", 1.0 if split else GB)):
+    for unit, scale in (("(us)", _NS_PER_US), ("(GB/s)", 1.0 if split else GB), ("(KB)", 1.0)):
         if column.endswith(unit):
             return column.removesuffix(unit), scale
     return column, 1.0

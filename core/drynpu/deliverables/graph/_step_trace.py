@@ -26,7 +26,7 @@ def step_trace_blocks(profile: Profile, style: JsonStyle, writer: Writer) -> Ite
     yield Events(trace, _iteration(pid))
     marked = trace.filter(pl.col("forward_ns").is_not_null() & pl.col("backward_ns").is_not_null())
     yield Events(marked, _forward_backward(pid))
-    yield Events(marked, _refresh(pid))
+    yield Events(marked, _refresh(pid, writer))
     yield from _augmentation(marked, pid, writer)
     yield from _metadata(profile, trace, style)
     yield Events(_with_threads(profile, _reduces(profile, writer), writer), _reduce(pid, style, writer))
@@ -107,12 +107,15 @@ def _forward_backward(pid: Value) -> dict[str, Value]:
     return _duration(_titled("FP_BP Time"), pid, "forward_ns", length, "FP_BP Time", args)
 
 
-def _refresh(pid: Value) -> dict[str, Value]:
+def _refresh(pid: Value, writer: Writer) -> dict[str, Value]:
+    shown = decimal_text(pl.col("refresh_ns"))
+    if writer is Writer.PYTHON:  # to it a length of 0 is none
+        shown = pl.when(pl.col("refresh_ns") == 0).then(pl.lit('"N/A"')).otherwise(shown)
     args: dict[str, Value] = {
         "Iteration ID": pl.col("iteration"),
         "BP End": _quoted("backward_ns"),
         "Iteration End": _quoted("end_ns"),
-        "Iteration Refresh(us)": decimal_text(pl.col("refresh_ns")),
+        "Iteration Refresh(us)": shown,
     }
     length = pl.col("refresh_ns")
     return _duration(_titled("Iteration Refresh"), pid, "backward_ns", length, "Iteration Refresh", args)

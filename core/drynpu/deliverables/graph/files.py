@@ -10,9 +10,9 @@ from attrs import evolve
 from drynpu.analysis import graph_names, infer_ids, iteration_trace, op_statistic
 from drynpu.deliverables.graph._step_trace import step_trace_blocks
 from drynpu.deliverables.tasks.op_summary import STARTS
-from drynpu.deliverables.tasks.statistics import op_statistic_table
+from drynpu.deliverables.tasks.statistics import host_device, op_statistic_table
 from drynpu.deliverables.units import KB
-from drynpu.tables import Profile
+from drynpu.tables import NO_MODEL, Profile
 from drynpu.writers.files import REPEATED
 from drynpu.writers.number_text import UNKNOWN, Writer, duration_text, float_text, statistic_text, us_text
 from drynpu.writers.text_table import TextTable
@@ -36,6 +36,8 @@ def _or_unknown(text: pl.Expr) -> pl.Expr:
 
 def _step_trace(profile: Profile, writer: Writer) -> pl.DataFrame:
     trace = iteration_trace(profile)
+    if writer is Writer.PYTHON:  # to it a length of 0 is none
+        trace = trace.with_columns(pl.col("forward_backward_ns", "refresh_ns", "augmentation_ns").replace(0, None))
     waited = duration_text(pl.col("augmentation_ns"), writer)
     if writer is Writer.NATIVE:
         # Without an earlier iteration the native writer prints the zero it started from (cann_msprof.md 7.6).
@@ -79,7 +81,7 @@ def _fusion_op(profile: Profile, writer: Writer) -> pl.DataFrame:
     names = graph_names(profile)
     model = pl.col("model_id").replace_strict(list(names), list(names.values()), default="", return_dtype=pl.String)
     return profile.frame("fusion_ops").select(
-        pl.lit("host").alias("Device_id"),
+        pl.lit(host_device(writer, profile.device_ids)).alias("Device_id"),
         model.replace("", UNKNOWN).alias("Model Name"),
         pl.col("model_id").cast(pl.String).alias("Model ID"),
         pl.col("name").alias("Fusion Op"),
@@ -122,7 +124,7 @@ def is_graph_export(profile: Profile, writer: Writer) -> bool:
     operators (cann_msprof.md 1.9, 4.2; Ascend/msprof ProfilingScene.is_graph_export).
     """
     by_graph = writer is Writer.PYTHON and not profile.platform.tasks.unique_ids
-    return by_graph and not profile.frame("iterations").is_empty()
+    return by_graph and bool((profile.frame("iterations")["model_id"] != NO_MODEL).any())
 
 
 def with_graph_columns(profile: Profile, table: TextTable, writer: Writer) -> TextTable:

@@ -80,8 +80,9 @@ def build(context: RecordContext) -> GroupRecords:
     traced = context.request.switches.training_trace
     sample = {"ts_keypoint": "on" if traced else "off"}
     graphs = context.recording.graphs
+    notes = _unknown_points(context) if traced else ()
     if not graphs:
-        return GroupRecords(sample=sample)
+        return GroupRecords(sample=sample, notes=notes)
     iterations = _place(context)
     replays = replay_calls(context, iterations.of_dispatch, np.array(iterations.graph, np.int64))
     if context.request.level is ProfileLevel.NONE:
@@ -95,7 +96,19 @@ def build(context: RecordContext) -> GroupRecords:
     if context.request.switches.task_memory:
         host["static_op_mem"] = static_memory_records(context)
     device = step_form(_points(context, iterations), context.chip.platform) if traced else {}
-    return GroupRecords(host=host, device=device, sample=sample)
+    return GroupRecords(host=host, device=device, sample=sample, notes=notes)
+
+
+def _unknown_points(context: RecordContext) -> tuple[str, ...]:
+    """Return a line for each name that was chosen as a key point and that nothing in the recording has."""
+    filters = context.request.filters
+    names = {*context.recording.operators.names, *(kernel.name for kernel in context.simulation.lowered.kernels)}
+    return tuple(
+        f"No operator of the recording is called {name!r}, so the iteration trace has no {point}; "
+        "without a name the point is searched for"
+        for name, point in ((filters.first_forward_op, "FP Start"), (filters.last_backward_op, "BP End"))
+        if name and name not in names
+    )
 
 
 def _place(context: RecordContext) -> _Iterations:

@@ -45,6 +45,12 @@ _CPU_SHARES = {
 }
 
 
+_PAGES = ("size_pages", "resident_pages", "shared_pages")
+
+_PROCESS_NAME = pl.col("name").str.replace_all(":", "", literal=True).alias("Name")
+"""The parser takes the colons out of names: it splits lines at them."""
+
+
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
     """
     Return the tables of usage; a table without rows has no data.
@@ -63,6 +69,11 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
         "sys_mem": _system_memory(profile),
         "process_mem": _process_memory(profile),
     }
+
+
+def _whole_mean(name: str) -> pl.Expr:
+    """Return the mean of whole numbers without its fraction, as the database of the parser divides them."""
+    return pl.col(name).sum() // pl.len()
 
 
 def _host(rows: pl.DataFrame, *columns: pl.Expr) -> pl.DataFrame:
@@ -110,56 +121,62 @@ def _disk(profile: Profile) -> pl.DataFrame:
 
 
 def _network(profile: Profile) -> pl.DataFrame:
+    """Return the cards whose speed is known; without any, their speed is 0 and the rest is not known."""
     network = profile.frame("host_network_usage")
+    known = pl.col("card_kb_s").first().is_not_null()
+    cells = {
+        "Netcard Speed(KB/s)": (pl.col("card_kb_s").first(), "0"),
+        "Peak Used Speed(KB/s)": (pl.col("kb_s").max(), UNKNOWN),
+        "Recommend Speed(KB/s)": (pl.lit(_recommended(network["kb_s"])), UNKNOWN),
+    }
     return _host(
         network,
-        rounded_text(pl.col("card_kb_s").first()).fill_null(UNKNOWN).alias("Netcard Speed(KB/s)"),
-        rounded_text(pl.col("kb_s").max()).alias("Peak Used Speed(KB/s)"),
-        rounded_text(pl.lit(_recommended(network["kb_s"]))).alias("Recommend Speed(KB/s)"),
+        *(
+            pl.when(known).then(rounded_text(value)).otherwise(pl.lit(unknown)).alias(title)
+            for title, (value, unknown) in cells.items()
+        ),
     )
 
 
-def _six_decimals(values: pl.Series) -> pl.Series:
-    return pl.Series(values.name, [f"{value:.6f}" for value in values.to_list()], dtype=pl.String)
-
-
 def _cpu_times(profile: Profile) -> pl.DataFrame:
-    """Return the shares of all samples added up, of the counters as they stand: since the host started."""
+    """
+    Return the shares of all samples added up, of the counters as they stand.
+
+    The counters of drynpu begin with the recording; on a real host they begin with the host.
+    """
     times = profile.frame("host_cpu_times")
     shares = times.select(pl.col(name).sum() / pl.col("total").sum() * 100 for name in _CPU_SHARES.values())
-    cells = [_six_decimals(shares[name]).alias(title) for title, name in _CPU_SHARES.items()]
+    cells = shares.select(rounded_text(pl.col(name)).alias(title) for title, name in _CPU_SHARES.items())
     return _host(times, pl.lit("host").alias("Cpu Type"), *(pl.lit(cell).first().alias(cell.name) for cell in cells))
 
 
 def _process_cpu(profile: Profile) -> pl.DataFrame:
     rows = profile.frame("host_cpu_shares").group_by("pid", maintain_order=True)
-    shares = rows.agg(pl.col("name").first(), pl.col("share").mean() * 100).sort(
-        "share", "pid", descending=[True, False]
-    )
+    mean = (pl.col("share").sum() * 100 / pl.len()).alias("share")
+    shares = rows.agg(pl.col("name").first(), mean).sort("share", "pid", descending=True)
     return shares.select(
         pl.lit("host").alias("Device_id"),
         pl.col("pid").cast(pl.String).alias("PID"),
-        pl.col("name").alias("Name"),
-        pl.lit(_six_decimals(shares["share"])).alias("CPU(%)"),
+        _PROCESS_NAME,
+        rounded_text(pl.col("share")).alias("CPU(%)"),
     )
 
 
 def _system_memory(profile: Profile) -> pl.DataFrame:
     memory = profile.frame("host_memory")
-    return _host(memory, *(rounded_text(pl.col(name).mean()).alias(title) for title, name in _SYSTEM_MEMORY.items()))
+    return _host(memory, *(_whole_mean(name).cast(pl.String).alias(title) for title, name in _SYSTEM_MEMORY.items()))
 
 
 def _process_memory(profile: Profile) -> pl.DataFrame:
+    """Return means of processes, who holds most first."""
     rows = profile.frame("host_process_memory").group_by("pid", maintain_order=True)
-    means = rows.agg(pl.col("name").first(), pl.col("size_pages", "resident_pages", "shared_pages").mean())
-    return means.select(
+    means = rows.agg(pl.col("name").first(), *(_whole_mean(name) for name in _PAGES))
+    most = means.sort(pl.sum_horizontal(_PAGES), pl.col("pid"), descending=True)
+    return most.select(
         pl.lit("host").alias("Device_id"),
         pl.col("pid").cast(pl.String).alias("PID"),
-        pl.col("name").alias("Name"),
-        *(
-            rounded_text(pl.col(f"{name}_pages")).alias(f"{name.capitalize()}(pages)")
-            for name in ("size", "resident", "shared")
-        ),
+        _PROCESS_NAME,
+        *(pl.col(name).cast(pl.String).alias(f"{name.removesuffix('_pages').capitalize()}(pages)") for name in _PAGES),
     )
 
 
@@ -188,4 +205,5 @@ def db_rows(profile: Profile) -> Rows:
     rates = [(pl.col(f"{way}_kb_s") * KB).alias(f"{way}Rate") for way in ("read", "write")]
     yield "HOST_DISK_USAGE", profile.frame("host_disk_usage").select(_TIME, *rates, "usage")
     speed = (pl.col("kb_s") * KB).alias("speed")
-    yield "HOST_NETWORK_USAGE", profile.frame("host_network_usage").select(_TIME, "usage", speed)
+    # Without the speed of a card the toolkit has no rows.
+    yield "HOST_NETWORK_USAGE", profile.frame("host_network_usage").select(_TIME, "usage", speed).drop_nulls("usage")

@@ -140,14 +140,14 @@ def _cpu(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     spent = spent.filter(pl.col("whole") > 0).with_columns(
         pl.min_horizontal(pl.col("used") - pl.col("used_before"), "whole").alias("own")
     )
-    share = (pl.col("own").sum() * 100 / pl.col("whole").first()).alias("usage")
+    share = pl.col("own").sum() * 100 / pl.col("whole").first()
     cores = (
         spent.group_by("begin_ns", "processor")
-        .agg(share)
+        .agg(share.round(6).alias("usage"))
         .filter(pl.col("usage") <= facts.MOST_USAGE)
         .select(pl.col("begin_ns").alias("time_ns"), pl.col("processor").cast(pl.String).alias("cpu"), "usage")
     )
-    mean = spent.group_by("begin_ns").agg(share / max(info.cpu_nums, 1))
+    mean = spent.group_by("begin_ns").agg((share / max(info.cpu_nums, 1)).round(6).alias("usage"))
     average = mean.select(pl.col("begin_ns").alias("time_ns"), pl.lit(AVERAGE).alias("cpu"), "usage")
     order = pl.col("cpu").cast(pl.Int64, strict=False).fill_null(-1)
     table = pl.concat([cores, average]).sort("time_ns", order)
@@ -160,7 +160,8 @@ def _memory(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.clear().select("time_ns", pl.lit(0.0).alias("usage"), pl.lit(0).alias("total_kb"))
     return rows.select(
         pl.col("time_ns").shift(),
-        (pl.col("resident_pages") * PAGE_KB / total * 100).alias("usage"),
+        # The parser keeps six decimals of the share, and computes KB from it.
+        (pl.col("resident_pages") * PAGE_KB / total * 100).round(6).alias("usage"),
         pl.lit(total, pl.Int64).alias("total_kb"),
     ).slice(1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from drynpu.analysis import shown_hccs
 from drynpu.deliverables.db_columns import Rows, bytes_per_s, place_and_time
 from drynpu.deliverables.links import facts
 from drynpu.deliverables.units import MB, US_PER_S
@@ -30,7 +31,7 @@ def db_rows(profile: Profile) -> Rows:
     """Yield the tables; those that were not sampled have no rows."""
     yield from _ports(profile.frame("network_samples"))
     yield "PCIE", _pcie(profile.frame("pcie_samples"))
-    hccs = profile.frame("hccs_samples")
+    hccs = shown_hccs(profile.frame("hccs_samples"))
     ways = [bytes_per_s(pl.col(f"{way}_mb_s")).alias(f"{way}Throughput") for way in ("tx", "rx")]
     yield "HCCS", hccs.select(*place_and_time(hccs), *ways)
     yield "SIO", _sio(profile)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from drynpu.analysis import hccs_summary, pcie_summary, port_summary
+from drynpu.analysis import hccs_summary, pcie_summary, port_summary, shown_hccs
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
 from drynpu.deliverables._task_rates import device_column
 from drynpu.deliverables.links import facts
@@ -103,7 +103,7 @@ def _hccs(profile: Profile) -> pl.DataFrame:
 def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
     """Yield HCCS, NIC, RoCE, PCIe and SIO."""
     del writer
-    hccs = profile.frame("hccs_samples")
+    hccs = shown_hccs(profile.frame("hccs_samples"))
     yield from layer_head(profile.pid, facts.HCCS_LAYER, hccs, style)
     for way, title in (("rx", "Rx"), ("tx", "Tx")):
         yield counters(

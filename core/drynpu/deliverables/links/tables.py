@@ -21,7 +21,6 @@ NETWORK_SAMPLES = pl.Schema(
         "device_id": pl.Int64,
         "port": pl.String,  # nic or roce
         "time_ns": pl.Int64,
-        "raw_ns": pl.Int64,  # monotonic, as recorded
         "func_id": pl.Int64,
         "bandwidth": pl.Int64,  # of the port, Mbit/s
         **{f"{way}_{name}": pl.Int64 for way in ("rx", "tx") for name in _WAY},
@@ -85,11 +84,9 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
 
 
 def _ports(side: DeviceSide, port: str, rows: pl.DataFrame) -> pl.DataFrame:
-    raw = pl.col("time_ns")
     return (
         rows.with_columns(
-            raw.alias("raw_ns"),
-            (raw + side.clock.offset_ns).alias("time_ns"),
+            pl.col("time_ns") + side.clock.offset_ns,
             pl.lit(side.device_id, pl.Int64).alias("device_id"),
             pl.lit(port).alias("port"),
         )

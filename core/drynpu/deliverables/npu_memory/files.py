@@ -27,7 +27,8 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
     del writer
     kilobytes = shortest_text(pl.col("reserved_bytes") / KB)
     modules = _npu_module_mem(profile, "Total Reserved(KB)", kilobytes)
-    return {"npu_mem": _npu_mem(profile.frame("npu_mem")), "npu_module_mem": modules}
+    samples = {"npu_mem": _npu_mem(profile.frame("npu_mem"))}
+    return {**samples, "npu_module_mem": modules} if profile.platform.files.module_memory else samples
 
 
 def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:

@@ -10,7 +10,7 @@ from drynpu.deliverables.db_columns import Rows, text_or_unknown
 from drynpu.deliverables.db_enums import ENUMS, OTHER
 from drynpu.deliverables.marks.db import mark_connection
 from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids, numbered_tasks, task_numbers
-from drynpu.layouts.tasks import SCHEDULING_SUFFIX
+from drynpu.layouts.tasks import ASYNCHRONOUS_COPY, SCHEDULING_SUFFIX
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
 from drynpu.tables.intervals import innermost
 from drynpu.tables.stored import Stored
@@ -18,8 +18,8 @@ from drynpu.writers.number_text import UNKNOWN
 from drynpu.writers.text_table import Rows as TextRows
 from drynpu.writers.text_table import TextTable
 
-_MARK_TYPE, _COPY_TYPE = "MsTx", "MEMCPY_ASYNC"
-"""Types of tasks that the toolkit's database has (Ascend/msprof analysis/csrc, compared)."""
+_MARK_TYPE = "MsTx"
+"""Type of tasks that the toolkit's database has (Ascend/msprof analysis/csrc, compared)."""
 _ACL = "acl"
 _CALLERS = (_ACL, "model", "node")
 """Levels of calls that call the runtime."""
@@ -33,9 +33,10 @@ _TASK_COLUMNS = (
     *("duration_ns", "connection_id", "launch_type", "model_id"),
 )
 _KERNEL_COLUMNS = (
-    *("name", "op_type", "op_state", "task_type", "block_num", "mix_block_num", "hf32"),
+    *("name", "op_type", "op_state", "task_type", "block_num", "mix_block_num", "hf32", "connection_id"),
     *_TENSOR_COLUMNS.values(),
 )
+_ATTRIBUTED = ("connection_id", "name")
 
 
 def db_rows(profile: Profile) -> Rows:
@@ -86,7 +87,7 @@ def _callers(tasks: Stored, calls: Stored) -> pl.DataFrame:
 
     Columns: ``connection_id`` of the copy, ``caller`` (the connection of the call around it), ``from_acl``.
     """
-    is_copy = pl.col("launch_type") == _COPY_TYPE
+    is_copy = pl.col("launch_type") == ASYNCHRONOUS_COPY
     copied = pl.concat(
         part.filter(is_copy)["connection_id"].unique() for part in tasks.slices("launch_type", "connection_id")
     ).unique()
@@ -125,7 +126,7 @@ def _as_called(tasks: pl.DataFrame, callers: pl.DataFrame) -> pl.DataFrame:
     """
     if callers.is_empty():
         return tasks
-    is_copy = pl.col("launch_type") == _COPY_TYPE
+    is_copy = pl.col("launch_type") == ASYNCHRONOUS_COPY
     called = tasks.join(callers, on="connection_id", how="left", maintain_order="left")
     return called.with_columns(
         pl.when(is_copy & pl.col("from_acl")).then(NO_MODEL).otherwise("model_id").alias("model_id"),
@@ -181,6 +182,7 @@ class _KernelRows:
     kernels: Stored
     ids: pl.Series
     chosen: pl.Series | None
+    attributes: pl.DataFrame
 
     @property
     def height(self) -> int:
@@ -194,7 +196,8 @@ class _KernelRows:
         else:
             places = self.chosen.slice(offset, count)
             rows, ids = self.kernels.gather(places, *_KERNEL_COLUMNS), self.ids[places]
-        return rows.with_columns(ids.cast(pl.Int64).alias(TASK_ID))
+        known = rows.join(self.attributes, on=_ATTRIBUTED, how="left", maintain_order="left")
+        return known.with_columns(ids.cast(pl.Int64).alias(TASK_ID))
 
 
 def _chosen_kernels(profile: Profile) -> tuple[_KernelRows, _KernelRows]:
@@ -205,7 +208,8 @@ def _chosen_kernels(profile: Profile) -> tuple[_KernelRows, _KernelRows]:
     )
     known = ids.is_not_null()
     computing = None if known.all() and not schedules.any() else (known & ~schedules).arg_true()
-    return _KernelRows(kernels, ids, computing), _KernelRows(kernels, ids, (known & schedules).arg_true())
+    chosen, attributes = (computing, (known & schedules).arg_true()), profile.frame("operator_attributes")
+    return _KernelRows(kernels, ids, chosen[0], attributes), _KernelRows(kernels, ids, chosen[1], attributes)
 
 
 def _compute(kernels: _KernelRows, *, detailed: bool) -> TextTable:
@@ -225,7 +229,8 @@ def _compute(kernels: _KernelRows, *, detailed: bool) -> TextTable:
             for title, name in (("blockNum", "block_num"), ("mixBlockNum", "mix_block_num"))
         ),
         *((value if detailed else unknown).alias(title) for title, value in texts.items()),
-        *(unknown.alias(title) for title in ("attrInfo", "gridDim", "blockDim")),
+        text_or_unknown("attributes").alias("attrInfo"),
+        *(unknown.alias(title) for title in ("gridDim", "blockDim")),
     ]
     return TextTable.from_rows(kernels, columns)
 
@@ -251,7 +256,7 @@ def _schedules(kernels: _KernelRows, *, detailed: bool) -> TextTable:
 def _copies(tasks: Stored) -> pl.DataFrame:
     """Return the tasks that the host launched as copies; copies of collectives state neither size nor direction."""
     kinds = ENUMS["ENUM_MEMCPY_OPERATION"]
-    is_copy = pl.col("copy_bytes").is_not_null() | (pl.col("launch_type") == _COPY_TYPE)
+    is_copy = pl.col("copy_bytes").is_not_null() | (pl.col("launch_type") == ASYNCHRONOUS_COPY)
     shown = (
         TASK_ID,
         pl.col("copy_bytes").fill_null(0).alias("size"),

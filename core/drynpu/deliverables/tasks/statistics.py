@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from drynpu.tables import Profile
 from drynpu.tables.stored import Stored, stored
 from drynpu.writers.number_text import Writer, duration_text, statistic_text, us_text, whole_text
 from drynpu.writers.text_table import TextTable
@@ -36,10 +37,21 @@ def op_statistic_table(statistic: pl.DataFrame, writer: Writer) -> pl.DataFrame:
     )
 
 
-def api_statistic_table(statistic: pl.DataFrame, writer: Writer, device_ids: tuple[int, ...]) -> pl.DataFrame:
-    """Return api_statistic as text, by name then level; ``Device_id`` is ``host``, or a number (Python writer)."""
-    device = "host" if writer is Writer.NATIVE or not device_ids else str(device_ids[0])
-    return statistic.sort("name", "level", maintain_order=True).select(
+def host_device(writer: Writer, device_ids: tuple[int, ...]) -> str:
+    """Return the ``Device_id`` of rows of the host: the Python writer gives them to the first device."""
+    return "host" if writer is Writer.NATIVE or not device_ids else str(device_ids[0])
+
+
+def api_statistic_table(statistic: pl.DataFrame, writer: Writer, profile: Profile) -> pl.DataFrame:
+    """
+    Return api_statistic as text, by name then level; ``Device_id`` is ``host``, or a number (Python writer).
+
+    Where a run is exported graph by graph, calls of models are pairs of events, which it leaves out.
+    """
+    device = host_device(writer, profile.device_ids)
+    pairs = writer is Writer.PYTHON and not profile.platform.tasks.unique_ids
+    calls = statistic.filter(pl.col("level") != "model") if pairs else statistic
+    return calls.sort("name", "level", maintain_order=True).select(
         pl.lit(device).alias("Device_id"),
         pl.col("level").alias("Level"),
         pl.col("name").alias("API Name"),

@@ -182,9 +182,9 @@ def _ascend_hardware(data: Timeline, arrows: _Arrows, style: JsonStyle, *, prune
 
     def shown(tasks: pl.DataFrame) -> pl.DataFrame:
         arrow = _is_launched(tasks, arrows.events) & arrows.linked.have(tasks["connection_id"])
-        return _shown_tasks(tasks.with_columns(arrow.alias("arrow")))
+        return _shown_tasks(tasks.with_columns(arrow.alias("arrow")), data.writer)
 
-    texts = ("shown", "kernel_type", "operation", *launcher)
+    texts = ("shown", "shown_type", "operation", *launcher)
     yield Events(data.tasks, members, texts, ends, _pruning(shown) if pruned else shown)
     parts = [part.unique(maintain_order=True) for part in data.tasks.slices("device_id", "stream_id")]
     for (device_id,), rows in pl.concat(parts).group_by("device_id", maintain_order=True):
@@ -192,8 +192,12 @@ def _ascend_hardware(data: Timeline, arrows: _Arrows, style: JsonStyle, *, prune
         yield layers.metadata_events(data.pid, layers.ASCEND_HARDWARE, _number(device_id), streams, style)
 
 
-def _shown_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
+def _shown_tasks(tasks: pl.DataFrame, writer: Writer) -> pl.DataFrame:
+    # The native path says what copied (ascend_hardware_assembler.cpp), the Python path that it was a copy.
+    is_shown = pl.lit(writer is Writer.NATIVE) & (pl.col("copy_engine") != "")
+    kind = pl.when(is_shown).then("copy_engine").otherwise("kernel_type")
     return tasks.with_columns(
+        kind.alias("shown_type"),
         pl.when(pl.col("kernel_name") == "").then("kernel_type").otherwise("kernel_name").alias("shown"),
         pl.col("copy_kind")
         .replace_strict(list(range(len(COPY_OPERATIONS))), list(COPY_OPERATIONS), default="other")
@@ -216,7 +220,7 @@ def _task_args(writer: Writer) -> dict[str, Value]:
     )
     return {
         "Model Id": pl.col("model_id"),
-        "Task Type": pl.col("kernel_type"),
+        "Task Type": pl.col("shown_type"),
         "Physic Stream Id": pl.col("stream_id"),
         "Task Id": pl.col("task_id"),
         "Batch Id": pl.col("batch_id"),

@@ -14,10 +14,10 @@ from drynpu.device.collectives._plan import (
     NO_NOTIFY,
     CollectivePlan,
     TaskName,
+    collective_us,
     plan_collective,
 )
 from drynpu.device.collectives._request import HCCL, KINDS, MESSAGES, POINT_TO_POINT, WORLD_GROUP, CollectiveRequest
-from drynpu.device.collectives._transfers import TransferEstimate, collective_us, link_of, transfer_estimate
 
 __all__ = [
     "HCCL",
@@ -36,12 +36,9 @@ __all__ = [
     "TaskName",
     "Topology",
     "Transfer",
-    "TransferEstimate",
     "TransferStep",
     "TransportType",
     "choose",
     "collective_us",
-    "link_of",
     "plan_collective",
-    "transfer_estimate",
 ]

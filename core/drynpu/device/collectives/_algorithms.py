@@ -149,16 +149,16 @@ def _mesh_steps(
     others = [index for index in range(count) if index != me]
 
     def step(sizes: dict[int, int], *, reduces: bool = False, largest: int = 0) -> TransferStep:
+        sharing = topology.sharers(request.me, (members[at] for at in sizes))
         transfers = tuple(
-            Transfer(
-                members[at], size, topology.link(request.me, members[at], len(sizes)), _plane(me, at, count), reduces
-            )
+            Transfer(members[at], size, topology.link(request.me, members[at], sharing), _plane(me, at, count), reduces)
             for at, size in sizes.items()
             if size
         )
         # Ranks that move nothing themselves still wait for those that do, and all for a slow link.
-        plain = topology.link(members[0], members[-1], count - 1)
-        slowest = topology.slowed(plain, boards, sharing=count - 1)
+        everyone = topology.sharers(members[0], members[1:])
+        plain = topology.link(members[0], members[-1], everyone)
+        slowest = topology.slowed(plain, boards, sharing=everyone)
         paced = largest or (0 if slowest is plain else max(sizes.values(), default=0))
         return TransferStep(transfers, slowest.us(paced) if paced else 0.0)
 

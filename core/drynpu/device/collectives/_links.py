@@ -117,6 +117,11 @@ class Topology:
         factor = next((slow.factor for slow in self.chip.interconnect.slow_links if set(slow.ranks) == ends), 1.0)
         return plain if factor == 1.0 else evolve(plain, gbs=plain.gbs / factor)
 
+    def sharers(self, me: int, peers: Iterable[int]) -> int:
+        """Return how many of *peers* share the device's rate; the other die of its package has a link of its own."""
+        package = self.chip.interconnect.package_devices
+        return max(sum(not self._share(me, peer, package) for peer in peers), 1)
+
     def widest(self, members: Sequence[int]) -> Link:
         """Return the link of the widest level that *members* (group ranks) span: it sets the pace of them all."""
         parts, first = self.chip.interconnect, members[0]
@@ -149,8 +154,9 @@ class Topology:
         if parts.package_devices > 1 and self._share(one, two, parts.package_devices):
             return Link(LinkType.SIO, parts.package_gbs * parts.efficiency, parts.package_latency_us)
         if self.same_board(one, two):
-            rate = parts.pair_gbs / (max(sharing, 1) if parts.shape == "switch" else 1)
-            return Link(LinkType[parts.link], rate * parts.efficiency, parts.latency_us)
+            peers = max(sharing, 1) if parts.shape == "switch" else 1
+            latency_us = parts.latency_us + parts.notify_us * (peers - 1)
+            return Link(LinkType[parts.link], parts.pair_gbs / peers * parts.efficiency, latency_us)
         if not self._share(one, two, parts.node_devices):
             if self._share(one, two, parts.super_devices):
                 return Link(LinkType[parts.super_link], parts.super_gbs * parts.efficiency, parts.super_latency_us)

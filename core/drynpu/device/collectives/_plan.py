@@ -276,3 +276,11 @@ class _Layer:
     def notify(self, owner: int, number: int) -> int:
         """Return a notify id: the rank that waits in the upper half, a number of that rank in the lower."""
         return owner << 32 | number
+
+
+def collective_us(request: CollectiveRequest, chip: Chip) -> float:
+    """Return how long a collective takes without waiting for its peers, us."""
+    topology = Topology(chip, request.ranks)
+    algorithm = choose(request, topology)
+    copied = sum(topology.local.us(size) for size in (algorithm.before_bytes, algorithm.after_bytes) if size)
+    return chip.interconnect.start_us + sum(step.us for step in algorithm.steps) + copied

@@ -9,6 +9,7 @@ used.
 
 from __future__ import annotations
 
+from drynpu.kernels._attention_blocks import SOFTMAX_GRADIENT_OPS, SOFTMAX_OPS
 from drynpu.kernels._call import OperatorCall
 from drynpu.kernels._specs import ceil_div, tensor_like
 from drynpu.kernels._types import KernelPlan, TaskType, TensorDesc
@@ -17,7 +18,6 @@ from drynpu.kernels.ops.creation import drop_mask
 _RANK = 4
 _QUERY_BLOCK = 128
 _STATISTICS_WIDTH = 8
-_SOFTMAX_OPS, _SOFTMAX_GRADIENT_OPS = 4, 8
 
 
 def attention_work(pairs: int, width: int, value_width: int) -> tuple[int, int]:
@@ -26,7 +26,7 @@ def attention_work(pairs: int, width: int, value_width: int) -> tuple[int, int]:
 
     *pairs* of a query and a key are computed, summed over batch and heads.
     """
-    return 2 * pairs * (width + value_width), _SOFTMAX_OPS * pairs
+    return 2 * pairs * (width + value_width), SOFTMAX_OPS * pairs
 
 
 def attention_tiles(heads: int, tokens: int) -> int:
@@ -37,7 +37,7 @@ def attention_tiles(heads: int, tokens: int) -> int:
 def attention_gradient_work(pairs: int, width: int, value_width: int) -> tuple[int, int]:
     """Return the same as :func:`attention_work` of the backward pass, which has five products."""
     # Scores again, then the gradients of query, key (width of query) and of the scores and value (width of value).
-    return 2 * pairs * (3 * width + 2 * value_width), _SOFTMAX_GRADIENT_OPS * pairs
+    return 2 * pairs * (3 * width + 2 * value_width), SOFTMAX_GRADIENT_OPS * pairs
 
 
 def fused_attention(call: OperatorCall) -> KernelPlan | None:

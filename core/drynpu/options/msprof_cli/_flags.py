@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from drynpu.options._table import Kind, LazyTable, Row, kind_of_word, option_rows
+from drynpu.options._table import Kind, LazyTable, OptionRow, kind_of_word, option_rows
 from drynpu.options.profiling_options import Key, range_facts, series_among
 
 
@@ -49,7 +49,7 @@ def _flags() -> Mapping[str, Flag]:
     return {flag.name: flag for row in option_rows().values() for flag in _flags_of_row(row)}
 
 
-def _flags_of_row(row: Row) -> Iterator[Flag]:
+def _flags_of_row(row: OptionRow) -> Iterator[Flag]:
     switch = ""
     for name, entry in row.msprof.items():
         facts: dict[str, Any] = {

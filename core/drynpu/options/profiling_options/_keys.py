@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from drynpu.options._table import Kind, LazyTable, Row, option_rows
+from drynpu.options._table import Kind, LazyTable, OptionRow, option_rows
 from drynpu.options._values import Range
 from drynpu.options.profiling_options._names import series_among
 from drynpu.platforms import Platform, named_platforms
@@ -68,7 +68,7 @@ class Key:
         return self.limits is not None and self.wide_limits is not None and not self.limits.holds(value)
 
 
-def range_facts(row: Row) -> dict[str, Any]:
+def range_facts(row: OptionRow) -> dict[str, Any]:
     """Return what every name of *row* has in common: the ranges of its number."""
     return {
         "limits": row.range,

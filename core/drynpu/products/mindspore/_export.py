@@ -6,13 +6,15 @@ import csv
 import io
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 from attrs import frozen
 
+from drynpu._alone import alone
 from drynpu.analysis import mindspore_launches, mindspore_step_trace, mindspore_steps, overlap
 from drynpu.deliverables.communication.analyzer_db import export_communication_db
 from drynpu.deliverables.communication.files import mindspore_json_files
@@ -44,7 +46,7 @@ from drynpu.products.mindspore._trace import mindspore_blocks
 from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.products.toolkit._msprof import toolkit_tables, whole_op_summary
 from drynpu.tables import Profile
-from drynpu.writers.files import new_file, replaced_directory, write_csv
+from drynpu.writers.files import new_file, replaced_directory, write_csv, write_table
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 from drynpu.writers.number_text import toolkit_writer
 from drynpu.writers.text_table import Table
@@ -131,7 +133,7 @@ def export_mindspore(
         if ExportType.TEXT in forms:
             names += _write_text(profile, directory, choice, groups)
         if ExportType.DB in forms and choice.device:
-            names += _write_databases(profile, directory, choice.rank, groups)
+            names += alone("the databases", lambda: _write_databases(profile, directory, choice.rank, groups), [])
     return [final / name for name in names]
 
 
@@ -139,58 +141,68 @@ def _write_text(profile: Profile, directory: Path, choice: _Choice, groups: Sequ
     names: list[str] = []
     if not choice.host and not choice.device:
         return names
-    steps = mindspore_steps(profile)
-    if write_trace(directory / TRACE_VIEW_FILE, mindspore_blocks(profile, SPACED, groups), SPACED):
+    trace = directory / TRACE_VIEW_FILE
+    if alone(trace.name, lambda: write_trace(trace, mindspore_blocks(profile, SPACED, groups), SPACED), False):
         names.append(TRACE_VIEW_FILE)
-    tables = [*_host_tables(profile, choice)]
+    makers = [*_host_tables(profile, choice)]
     if choice.device:
-        tables += _device_tables(profile, choice, groups)
-    for name, table, line_end in tables:
-        if not table.is_empty():
-            write_csv(directory / name, table, line_end=line_end)
+        makers += _device_tables(profile, choice, groups)
+    for name, make, line_end in makers:
+        if alone(name, partial(write_table, directory / name, make, line_end=line_end), False):
             names.append(name)
     if choice.device:
-        chosen = steps if choice.schedule else steps.clear()
-        names += _write_documents(directory, mindspore_json_files(profile, chosen))
+        names += alone(
+            "what is JSON of the communication", lambda: _write_communication(profile, directory, choice), []
+        )
     if choice.pipeline:
-        names += _write_pipeline(profile, directory, choice.rank)
+        names += alone("minddata_pipeline_*", lambda: _write_pipeline(profile, directory, choice.rank), [])
     return names
 
 
-def _host_tables(profile: Profile, choice: _Choice) -> Iterator[tuple[str, Table, str]]:
-    """Yield file names with their rows and line ends; a table may be empty."""
+def _write_communication(profile: Profile, directory: Path, choice: _Choice) -> list[str]:
+    steps = mindspore_steps(profile)
+    return _write_documents(directory, mindspore_json_files(profile, steps if choice.schedule else steps.clear()))
+
+
+_Maker = tuple[str, Callable[[], Table], str]
+"""Name of a file, what makes its rows, and its line ends; a table may be empty."""
+
+
+def _host_tables(profile: Profile, choice: _Choice) -> Iterator[_Maker]:
     if choice.host:
-        yield "dataset.csv", dataset_table(profile), _CRLF
+        yield "dataset.csv", lambda: dataset_table(profile), _CRLF
         if choice.shapes:
-            yield OPERATOR_DETAILS_FILE, operator_shapes_table(profile), _CRLF
+            yield OPERATOR_DETAILS_FILE, lambda: operator_shapes_table(profile), _CRLF
 
 
-def _device_tables(
-    profile: Profile, choice: _Choice, groups: Sequence[RecordGroup]
-) -> Iterator[tuple[str, Table, str]]:
-    writer, steps, overlaps = toolkit_writer(profile.platform), mindspore_steps(profile), overlap(profile)
+def _device_tables(profile: Profile, choice: _Choice, groups: Sequence[RecordGroup]) -> Iterator[_Maker]:
+    writer = toolkit_writer(profile.platform)
+    steps, overlaps = cache(lambda: mindspore_steps(profile)), cache(lambda: overlap(profile))
     tables = toolkit_tables(profile, writer, groups)
-    if profile.level != NO_TASKS:
-        shown = steps if choice.schedule and steps.height else None
+
+    def kernels() -> Table:
+        shown = steps() if choice.schedule and steps().height else None
         summary = whole_op_summary(profile, writer)
-        yield (
-            KERNEL_DETAILS_FILE,
-            mindspore_kernel_details(summary, mindspore_launches(profile), shown, level=profile.level),
-            _CRLF,
-        )
-        if overlaps.height:
-            trace = mindspore_step_trace(profile, steps, overlaps, with_host=choice.host)
-            yield STEP_TRACE_TIME_FILE, mindspore_step_trace_table(trace), _CRLF
+        return mindspore_kernel_details(summary, mindspore_launches(profile), shown, level=profile.level)
+
+    def step_trace() -> Table:
+        if not overlaps().height:
+            return overlaps()
+        return mindspore_step_trace_table(mindspore_step_trace(profile, steps(), overlaps(), with_host=choice.host))
+
+    if profile.level != NO_TASKS:
+        yield KERNEL_DETAILS_FILE, kernels, _CRLF
+        yield STEP_TRACE_TIME_FILE, step_trace, _CRLF
     # What is copied from the toolkit keeps the toolkit's line ends.
-    yield from ((f"{stem}.csv", tables[stem], "\n") for stem in _COPIED if stem in tables)
+    yield from ((f"{stem}.csv", partial(tables.__getitem__, stem), "\n") for stem in _COPIED if stem in tables)
     if "aicpu" in tables:
-        yield DATA_PREPROCESS_FILE, tables["aicpu"], "\n"
+        yield DATA_PREPROCESS_FILE, lambda: tables["aicpu"], "\n"
     if choice.memory:
         if choice.host:
-            yield OPERATOR_MEMORY_FILE, mindspore_operator_memory(profile), _CRLF
-        yield MEMORY_RECORD_FILE, mindspore_memory_record(profile, tables), _CRLF
+            yield OPERATOR_MEMORY_FILE, lambda: mindspore_operator_memory(profile), _CRLF
+        yield MEMORY_RECORD_FILE, lambda: mindspore_memory_record(profile, tables), _CRLF
         if "npu_module_mem" in tables:
-            yield NPU_MODULE_MEM_FILE, tables["npu_module_mem"], _CRLF
+            yield NPU_MODULE_MEM_FILE, lambda: tables["npu_module_mem"], _CRLF
 
 
 def _write_documents(directory: Path, documents: Mapping[str, object]) -> list[str]:

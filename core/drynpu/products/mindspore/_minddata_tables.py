@@ -15,12 +15,13 @@ _FIELDS = 5
 
 
 def load_minddata(directory: Path, notes: list[str]) -> dict[str, pl.DataFrame]:
-    """Return ``pipeline_ops`` and ``pipeline_times`` of a ``FRAMEWORK`` directory, where they are there."""
+    """Return the tables ``pipeline_*`` of a ``FRAMEWORK`` directory, as far as its files are there."""
     tables: dict[str, pl.DataFrame] = {}
     pipeline = _document(directory, "pipeline_profiling_*.json", notes)
     if pipeline:
         utilization = _document(directory, "minddata_cpu_utilization_*.json", notes)
         tables["pipeline_ops"] = _operators(pipeline, _cpu(utilization))
+        tables["pipeline_cpu"] = _processors(utilization)
     for pattern, is_queue in (("device_queue_profiling_*.txt", True), ("dataset_iterator_profiling_*.txt", False)):
         path = min(directory.glob(pattern), default=None)
         if path is not None:
@@ -70,6 +71,19 @@ def _cpu(document: Mapping[str, object]) -> dict[int, list[float]]:
         pairs = zip(metrics.get("sys_utilization", ()), metrics.get("user_utilization", ()), strict=False)
         by_operator[op["op_id"]] = [float(system + user) for system, user in pairs]
     return by_operator
+
+
+def _processors(document: Mapping[str, object]) -> pl.DataFrame:
+    """Return what the machine and the process used, by measure."""
+    cores, interval = document.get("cpu_processor_num"), document.get("sampling_interval")
+    rows = [
+        {"owner": owner, "measure": measure, "values": values, "cores": cores, "sample_interval": interval}
+        for owner, key in (("machine", "device_info"), ("process", "process_info"))
+        if isinstance(measures := document.get(key), Mapping)
+        for measure, values in measures.items()
+        if isinstance(values, list) and all(isinstance(value, (int, float)) for value in values)
+    ]
+    return pl.DataFrame(rows, schema=SCHEMAS["pipeline_cpu"])
 
 
 def _times(path: Path, notes: list[str], *, is_queue: bool) -> pl.DataFrame:

@@ -83,6 +83,17 @@ PIPELINE_TIMES = pl.Schema(
 )
 """device_queue_profiling or dataset_iterator_profiling, in the order of the file."""
 
+PIPELINE_CPU = pl.Schema(
+    [
+        ("owner", pl.String),  # machine or process
+        ("measure", pl.String),  # of the file: user_utilization (percent), runnable_process, context_switch_count
+        ("values", pl.List(pl.Float64)),  # one for each sample
+        ("cores", pl.Int64),
+        ("sample_interval", pl.Int64),  # ms
+    ]
+)
+"""minddata_cpu_utilization: what the processors did while the data pipeline ran, a row for each measure."""
+
 SCHEMAS = {
     "framework_events": FRAMEWORK_EVENTS,
     "host_cpu_ops": HOST_CPU_OPS,
@@ -91,4 +102,5 @@ SCHEMAS = {
     "memory_totals": MEMORY_TOTALS,
     "pipeline_ops": PIPELINE_OPS,
     "pipeline_times": PIPELINE_TIMES,
+    "pipeline_cpu": PIPELINE_CPU,
 }

@@ -16,6 +16,7 @@ OUTPUT_FOLDERS = (FRAMEWORK_OUTPUT, TOOLKIT_OUTPUT)
 _STAMP = re.compile(r"_(\d{14,})\.(?:csv|json|db)$")
 _SLICE = re.compile(r"_slice_(\d+)_")
 _FEWEST_TITLES = 3
+_OLDER_FOLDERS = ("summary", "timeline")
 
 
 @frozen(kw_only=True)
@@ -67,10 +68,10 @@ def find_results(path: Path) -> ResultFiles | None:
         results = _sorted(path, path.parent, [path]) if path.suffix in (".csv", ".json", ".db") else None
         return results if results is not None and results.readable else _by_titles(path)
     root = path.parent if path.name in OUTPUT_FOLDERS else path
-    for folder in _folders(path):
+    for folders in _places(path):
         # The toolkit's database stands beside the folder with its other results.
-        beside = path.glob("msprof_*.db") if folder.name == OUTPUT_FOLDERS[1] and folder != path else ()
-        results = _sorted(path, root, [*sorted(folder.iterdir()), *beside])
+        beside = path.glob("msprof_*.db") if folders[0].name == OUTPUT_FOLDERS[1] and folders[0] != path else ()
+        results = _sorted(path, root, [*(file for folder in folders for file in sorted(folder.iterdir())), *beside])
         if results.readable:
             return results
     return None
@@ -79,7 +80,7 @@ def find_results(path: Path) -> ResultFiles | None:
 def has_output(path: Path) -> bool:
     """Return whether a directory is a folder of results, or has one with results in it."""
     is_output = path.name in OUTPUT_FOLDERS or any((path / name).is_dir() for name in OUTPUT_FOLDERS)
-    return is_output and find_results(path) is not None
+    return (is_output or bool(_older_folders(path))) and find_results(path) is not None
 
 
 def only_toolkit_results(profile: Profile) -> bool:
@@ -95,12 +96,21 @@ def result_name(profile: Profile) -> str:
     return path.parent.name if path.name in OUTPUT_FOLDERS else path.name
 
 
-def _folders(path: Path) -> Iterable[Path]:
+def _places(path: Path) -> Iterable[list[Path]]:
+    """Yield the folders whose files may be the results: one, or the folders of an older toolkit together."""
+    parents = (path, *sorted(path.glob("PROF_*"), reverse=True))
     for name in OUTPUT_FOLDERS:
-        for parent in (path, *sorted(path.glob("PROF_*"), reverse=True)):
+        for parent in parents:
             if (parent / name).is_dir():
-                yield parent / name
-    yield path
+                yield [parent / name]
+    yield from filter(None, map(_older_folders, parents))
+    yield [path]
+
+
+def _older_folders(path: Path) -> list[Path]:
+    """Return the folders in which CANN 5 and 6 leave results: a pair of them beside the records of each device."""
+    devices = [path] if path.name.startswith("device_") else sorted(path.glob("device_*"))
+    return [device / name for device in devices for name in _OLDER_FOLDERS if (device / name).is_dir()]
 
 
 def _sorted(path: Path, root: Path, files: Iterable[Path]) -> ResultFiles:

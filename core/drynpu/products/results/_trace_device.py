@@ -66,6 +66,7 @@ def _tasks(trace: Trace) -> pl.DataFrame:
         kernel_name=pl.when(is_kernel).then(pl.col("name")).otherwise(pl.lit("")),
         kernel_type=pl.when(is_kernel).then(kind).otherwise(pl.col("name")),
         copy_kind=operation,
+        copy_engine=pl.when(operation.is_not_null()).then(kind).otherwise(pl.lit("")),
         launch_type=pl.when(is_kernel).then(kind).otherwise(pl.col("name")),
     )
 

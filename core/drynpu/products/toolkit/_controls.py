@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from drynpu import host
 from drynpu.deliverables.counters.records import sample_metrics
 from drynpu.options import ProfilingRequest
 from drynpu.platforms import Chip
@@ -33,13 +34,13 @@ def host_info(destination: Destination, chip: Chip, anchors: ClockAnchors) -> Ho
         platform_version=chip.platform_version,
         pid=destination.pid,
         pid_name=_process_name(destination),
-        os=f"{platform.system()}-{platform.release()}",
+        os=f"{host.system()}-{platform.release()}",
         hostname=socket.gethostname(),
-        hw_type=platform.machine(),
+        hw_type=host.machine(),
         up_time=f"{up_time:.2f} {idle:.2f}",
         memory_total_kb=psutil.virtual_memory().total // 1024,
         cpu_nums=os.cpu_count() or 0,
-        sys_clock_freq=os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0,
+        sys_clock_freq=host.tick_hz(),
         cpu_cores=os.cpu_count() or 0,
         rank_id=destination.rank_id,
         drv_version=_DRIVER_VERSION,
@@ -49,7 +50,7 @@ def host_info(destination: Destination, chip: Chip, anchors: ClockAnchors) -> Ho
                 name=platform.processor(),
                 frequency=frequency,
                 logical_cpu_count=os.cpu_count() or 0,
-                type=platform.machine(),
+                type=host.machine(),
             ),
         ),
     )

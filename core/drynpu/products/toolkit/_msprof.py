@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import orjson
 
+from drynpu._alone import alone
 from drynpu._errors import OutputError
 from drynpu._staging import sweep_staged
 from drynpu.analysis import api_statistic, op_statistic
@@ -95,7 +97,9 @@ def _csv_tables(directory: Path, stamp: str, tables: Mapping[str, Table]) -> lis
     return [
         path
         for stem, table in tables.items()
-        for path in write_csv_slices(directory, stem, stamp, table, line_end="\n")
+        for path in alone(
+            f"{stem}_{stamp}.csv", partial(write_csv_slices, directory, stem, stamp, table, line_end="\n"), []
+        )
     ]
 
 
@@ -126,11 +130,11 @@ def _timelines(
         for name, events in iter_layers(in_order(groups, LAYER_ORDER), profile, COMPACT, writer)
         for block in reports.only(events, pid, name)
     )
-    if write_trace(trace, chain(blocks, further), COMPACT):
+    if alone(trace.name, lambda: write_trace(trace, chain(blocks, further), COMPACT), False):
         written.append(trace)
     for stem, events in iter_trace_files(groups, profile, COMPACT, writer):
         path = directory / f"{stem}_{stamp}.json"
-        if reports.wants_file(stem) and write_trace(path, events, COMPACT):
+        if reports.wants_file(stem) and alone(path.name, partial(write_trace, path, events, COMPACT), False):
             written.append(path)
     return written
 
@@ -156,8 +160,9 @@ def export_documents(
         A file cannot be written.
     """
     written = []
-    for documents in (group.json_files for group in groups if group.json_files is not None):
-        for name, document in documents(profile).items():
+    makers = {group.name: group.json_files for group in groups if group.json_files is not None}
+    for group, documents in makers.items():
+        for name, document in alone(f"what {group} has of JSON", partial(documents, profile), {}).items():
             if names is None or name in names:
                 path = directory / name
                 make_directory(path.parent)
@@ -192,19 +197,22 @@ def whole_op_summary(profile: Profile, writer: Writer) -> TextTable:
 def toolkit_tables(profile: Profile, writer: Writer, groups: Sequence[RecordGroup]) -> dict[str, Table]:
     """Return the toolkit's csv tables by the stem of their files; a table may be empty."""
     # Statistics read whole tables and leave little, so they come before the tables that stay in memory until written.
-    calls = api_statistic_table(api_statistic(profile), writer, profile.device_ids)
-    statistic: dict[str, Table] = {}
-    if profile.level != "level0":
-        by_graph = per_graph_op_statistic(profile, writer)
-        statistic["op_statistic"] = op_statistic_table(op_statistic(profile), writer) if by_graph is None else by_graph
-    task_times = task_time_table(profile.table("tasks"), writer)
-    tables: dict[str, Table] = {
-        "op_summary": whole_op_summary(profile, writer).drop(STARTS),
-        "api_statistic": calls,
-        "task_time": task_times,
-        **statistic,
+    makers: dict[str, Callable[[], Table]] = {
+        "api_statistic": lambda: api_statistic_table(api_statistic(profile), writer, profile),
+        "op_statistic": lambda: _op_statistic(profile, writer),
+        "task_time": lambda: task_time_table(profile.table("tasks"), writer),
+        "op_summary": lambda: whole_op_summary(profile, writer).drop(STARTS),
     }
-    return tables | csv_tables(groups, profile, writer)
+    if profile.level == "level0":
+        del makers["op_statistic"]
+    tables = {stem: table for stem, make in makers.items() if (table := alone(f"{stem}.csv", make, None)) is not None}
+    in_files = ("op_summary", "api_statistic", "task_time", "op_statistic")
+    return {stem: tables[stem] for stem in in_files if stem in tables} | csv_tables(groups, profile, writer)
+
+
+def _op_statistic(profile: Profile, writer: Writer) -> Table:
+    by_graph = per_graph_op_statistic(profile, writer)
+    return op_statistic_table(op_statistic(profile), writer) if by_graph is None else by_graph
 
 
 def timeline_of(profile: Profile) -> Timeline:

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 from attrs import frozen
 
-from drynpu.analysis import link_operators
-from drynpu.analysis.links import CallsByConnection
+from drynpu.analysis.links import launching_link
 from drynpu.analysis.python_frames import python_frames
 from drynpu.deliverables.marks.db import mark_connection
 from drynpu.layouts.framework_torch import MARK_OPERATOR
@@ -55,19 +54,20 @@ def api_rows(profile: Profile) -> Rows:
 
     Calls come as Python frames, entries of the task queue, operators, operators that set marks. An id of
     CONNECTION_IDS stands for all connections of one call: of an entry of the queue its correlation id, of an operator
-    the toolkit's calls that it led to and what joins forward to backward.
+    the toolkit's calls that it led to and what joins forward to backward. Entries that left the queue have the first
+    ids, though their rows come after the entries that went in.
     """
-    queue = _Entries.from_queue(profile.table("queue"))
+    dequeued, enqueued = _Entries.both_sides(profile.table("queue"))
     marking = _marking(profile.table("host_ops"))
     connections = _connections(profile, marking, _next_connection(profile.table("queue")))
     # Operators are numbered in order of their first connection.
     connected = connections["op_id"].unique(maintain_order=True)
-    numbers = _by_operator(connected, profile.table("host_ops").height, queue.height)
+    numbers = _by_operator(connected, profile.table("host_ops").height, dequeued.height + enqueued.height)
     operators = _Operators.from_rows(profile.table("host_ops"), marking, numbers)
-    calls = _Chained((_frames(profile.python_calls), queue, operators))
+    calls = _Chained((_frames(profile.python_calls), enqueued, dequeued, operators))
     yield "PYTORCH_API", TextTable(tuple(_API), calls.height, lambda offset, count: _calls(calls.slice(offset, count)))
     joined = [pl.col("connectionId").alias("id"), pl.col("connection").alias("connectionId")]
-    yield "CONNECTION_IDS", TextTable.from_rows(queue, joined)
+    yield "CONNECTION_IDS", TextTable.from_rows(_Chained((dequeued, enqueued)), joined)
     of_operators = connections.with_columns(gathered(numbers, connections["op_id"]).alias("connectionId"))
     yield "CONNECTION_IDS", TextTable.from_rows(of_operators, [column.cast(pl.Int64) for column in joined])
     yield "PYTORCH_CALLCHAINS", _callchains(operators)
@@ -113,20 +113,23 @@ def _frames(python_calls: pl.DataFrame) -> pl.DataFrame:
 
 @frozen(eq=False)
 class _Entries:
-    """What was put into the task queue, then what was taken from it, each with a connection of its own."""
+    """What was put into the task queue, or what was taken from it, each with a connection of its own."""
 
     queue: Stored
     names: QueueNames
     rows: pl.Series
+    first: int
+    """The connection of the first entry."""
 
     @classmethod
-    def from_queue(cls, queue: Stored) -> _Entries:
-        """Put the entries in order."""
-        sides = [
+    def both_sides(cls, queue: Stored) -> tuple[_Entries, _Entries]:
+        """Return what was taken, then what was put in, which is numbered after it."""
+        names = QueueNames.from_queue(queue)
+        dequeued, enqueued = (
             pl.concat(part.select(pl.col("side") == side).to_series() for part in queue.slices("side")).arg_true()
-            for side in ("enqueue", "dequeue")
-        ]
-        return cls(queue, QueueNames.from_queue(queue), pl.concat(sides))
+            for side in ("dequeue", "enqueue")
+        )
+        return cls(queue, names, dequeued, 0), cls(queue, names, enqueued, dequeued.len())
 
     @property
     def height(self) -> int:
@@ -139,7 +142,7 @@ class _Entries:
         return entries.select(
             *("start_ns", "end_ns", "pid", "tid"),
             pl.col("shown").alias("name"),
-            pl.int_range(offset, offset + pl.len(), dtype=pl.Int64).alias("connectionId"),
+            (pl.int_range(offset, offset + pl.len(), dtype=pl.Int64) + self.first).alias("connectionId"),
             (pl.col("correlation_id") + _FIRST_CONNECTION).alias("connection"),
             pl.lit(_QUEUE).alias("type"),
         )
@@ -233,16 +236,15 @@ def _connections(profile: Profile, marking: pl.Series, first: int) -> pl.DataFra
 
 
 def _launched(profile: Profile) -> pl.DataFrame:
-    """Return the node calls by which operators launched something, in order of time."""
-    calls = CallsByConnection.from_api(profile.table("api"))
-    shown = {name: name for name in ("level", "name", "start_ns")}
+    """Return the node calls by which operators launched something, in order of time; what no kernel is, too."""
+    link = launching_link(profile)
+    times = {"api_ns": pl.col("start_ns"), "api_tid": pl.col("tid")}
     parts = [
-        calls.joined(part.unique(), shown).filter(_LAUNCH).select("op_id", "connection_id", "start_ns")
-        for part in link_operators(profile).table.slices("op_id", "connection_id")
+        link(part.filter(_LAUNCH).with_columns(**times)).select("op_id", "connection_id", "start_ns")
+        for part in profile.table("api").slices("level", "name", "connection_id", "start_ns", "tid")
     ]
-    launched = pl.concat(parts).unique()
-    del parts
-    return launched.sort("start_ns", "connection_id").select("op_id", pl.col("connection_id").alias("connection"))
+    launched = pl.concat(parts).sort("start_ns", "connection_id")
+    return launched.select("op_id", pl.col("connection_id").alias("connection"))
 
 
 def _mark_connections(profile: Profile, marking: pl.Series) -> pl.DataFrame:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+from drynpu._alone import each_alone
 from drynpu.deliverables.communication.files import torch_db_documents
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.layouts.result_files import ANALYSIS_DATABASE, torch_database_file
@@ -13,6 +15,7 @@ from drynpu.products.toolkit._db import database_tables, has_toolkit_data, toolk
 from drynpu.products.torch._db_api import api_rows
 from drynpu.products.torch._db_run import (
     collection_rows,
+    component_texts,
     host_row,
     memory_rows,
     own_rows,
@@ -83,13 +86,15 @@ def _write_profile(profile: Profile, path: Path, environment: Mapping[str, str],
                     database.write(name, rows)
         else:
             database.write("HOST_INFO", host_row())
-        for name, rows in own_rows(profile, environment):
+        for name, rows in each_alone("what torch states in databases", partial(own_rows, profile, environment)):
             database.write(name, rows)
-        for name, rows in api_rows(profile):
+        for name, rows in each_alone("what torch calls in databases", partial(api_rows, profile)):
             database.write(name, rows, first_string=_FIRST_STRING)
         if _has_steps(profile):
             database.write("STEP_TIME", step_rows(profile))
-        for name, rows in memory_rows(profile):
-            database.write(name, rows, first_string=_FIRST_MEMORY_STRING)
+        records, operators = memory_rows(profile)
+        database.number_texts(component_texts(records), _FIRST_MEMORY_STRING)
+        database.write("MEMORY_RECORD", records, first_string=_FIRST_MEMORY_STRING)
+        database.write("OP_MEMORY", operators, first_string=_FIRST_MEMORY_STRING)
         database.write("OP_MEMORY", toolkit_memory_rows(profile))
         database.write("GC_RECORD", collection_rows(profile))

@@ -82,24 +82,29 @@ def collection_rows(profile: Profile) -> pl.DataFrame:
     )
 
 
-def memory_rows(profile: Profile) -> Rows:
-    """Yield MEMORY_RECORD, without the samples of the device (NPU_MEM has them), and the framework's OP_MEMORY."""
+def memory_rows(profile: Profile) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return MEMORY_RECORD, without the samples of the device (NPU_MEM has them), and the framework's OP_MEMORY."""
     records = memory_record(profile).filter(pl.col("component") != "APP")
     # The toolkit's allocator does not record what is active, and the vendor's table has 0 there.
     active = pl.when(pl.col("component") == "GE").then(pl.col("active_bytes").fill_null(0)).otherwise("active_bytes")
-    yield (
-        "MEMORY_RECORD",
-        records.select(
-            "component",
-            pl.col("time_ns").alias("timestamp"),
-            pl.col("allocated_bytes").alias("totalAllocated"),
-            pl.col("reserved_bytes").alias("totalReserved"),
-            active.alias("totalActive"),
-            pl.col("stream").alias("streamPtr"),
-            pl.col("device_id").alias("deviceId"),
-        ),
+    totals = records.select(
+        "component",
+        pl.col("time_ns").alias("timestamp"),
+        pl.col("allocated_bytes").alias("totalAllocated"),
+        pl.col("reserved_bytes").alias("totalReserved"),
+        active.alias("totalActive"),
+        pl.col("stream").alias("streamPtr"),
+        pl.col("device_id").alias("deviceId"),
     )
-    yield "OP_MEMORY", _allocations(operator_memory(profile).filter(pl.col("component") != "GE"))
+    return totals, _allocations(operator_memory(profile).filter(pl.col("component") != "GE"))
+
+
+def component_texts(records: pl.DataFrame) -> list[str]:
+    """Return the texts that MEMORY_RECORD gives numbers to, in the vendor's order: WORKSPACE also if no row has it."""
+    components = records["component"].unique(maintain_order=True).to_list()
+    first, last = [name for name in components if name == "GE"], [name for name in components if name == "PTA+GE"]
+    between = [name for name in components if name not in (*first, *last)]
+    return list(dict.fromkeys([*first, *between, "WORKSPACE", *last])) if components else []
 
 
 def toolkit_memory_rows(profile: Profile) -> pl.DataFrame:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import orjson
 import polars as pl
 from attrs import frozen
 
+from drynpu._alone import alone
 from drynpu.analysis import (
     api_statistic,
     link_operators,
@@ -59,7 +61,7 @@ from drynpu.products.torch._tables import (
 )
 from drynpu.tables import Profile
 from drynpu.tables.stored import Stored
-from drynpu.writers.files import new_file, replaced_directory, write_csv
+from drynpu.writers.files import new_file, replaced_directory, write_table
 from drynpu.writers.folders import FRAMEWORK_OUTPUT
 from drynpu.writers.layers import ASCEND_HARDWARE, COMMUNICATION, layer_pids
 from drynpu.writers.number_text import toolkit_writer
@@ -109,7 +111,8 @@ def export_torch(
             names += _write_text(profile, directory, documents, groups)
         if ExportType.DB in forms:
             environment = noted_variables(os.environ)
-            written = export_torch_db(profile, directory, environment=environment, groups=groups)
+            make = partial(export_torch_db, profile, directory, environment=environment, groups=groups)
+            written = alone("the databases", make, [])
             names += [path.name for path in written]
         with new_file(directory / ANALYSE_DONE_FILE):
             names.append(ANALYSE_DONE_FILE)
@@ -121,11 +124,11 @@ def _write_text(
 ) -> list[str]:
     """Write timeline, tables and *documents* by file name; return the names of the files."""
     names: list[str] = []
-    if write_trace(directory / TRACE_VIEW_FILE, trace_blocks(profile, groups), SPACED):
+    trace = directory / TRACE_VIEW_FILE
+    if alone(trace.name, lambda: write_trace(trace, trace_blocks(profile, groups), SPACED), False):
         names.append(TRACE_VIEW_FILE)
-    for name, table in _tables(profile, groups):
-        if not table.is_empty():
-            write_csv(directory / name, table, line_end="\r\n")
+    for name, make in _tables(profile, groups):
+        if alone(name, partial(write_table, directory / name, make, line_end="\r\n"), False):
             names.append(name)
     for name, document in documents.items():
         with new_file(directory / name) as stream:
@@ -206,24 +209,33 @@ class _OperatorRows:
         return in_us(self.operators.gather(self.chosen.slice(offset, count)))
 
 
-def _tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table]]:
-    """Yield file names and their rows; a table may be empty."""
-    yield OPERATOR_DETAILS_FILE, operator_details_table(_OperatorRows.from_profile(profile))
-    yield OPERATOR_MEMORY_FILE, operator_memory_table(operator_memory(profile))
-    yield MEMORY_RECORD_FILE, memory_record_table(memory_record(profile))
+def _tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Callable[[], Table]]]:
+    """Yield file names and what makes their rows; a table may be empty."""
+    yield OPERATOR_DETAILS_FILE, lambda: operator_details_table(_OperatorRows.from_profile(profile))
+    yield OPERATOR_MEMORY_FILE, lambda: operator_memory_table(operator_memory(profile))
+    yield MEMORY_RECORD_FILE, lambda: memory_record_table(memory_record(profile))
     if profile.level != NO_TASKS:
         yield from _device_tables(profile, groups)
 
 
-def _device_tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table]]:
+def _device_tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Callable[[], Table]]]:
     writer = toolkit_writer(profile.platform)
-    ranges = step_ranges(profile)
-    summary = plain_op_summary(profile, writer)
-    steps = None if ranges.is_empty() else (lambda starts: steps_at(starts, ranges).cast(pl.String))
-    yield KERNEL_DETAILS_FILE, kernel_details(summary, steps, level=profile.level)
-    yield STEP_TRACE_TIME_FILE, step_trace_table(step_trace(profile, ranges, overlap_table(profile)))
-    yield TASK_TIME_FILE, task_time_table(profile.table("tasks"), writer)
+    ranges = cache(lambda: step_ranges(profile))
+
+    def kernels() -> Table:
+        summary = plain_op_summary(profile, writer)
+        steps = None if ranges().is_empty() else (lambda starts: steps_at(starts, ranges()).cast(pl.String))
+        return kernel_details(summary, steps, level=profile.level)
+
+    yield KERNEL_DETAILS_FILE, kernels
+    yield STEP_TRACE_TIME_FILE, lambda: step_trace_table(step_trace(profile, ranges(), overlap_table(profile)))
+    yield TASK_TIME_FILE, lambda: task_time_table(profile.table("tasks"), writer)
     if profile.level != "level0":
-        yield OP_STATISTIC_FILE, op_statistic_table(op_statistic(profile), writer)
-        yield API_STATISTIC_FILE, api_statistic_table(api_statistic(profile), writer, profile.device_ids)
-    yield from torch_csv_tables(groups, profile, writer).items()
+        yield OP_STATISTIC_FILE, lambda: op_statistic_table(op_statistic(profile), writer)
+        yield API_STATISTIC_FILE, lambda: api_statistic_table(api_statistic(profile), writer, profile)
+    for name, table in torch_csv_tables(groups, profile, writer).items():
+        yield name, partial(_same, table)
+
+
+def _same(table: Table) -> Table:
+    return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,21 +59,13 @@ def _flat(path: Path, dtype: np.dtype[np.void], notes: list[str]) -> FlatRecords
 
 def _text(records: TlvRecords, number: int) -> pl.Series:
     """Return text field *number* of every record, ``""`` where it has none."""
-    return _words(records, number).gather(_codes(records))
+    codes = pl.Series((records.text_index + 1).astype(np.min_scalar_type(len(records.texts))))
+    return _words(records.texts, number).gather(codes)
 
 
-def _words(records: TlvRecords, number: int) -> pl.Series:
+def _words(entries: Sequence[Mapping[int, str]], number: int) -> pl.Series:
     """Return text field *number* of every distinct set of texts, after ``""`` for a record without texts."""
-    return pl.Series(["", *(entry.get(number, "") for entry in records.texts)], dtype=pl.String)
-
-
-def _codes(records: TlvRecords) -> pl.Series:
-    return pl.Series((records.text_index + 1).astype(np.min_scalar_type(len(records.texts))))
-
-
-def _filed_words(file: TlvFile, number: int) -> pl.Series:
-    """Return text field *number* of every distinct set of texts, after ``""`` for a record without texts."""
-    return pl.Series(["", *(entry.get(number, "") for entry in file.texts())], dtype=pl.String)
+    return pl.Series(["", *(entry.get(number, "") for entry in entries)], dtype=pl.String)
 
 
 _OPERATOR_COLUMNS = {
@@ -108,7 +100,7 @@ def _host_ops(file: TlvFile, to_unix: ToUnix) -> Stored:
     def ordered(values: Array) -> Array:
         return values if order is None else values[order]
 
-    codes = pl.Series(ordered(columns.pop("texts").values()))
+    codes, entries = pl.Series(ordered(columns.pop("texts").values())), file.texts()
     texts = {
         "name": OpRangeField.NAME,
         "input_dtypes": OpRangeField.INPUT_DTYPES,
@@ -127,7 +119,7 @@ def _host_ops(file: TlvFile, to_unix: ToUnix) -> Stored:
             )
             for name, known in numbers.items()
         },
-        **{name: functools.partial(Texts, codes, _filed_words(file, number)) for name, number in texts.items()},
+        **{name: functools.partial(Texts, codes, _words(entries, number)) for name, number in texts.items()},
     }
     return Stored.from_makers(HOST_OPS, makers, len(start), lasting=True)
 
@@ -173,7 +165,7 @@ def _queue(file: TlvFile, to_unix: ToUnix) -> Stored:
         values = columns.pop(name).values()
         return values if order is None else values[order]
 
-    sides, names = pl.Series(["enqueue", "dequeue"]), _filed_words(file, torch_facts.MARK_NAME)
+    sides, names = pl.Series(["enqueue", "dequeue"]), _words(file.texts(), torch_facts.MARK_NAME)
     makers: dict[str, Callable[[], object]] = {
         "correlation_id": lambda: ordered("correlation_id"),
         "side": lambda: Texts(pl.Series(ordered("side")), sides),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
@@ -12,7 +13,10 @@ from typing import Any
 import polars as pl
 from attrs import define, field, frozen
 
+from drynpu._errors import ChipError
 from drynpu.analysis import Summary, op_statistic, step_ranges, summarise
+from drynpu.platforms import Chip, load_chip
+from drynpu.plugins import Plugins, from_plugins
 from drynpu.products import load_profile
 from drynpu.tables import Profile
 from drynpu.writers.number_text import UNKNOWN
@@ -81,6 +85,16 @@ class Rank:
     def modelled(self) -> bool:
         """Whether the device's times were simulated by drynpu; not so in a genuine profile."""
         return self.summary.chip != UNKNOWN
+
+    @cached_property
+    def chip(self) -> Chip | None:
+        """The chip that the profile names; of one that names none what DRYNPU_CHIP says, None if it is not known."""
+        named = self.summary.chip
+        wanted = os.environ.get("DRYNPU_CHIP", "") if named == UNKNOWN else named
+        try:
+            return load_chip(wanted, extra_files=from_plugins(Plugins.chip_files)) if wanted else None
+        except ChipError:
+            return None
 
     @cached_property
     def steps(self) -> pl.DataFrame:

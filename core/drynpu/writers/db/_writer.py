@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import polars as pl
 
+from drynpu._alone import each_alone
 from drynpu._errors import OutputError
 from drynpu.writers._in_turn import in_turn
 from drynpu.writers.db._schema import Table
@@ -56,11 +57,15 @@ class DatabaseWriter:
         if name not in self._made:
             self._connection.execute(table.create())
             self._made.append(name)
-        self._number(rows, table, first_string)
         statement = table.insert()
-        for part in in_turn(parts_of(rows, CHUNK_ROWS)):
+        for part in each_alone(f"table {name}", lambda: self._parts(rows, table, first_string)):
             columns = (self._stored(part[column], kind, first_string) for column, kind in table.columns.items())
             self._connection.executemany(statement, zip(*(column.to_list() for column in columns), strict=True))
+
+    def number_texts(self, texts: Iterable[str], first_string: int) -> None:
+        """Give numbers to texts before a table has them; STRING_IDS has them also if none does."""
+        for text in texts:
+            self._number_of(text, first_string)
 
     def finish(self) -> None:
         """Write STRING_IDS, where the tables have it, and the indexes of the tables that were made."""
@@ -81,8 +86,8 @@ class DatabaseWriter:
             return self._numbered(column, first_string)
         return column
 
-    def _number(self, rows: Rows, table: Table, first: int) -> None:
-        """Give numbers to the texts of *rows*, column by column, as the numbers of the toolkit run."""
+    def _parts(self, rows: Rows, table: Table, first: int) -> Iterator[pl.DataFrame]:
+        """Number the texts of *rows*, column by column, as the numbers of the toolkit run; then yield the rows."""
         shown = rows.make(0, 0) if isinstance(rows, TextTable) else rows
         seen: dict[str, dict[str, None]] = {
             column: {} for column, kind in table.columns.items() if kind != "TEXT" and shown[column].dtype == pl.String
@@ -94,6 +99,7 @@ class DatabaseWriter:
         for distinct in seen.values():
             for text in distinct:
                 self._number_of(text, first)
+        yield from in_turn(parts_of(rows, CHUNK_ROWS))
 
     def _numbered(self, texts: pl.Series, first: int) -> pl.Series:
         distinct = _distinct(texts)
