@@ -1,5 +1,5 @@
 """
-What differs between the releases of PyTorch that drynpu runs with, 2.7.1 to the newest.
+What differs between the releases of PyTorch that drynpu runs with, 2.6.0 to the newest.
 
 A difference is recognised by what a release has, not by its version, so that a release which nobody has tried is
 served, too. In C++ the same is ``adapters/torch/native/compat.h``.

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import torch
 
-from drynpu import needs_plugin
+from drynpu.plugins import missing_part
 from drynpu_torch.device import state
 
 _PLUGIN: Final = "torch_operators"
@@ -78,4 +78,4 @@ def check_operator(name: str) -> None:
         The plugin that brings them is off.
     """
     if state().new_operators is None:
-        raise AttributeError(needs_plugin(name, _PLUGIN)) from None
+        raise missing_part(name, _PLUGIN) from None

@@ -1,8 +1,9 @@
 """
-Times between events where no profiler runs: what lies between them is recorded, and simulated when a time is asked for.
+Times between events: what lies between them is recorded, and simulated when a time is asked for.
 
-Recording begins with the first record of an event with timing and ends when a time is asked for; the next record begins
-it anew. Events of all such stretches lie on one line: between two stretches the host's time counts, as it was measured.
+Without a profiler, recording begins with the first record of an event with timing and ends when a time is asked for;
+the next record begins it anew. While a profiler records, its recording is used: it is cut where a time is asked for.
+Events of all such stretches lie on one line: between two stretches the host's time counts, as it was measured.
 """
 
 from __future__ import annotations
@@ -10,27 +11,23 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Final
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from drynpu import CaptureError, say_once, without_collections
 from drynpu.options import Settings
 from drynpu.platforms import Chip
 from drynpu.recorder import framework_plan, join_graphs, load_chosen_chip
-from drynpu.simulate import Planner, Recording, event_times, simulate
-from drynpu_torch.capture import Capture, CapturedTorch, ColumnTracer
+from drynpu.simulate import EventLine, Planner, Recording, simulate
+from drynpu_torch.capture import Capture, CapturedTorch, HostCallRecorder, Place, new_tracer, without_stacks
 from drynpu_torch.device import launch_mode, state
 from drynpu_torch.rules import FALLBACKS
-
-_LONGEST_NS: Final = 60_000_000_000
-"""A stretch that is older is simulated when the next event is recorded, so that memory stays bounded."""
 
 
 @define(eq=False)
 class SimulatedTimer:
     """
-    Records between events and simulates what it recorded.
+    Records between events, or uses the recording of a profiler, and simulates it.
 
     Attributes
     ----------
@@ -44,13 +41,11 @@ class SimulatedTimer:
     _lock: threading.RLock = field(factory=threading.RLock, init=False)
     _capture: Capture | None = field(default=None, init=False)
     _pid: int = field(factory=os.getpid, init=False)
+    _profiled: Capture | None = field(default=None, init=False)
+    """The recording of a profiler that was used last, and how far."""
+    _place: Place = field(factory=Place, init=False)
     _begun_ns: int = 0
-    _free_ns: int = field(factory=time.perf_counter_ns, init=False)
-    """Since when the host counts: since the stretch before was simulated."""
-    _line_ns: int = field(default=0, init=False)
-    """Where on the line of all stretches the present one begins."""
-    _pending: set[int] = field(factory=set, init=False)
-    _times_ns: dict[int, int] = field(factory=dict, init=False)
+    _line: EventLine = field(factory=EventLine, init=False)
 
     @classmethod
     def from_environment(cls) -> SimulatedTimer:
@@ -61,47 +56,56 @@ class SimulatedTimer:
     def on_record(self, event_id: int) -> None:
         """Record from now on, unless a profiler does; the event is about to be recorded."""
         with self._lock:
-            self._times_ns.pop(event_id, None)
-            if self._capture is not None and time.perf_counter_ns() - self._begun_ns > _LONGEST_NS:
+            if self._capture is not None and time.perf_counter_ns() - self._begun_ns > EventLine.longest_ns:
                 self._settle()
-            if self._capture is None:
+            if self._capture is None and self._running() is None:
                 self._begin()
-            if self._capture is not None:
-                self._pending.add(event_id)
+            self._line.record(event_id)
 
-    def elapsed_ms(self, begin_id: int, end_id: int) -> float | None:
-        """Return the device's time between the last records of two events; ``None`` where it is not known."""
+    def times_ns(self, *event_ids: int) -> tuple[int, ...] | None:
+        """
+        Return when the device reaches the last records of events; ``None`` where that is not known of one.
+
+        The times are on a line that begins as the host's steady clock.
+        """
         with self._lock:
-            if {begin_id, end_id} & self._pending:
+            if self._line.pending.intersection(event_ids):
                 self._settle()
-            begin_ns, end_ns = self._times_ns.get(begin_id), self._times_ns.get(end_id)
-        if begin_ns is None or end_ns is None:
-            return None
-        say_once(f"times between events are modelled, for {self.chip.name}, where no profiler runs")
-        return (end_ns - begin_ns) / 1e6
+            times_ns = self._line.times_ns(*event_ids)
+        if times_ns is not None:
+            say_once(f"times between events are modelled, for {self.chip.name}")
+        return times_ns
 
     def forget(self, event_id: int) -> None:
         """Forget an event that is no more."""
         # Without the lock: a garbage collection may call this in a thread that holds it half-way.
-        self._pending.discard(event_id)
-        self._times_ns.pop(event_id, None)
+        self._line.forget(event_id)
 
-    def release(self) -> None:
-        """Stop recording, because a profiler is about to start."""
+    def settle(self) -> None:
+        """End the stretch, because a profiler is about to start or to stop."""
         with self._lock:
-            self._settle()
+            if self._capture is not None or self._line.pending:
+                self._settle()
+            self._profiled = None
+
+    def _running(self) -> Capture | None:
+        """Return what records, this or a profiler. A forked child has the patches of its parent, so it measures."""
+        recorder = state().recorder
+        if not isinstance(recorder, HostCallRecorder) or self._pid != os.getpid():
+            return None
+        return recorder.capture if isinstance(recorder.capture, Capture) else None
 
     def _begin(self) -> None:
-        # A forked child keeps the patches of its parent's capture, so it measures.
         if state().recorder is not None or self._pid != os.getpid():
             return
-        capture = Capture(tracer=ColumnTracer(), announced=False)
+        # PyTorch's own profiler may run: neither disturbs the other.
+        capture = Capture(tracer=new_tracer(alone=state().library is None), announced=False)
         try:
             capture.start()
-        except CaptureError:  # a profiler of PyTorch runs: the host's time has to do
+        except CaptureError as error:  # another recorder of operators runs: the host's time has to do
+            say_once(f"times between events are this machine's: {error}")
             return
         self._begun_ns = time.perf_counter_ns()
-        self._line_ns += self._begun_ns - self._free_ns
         state().recorder, self._capture = capture.device_calls, capture
         stream = state().selected_stream(state().current_device)
         if stream is not None:
@@ -109,20 +113,24 @@ class SimulatedTimer:
 
     def _settle(self) -> None:
         """End the stretch and keep the times of its events."""
-        capture, self._capture = self._capture, None
-        if capture is None:
-            return
-        pending, self._pending = self._pending, set()
-        state().recorder = None
-        if self._pid == os.getpid():
-            try:
-                self._keep_times(capture.stop(), pending)
-            except Exception as error:  # noqa: BLE001 - timing must not end a training
-                say_once(f"times between events are this machine's: the stretch cannot be simulated ({error})")
-        self._free_ns = time.perf_counter_ns()
+        alone, self._capture = self._capture, None
+        try:
+            if alone is not None:
+                state().recorder = None
+                if self._pid == os.getpid():
+                    self._keep_times(alone.stop())
+            elif (profiled := self._running()) is not None:
+                if profiled is not self._profiled:
+                    self._profiled, self._place = profiled, Place()
+                self._place = profiled.cut(self._place, self._keep_times)
+        except Exception as error:  # noqa: BLE001 - timing must not end a training
+            say_once(f"times between events are this machine's: the stretch cannot be simulated ({error})")
+        self._line.pending.clear()
 
     @without_collections()
-    def _keep_times(self, captured: CapturedTorch, pending: set[int]) -> None:
+    def _keep_times(self, captured: CapturedTorch) -> None:
+        if captured.taken_over:
+            raise CaptureError("PyTorch's own profiler took the recorder over")
         work = simulate(
             self._recording(captured),
             plan=self._plan,
@@ -131,15 +139,13 @@ class SimulatedTimer:
             seed=self.settings.seed,
             base_ns=captured.begin_ns,
         )
-        for event_id, time_ns in event_times(work).items():
-            if event_id in pending:
-                self._times_ns[event_id] = self._line_ns + time_ns - work.begin_ns
-        self._line_ns += work.end_ns - work.begin_ns
+        self._line.add(work)
 
     def _recording(self, captured: CapturedTorch) -> Recording:
         mode, _ = launch_mode(os.environ, self.settings.clock)
         return Recording(
-            operators=captured.operators,
+            # Keeping stacks takes the host its time; a time between events is the same with and without a profile.
+            operators=evolve(captured.operators, **without_stacks(len(captured.operators.start_ns))),
             host_calls=tuple(captured.device_calls.calls),
             streams=tuple(captured.device_calls.streams),
             graphs=join_graphs(captured.device_calls.graphs),

@@ -60,11 +60,12 @@ def drynpu_probes() -> tuple[Probe, ...]:
 
 
 def _what_native_lacks() -> str:
-    from drynpu_torch.extension import find_build, find_compiler
+    from drynpu.compiling import COMPILER_ADVICE, find_compiler
+    from drynpu_torch.extension import find_build
 
     if find_build().done:
         return ""
-    return f"not built: {'' if find_compiler() else 'install a C++ compiler, then run '}drynpu native build"
+    return f"not built: {'' if find_compiler() else f'{COMPILER_ADVICE}, then run '}drynpu native build"
 
 
 def _native_note() -> str:

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "host.h"
 
 namespace npu {
 
@@ -35,7 +35,7 @@ inline thread_local int64_t known_thread_id = 0;
 inline int64_t thread_id() {
   // The thread that forks goes on in the child under another id.
   static const int registered [[maybe_unused]] = pthread_atfork(nullptr, nullptr, [] { known_thread_id = 0; });
-  if (!known_thread_id) known_thread_id = syscall(SYS_gettid);
+  if (!known_thread_id) known_thread_id = ask_thread_id();
   return known_thread_id;
 }
 

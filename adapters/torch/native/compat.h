@@ -1,4 +1,4 @@
-// What differs between the releases of PyTorch that the device is compiled with, 2.7.1 to the newest. Each difference is
+// What differs between the releases of PyTorch that the device is compiled with, 2.6.0 to the newest. Each difference is
 // recognised by what a release has, not by its version, so that a release which nobody has tried is served, too.
 #pragma once
 
@@ -9,7 +9,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include <ATen/core/GeneratorForPrivateuseone.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/util/intrusive_ptr.h>
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/csrc/autograd/edge.h>
@@ -41,6 +43,13 @@ auto make_node(Arguments&&... arguments) {
 inline void serve_autograd(torch::Library& m) {
   if (!c10::Dispatcher::singleton().hasBackendFallbackForDispatchKey(c10::DispatchKey::AutogradPrivateUse1))
     m.fallback(torch::autograd::basicAutogradNotImplementedFallback());
+}
+
+// Has torch.Generator take generators of the device from *make*. From 2.7 it asks the hooks.
+inline void serve_generators(at::Generator (*make)(c10::DeviceIndex)) {
+  using Asked = decltype(&at::PrivateUse1HooksInterface::getNewGenerator);
+  if constexpr (!std::is_same_v<Asked, at::Generator (at::PrivateUse1HooksInterface::*)(c10::DeviceIndex) const>)
+    static at::_GeneratorRegister registered(make);
 }
 
 #if DRYNPU_PYTORCH_READS_SETTINGS

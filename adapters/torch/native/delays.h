@@ -25,7 +25,9 @@ constexpr int64_t LEAST_DELAY_NS = 200'000;  // shorter ones are lost in the tim
 
 #ifdef __linux__
 
-constexpr int64_t TICKS_BETWEEN = 4'000'000;  // of 0.25 to 1 ns each
+// How often a thread looks, in ticks of 0.25 to 1 ns. A look takes 2 us. It looks whether or not it may have waited: a wait
+// for Python's lock is told from a sleep by the turns since the look before, which must not be turns of other work.
+constexpr int64_t TICKS_BETWEEN = 4'000'000;
 constexpr int NOT_OPENED = -1, ABSENT = -2;
 
 // Of this thread. All are of plain types, so that a thread may look at them to its end.
@@ -46,6 +48,16 @@ constexpr int64_t LOCK_TURN_NS = 5'000'000;
 // the others wait then, and nothing counts that.
 inline std::atomic<int> watched_file{NOT_OPENED};
 inline std::atomic<int64_t> watched_known_ns{-1};  // when some thread last asked; -1 where none did
+
+// How long collections of garbage took since this thread last looked, and, in all threads, since some thread did: the thread
+// that collects holds Python's lock.
+inline thread_local int64_t collected_here_ns = 0;
+inline std::atomic<int64_t> collected_ns{0};
+
+inline void note_collection(int64_t cost_ns) {
+  collected_here_ns += cost_ns;
+  collected_ns += cost_ns;
+}
 
 inline int open_counts() { return open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC); }
 
@@ -82,13 +94,15 @@ inline void watch_this_thread() {
   watched_known_ns = -1;
 }
 
-// Returns how long the watched thread waited since a thread last asked; 0 after it has ended.
+// Returns how long other threads may have kept Python's lock since a thread last asked: they collected garbage, or the watched
+// thread, while it lives, waited for a processor.
 inline int64_t new_watched_delay() {
+  const int64_t collected = collected_ns.exchange(0, std::memory_order_relaxed);
   const int file = watched_file.load(std::memory_order_relaxed);
-  if (file < 0) return 0;
+  if (file < 0) return collected;
   const int64_t total_ns = counts_in(file).waited_ns;
   const int64_t before_ns = watched_known_ns.exchange(total_ns);
-  return before_ns < 0 || total_ns < before_ns ? 0 : total_ns - before_ns;
+  return collected + (before_ns < 0 || total_ns < before_ns ? 0 : total_ns - before_ns);
 }
 
 // What each thread of the process had waited when the recording began, by its number: a thread that is woken in the
@@ -153,12 +167,13 @@ inline int64_t new_delay(int64_t recording, int64_t now) {
   if (delay_recording != recording) {
     delay_known_ns = first_delay_ns();
     delay_recording = recording;
-    looked_ns = 0;
+    looked_ns = collected_here_ns = 0;
   }
   const Counts counts = counts_here();
   const int64_t watched_ns = std::min(new_watched_delay(), lock_wait_ns(counts));
-  const int64_t since_ns = counts.waited_ns - delay_known_ns + watched_ns;
+  const int64_t since_ns = counts.waited_ns - delay_known_ns + watched_ns + collected_here_ns;
   if (since_ns < LEAST_DELAY_NS) return 0;
+  collected_here_ns = 0;
   delay_known_ns = counts.waited_ns;
   return since_ns;
 }
@@ -176,6 +191,7 @@ inline void forget_delays() {
 inline bool delay_is_due(int64_t, int64_t) { return false; }
 inline int64_t new_delay(int64_t, int64_t) { return 0; }
 inline void watch_this_thread() {}
+inline void note_collection(int64_t) {}
 inline void note_first_delays() {}
 inline void forget_threads() {}
 inline void forget_delays() {}

@@ -11,9 +11,11 @@
 
 #include <ATen/core/IListRef.h>
 #include <ATen/core/boxing/KernelFunction.h>
+#include <ATen/ops/zero_ops.h>
 #include <torch/library.h>
 
 #include "fallback.h"
+#include "zeros.h"
 
 namespace npu {
 
@@ -159,6 +161,8 @@ struct Served<Name, Result(Arguments...)> {
   }
 
   static Result run(const Translation& translation, Arguments... arguments) {
+    if constexpr (std::is_same_v<Name, at::_ops::zero_>)
+      if (zero_pages(arguments...)) return written<Arguments...>(arguments...);
     try {
       return Name::redispatch(CPU, arguments...);
     } catch (const c10::Error&) {

@@ -144,7 +144,7 @@ class StackTranslation : public Translation {
 // Runs an operator of the CPU; in wider types where it has no kernel for the arguments' types, or a worse one.
 inline void run_on_host(
     const Operator& known, const c10::OperatorHandle& op, c10::DispatchKeySet keys, bool narrow, torch::jit::Stack* stack) {
-  if (C10_LIKELY(!narrow)) return op.redispatchBoxed(keys, stack);
+  if (C10_LIKELY(!narrow && !known.promotes)) return op.redispatchBoxed(keys, stack);
   const size_t first = stack->size() - known.arguments;
   const torch::jit::Stack arguments(stack->begin() + static_cast<int64_t>(first), stack->end());
   c10::SmallVector<c10::ScalarType, 2> types;
@@ -155,7 +155,8 @@ inline void run_on_host(
     op.redispatchBoxed(keys, stack);
     for (size_t i = first; i < stack->size(); ++i) (*stack)[i] = widening.result((*stack)[i]);
   };
-  if (known.computes_wide && has_half(arguments)) types.push_back(c10::kFloat);
+  if ((known.computes_wide && has_half(arguments)) || (known.promotes && has_mixed_halves(arguments)))
+    types.push_back(c10::kFloat);
   std::exception_ptr first_error;
   while (true) {
     try {

@@ -55,8 +55,9 @@ class PinnedAllocator final : public c10::Allocator {
 };
 
 struct Hooks final : at::PrivateUse1HooksInterface {
-  bool isBuilt() const override { return true; }
-  bool isAvailable() const override { return device_count > 0; }
+  // Without "override", because PyTorch does not ask for them up to 2.6.
+  bool isBuilt() const { return true; }
+  bool isAvailable() const { return device_count > 0; }
   bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
   c10::DeviceIndex deviceCount() const override { return static_cast<c10::DeviceIndex>(device_count.load()); }
   c10::DeviceIndex getCurrentDevice() const override { return current_device; }

@@ -3,6 +3,7 @@
 
 #include "backward.h"
 #include "calls.h"
+#include "frames.h"
 #include "guard.h"
 #include "hooks.h"
 #include "marks.h"
@@ -17,7 +18,6 @@ inline Hooks* hooks = nullptr;
 #define DRYNPU_EXPORT extern "C" __attribute__((visibility("default"))) inline __attribute__((used))
 
 DRYNPU_EXPORT void drynpu_configure(int devices, int64_t memory_bytes, int only_warn) {
-  npu::measure_ticks();
   npu::device_count = std::min(devices, npu::MOST_DEVICES);
   for (int i = 0; i < npu::MOST_DEVICES; ++i) {
     npu::memory_of(i).total = memory_bytes;
@@ -26,6 +26,7 @@ DRYNPU_EXPORT void drynpu_configure(int devices, int64_t memory_bytes, int only_
   if (!npu::hooks) {
     npu::hooks = new npu::Hooks();
     at::RegisterPrivateUse1HooksInterface(npu::hooks);
+    npu::serve_generators(&npu::new_generator);
   }
 }
 
@@ -59,6 +60,9 @@ DRYNPU_EXPORT void drynpu_select_stream(int device, int64_t stream) {
 }
 DRYNPU_EXPORT int64_t drynpu_next_stream() { return npu::next_stream++; }
 DRYNPU_EXPORT int64_t drynpu_next_event() { return npu::next_event++; }
+
+// With nullptr events have the times of this machine.
+DRYNPU_EXPORT void drynpu_time_events(npu::EventTimer timer) { npu::event_timer = timer; }
 
 DRYNPU_EXPORT int drynpu_statistics_rows() { return npu::STATISTICS; }
 DRYNPU_EXPORT void drynpu_memory_statistics(int device, int64_t* out) { npu::memory_of(device).read(out); }
@@ -124,14 +128,34 @@ DRYNPU_EXPORT const char* drynpu_operator_name(int64_t number) {
 DRYNPU_EXPORT int drynpu_start_recording(int with_memory) { return npu::start_recording(with_memory != 0); }
 // The thread that calls this writes what was recorded: others may wait for it while it has no processor.
 DRYNPU_EXPORT void drynpu_watch_this_thread() { npu::watch_this_thread(); }
+// This thread collected garbage for so long.
+DRYNPU_EXPORT void drynpu_note_collection(int64_t cost_ns) { npu::note_collection(cost_ns); }
 DRYNPU_EXPORT int drynpu_is_recording() { return npu::recording; }
+DRYNPU_EXPORT int drynpu_has_recorded() { return npu::has_recorded(); }
 DRYNPU_EXPORT void drynpu_stop_recording(int64_t* sizes) { npu::stop_recording(sizes); }
 DRYNPU_EXPORT void drynpu_read_recording(
     void* rows, char* names, int64_t* name_ends, int64_t* calls, int64_t* call_ends, void* allocations,
-    void* delays, void* accesses) {
+    void* delays, void* accesses, void* frames, int32_t* stacks) {
   npu::read_recording(
       static_cast<npu::Row*>(rows), names, name_ends, calls, call_ends, static_cast<npu::Allocated*>(allocations),
-      static_cast<npu::Delayed*>(delays), static_cast<npu::Accessed*>(accesses));
+      static_cast<npu::Delayed*>(delays), static_cast<npu::Accessed*>(accesses), static_cast<npu::Frame*>(frames), stacks);
+}
+// These four are called with Python's lock. Returns 0 where the frames of this Python cannot be recorded: *function* is one
+// of C, which Python calls *name*.
+DRYNPU_EXPORT int drynpu_can_follow(void* function, const char* name) { return npu::can_follow(function, name); }
+DRYNPU_EXPORT void drynpu_start_frames(void* marker, void* module_call, const char* folders, int fresh) {
+  npu::start_frames(marker, module_call, folders, fresh != 0);
+}
+// Follows this thread again, where the script had a profile function in between. Returns 0 where it has one now.
+DRYNPU_EXPORT int drynpu_follow_thread() { return !npu::recording_frames || npu::follow_present_thread(); }
+// Copies the texts of all names of frames one behind the other, and where each ends, as many bytes and names as there is
+// room for; fills how many there are.
+DRYNPU_EXPORT void drynpu_frame_names(char* texts, int64_t* ends, int64_t* sizes) {
+  const auto& names = npu::frame_settings.names;
+  std::memcpy(texts, names.texts().data(), std::min(names.texts().size(), static_cast<size_t>(sizes[0])));
+  std::copy_n(names.ends().begin(), std::min(names.ends().size(), static_cast<size_t>(sizes[1])), ends);
+  sizes[0] = static_cast<int64_t>(names.texts().size());
+  sizes[1] = static_cast<int64_t>(names.ends().size());
 }
 // Returns PyTorch's name of an element type as Kineto shows it, nullptr where there is no such type.
 DRYNPU_EXPORT const char* drynpu_type_name(int type) {

@@ -22,6 +22,7 @@
 #include "interface.h"
 #include "operators.h"
 #include "recurrent.h"
+#include "sharing.h"
 #include "stacks.h"
 #include "transport.h"
 
@@ -146,6 +147,9 @@ TORCH_LIBRARY(drynpu, m) {
       "memory_history(int device) -> (Tensor events, Tensor blocks, str[] files, str[] names, int[] lines, int[][] frames)",
       &memory_history);
   m.def("serve_collectives(str[] names) -> ()", &serve_collectives);
+  m.def("host_bytes(Tensor tensor) -> Tensor?", &host_bytes);
+  m.def("use_bytes(Tensor tensor, Tensor bytes) -> ()", &use_bytes);
+  m.def("device_bytes(Tensor bytes, int device) -> Tensor", &device_bytes);
 }
 
 }  // namespace npu

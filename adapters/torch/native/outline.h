@@ -43,6 +43,10 @@ class Outliner {
     } else if (value.isTensorList() || value.isOptionalTensorList()) {
       for (const auto& each : value.toListRef())
         if (!each.isNone()) look_at(each.toTensor());
+    } else if (value.isStorage()) {
+      // set_ gives a tensor this memory, so the tensor is without values where the memory is.
+      const auto storage = value.toStorage();
+      outlined_ |= storage.device_type() == TYPE && !holding_of(*storage.unsafeGetStorageImpl()).has_values;
     } else if (value.isIntList()) {
       int64_t elements = 1;
       for (int64_t size : value.toIntVector()) elements *= std::max<int64_t>(size, 1);

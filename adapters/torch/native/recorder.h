@@ -27,7 +27,22 @@ struct Row {
   int64_t start, end, sequence;
   uint32_t forward_thread, thread;
   int32_t name, call;
+  int32_t frame;  // the innermost frame of Python that it runs in, -1 for none; its stack when the rows are taken
   uint8_t scope, on_device;
+};
+
+// A call of a function that Python told of, with the row of the frame that it was called from, -1 for none.
+struct FrameRow {
+  int64_t start, end;
+  int32_t name, outer;
+};
+
+// A call that has not returned. Its row is missing where it is drynpu's or works for that.
+struct OpenCall {
+  void* frame = nullptr;
+  FrameRow* row = nullptr;
+  int32_t innermost = -1;  // the innermost frame with a row
+  bool is_c = false, is_hidden = false;
 };
 
 // The same layout as ALLOCATION there. What is released has fewer than 0 bytes.
@@ -102,6 +117,9 @@ struct Recorded {
   Rows<Allocated> allocations;
   Rows<Delayed> delays;
   Rows<Accessed> accesses;
+  Rows<FrameRow> frames;
+  int32_t frame_count = 0;
+  bool has_script = false;  // whether a frame is neither Python's own nor drynpu's
   Interned names;
   std::vector<bool> has_place;  // of each call, whether its name may belong to an operator that PyTorch knows
 };
@@ -125,13 +143,24 @@ struct alignas(64) Buffer {
   BriefLock mutex;
   std::atomic<bool> has_thread{true};
   bool last_calls_node = false;  // whether what began last calls a node of the backward pass
-  bool may_have_waited = false;  // its thread, for a processor, since it last looked
   uint32_t thread = 0;
   uint64_t period = 0;  // another after each time that rows were taken: pointers to earlier rows are of no use then
   Row* last = nullptr;  // what began last, and its name where PyTorch keeps it
   const char* last_name = nullptr;
-  int64_t event = 0;  // when an operator began or ended last in this recording, in ticks
+  int32_t innermost_frame = -1;
+  uint64_t calls_period = ~uint64_t{0};  // the period that the open calls are of
+  std::vector<OpenCall> open_calls;
   Recorded recorded;
+
+  void forget_calls() {
+    open_calls.clear();
+    innermost_frame = -1;
+    calls_period = ~uint64_t{0};
+  }
+
+  bool is_empty() const {
+    return !recorded.rows.count() && !recorded.allocations.count() && !recorded.frame_count;
+  }
 };
 
 struct Recorder {
@@ -140,7 +169,7 @@ struct Recorder {
   std::unique_ptr<c10::ApproximateClockToUnixTimeConverter> clock;
 };
 
-inline std::atomic<bool> recording{false}, recording_memory{false};
+inline std::atomic<bool> recording{false}, recording_memory{false}, recording_frames{false};
 inline std::atomic<int64_t> recordings{0};  // begun so far
 inline Recorder* recorder = new Recorder();
 inline at::CallbackHandle observer = at::INVALID_CALLBACK_HANDLE;
@@ -149,6 +178,7 @@ inline at::CallbackHandle observer = at::INVALID_CALLBACK_HANDLE;
 // a thread may look at it to its end.
 struct ThisThread {
   Buffer* buffer = nullptr;
+  int64_t followed = 0;  // the recording that last had Python tell of its frames
   // Room of operators that have ended, for those that begin: no operator allocates while it is recorded.
   void* open_rooms = nullptr;
   size_t open_room_count = 0;
@@ -199,7 +229,7 @@ struct ThreadEnd {
 
 // The threads of the parent, which may hold locks, are not in the child: it records nothing until it is asked to.
 inline void forget_parent() {
-  recording = recording_memory = false;
+  recording = recording_memory = recording_frames = false;
   recorder = new Recorder();
   this_thread.buffer = nullptr;
   forget_delays();
@@ -215,9 +245,9 @@ inline Buffer* new_buffer() {
   for (auto* buffer : recorder->buffers) {
     if (buffer->has_thread) continue;
     std::lock_guard lock(buffer->mutex);
-    if (buffer->recorded.rows.count() || buffer->recorded.allocations.count()) continue;  // of the thread before, not taken yet
+    if (!buffer->is_empty()) continue;  // of the thread before, not taken yet
     buffer->has_thread = true;
-    buffer->event = 0;
+    buffer->forget_calls();
     buffer->thread = static_cast<uint32_t>(thread_id());
     return this_thread.buffer = buffer;
   }
@@ -232,33 +262,14 @@ inline Buffer* buffer_of_this_thread() {
   return C10_LIKELY(buffer != nullptr) ? buffer : new_buffer();
 }
 
-// Between events that are fewer ticks apart nobody has waited for LEAST_DELAY_NS. Ticks are taken for 1 ns each, the longest
-// that they are, until the clocks have been compared over some time.
-inline std::atomic<int64_t> least_delay_ticks{LEAST_DELAY_NS};
-
-// Compares the clocks over the time since this was first called.
-inline void measure_ticks() {
-  constexpr int64_t LEAST_NS = 10'000'000;
-  const auto now_ns = static_cast<int64_t>(c10::getTime());
-  const auto now = static_cast<int64_t>(c10::getApproximateTime());
-  static const int64_t first_ns = now_ns, first = now;
-  if (now_ns - first_ns < LEAST_NS) return;
-  const double ticks_each_ns = static_cast<double>(now - first) / static_cast<double>(now_ns - first_ns);
-  // A clock that was set meanwhile says nothing.
-  if (ticks_each_ns >= 1 && ticks_each_ns <= 4)
-    least_delay_ticks = static_cast<int64_t>(ticks_each_ns * static_cast<double>(LEAST_DELAY_NS));
-}
-
 constexpr std::string_view NODE_CALL = "autograd::engine::evaluate_function: ";
 
-// Returns how long this thread waited for a processor, where it can have since it last looked: an operator begins or ends.
-// It never looks for what ends in another thread.
+// Returns how long this thread waited for a processor since it last looked: an operator begins or ends. It never looks for
+// what ends in another thread.
 inline int64_t delay_at_event(Buffer& buffer, int64_t now) {
-  buffer.may_have_waited |= now - std::exchange(buffer.event, now) >= least_delay_ticks.load(std::memory_order_relaxed);
-  if (C10_LIKELY(!buffer.may_have_waited) || this_thread.buffer != &buffer) return 0;
+  if (this_thread.buffer != &buffer) return 0;
   const int64_t recording_number = recordings.load(std::memory_order_relaxed);
-  if (!delay_is_due(recording_number, now)) return 0;
-  buffer.may_have_waited = false;
+  if (C10_LIKELY(!delay_is_due(recording_number, now))) return 0;
   return new_delay(recording_number, now);
 }
 
@@ -274,7 +285,9 @@ struct ForgottenOperators final : c10::OpRegistrationListener {
 inline bool is_operators_name(const at::RecordFunction& fn, const char* name) {
   static auto* listener [[maybe_unused]] = new c10::RegistrationHandleRAII(
       c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<ForgottenOperators>()));
-  const auto found = c10::Dispatcher::singleton().findSchema({name, fn.overload_name()});
+  const auto known_as = fn.operator_name();
+  if (!known_as) return false;
+  const auto found = c10::Dispatcher::singleton().findSchema(*known_as);
   return found && found->schema().name().c_str() == name;
 }
 
@@ -308,10 +321,15 @@ C10_NOINLINE inline int32_t call_by_text(
   return number;
 }
 
+void follow_engine_thread();
+
 inline std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
   if (!recording.load(std::memory_order_relaxed)) return nullptr;
   const char* name = fn.name();
   const auto scope = fn.scope();
+  if (C10_UNLIKELY(recording_frames.load(std::memory_order_relaxed)) && scope == at::RecordScope::FUNCTION &&
+      this_thread.followed != recordings.load(std::memory_order_relaxed) && std::string_view(name).starts_with(NODE_CALL))
+    follow_engine_thread();
   const bool has_call = scope != at::RecordScope::USER_SCOPE;
   // What Python answers for tensors of its own needs Python's lock, so it is asked before any lock is taken.
   Words words;
@@ -339,6 +357,7 @@ inline std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& f
     calls_node = scope == at::RecordScope::FUNCTION && text.starts_with(NODE_CALL);
   }
   row.scope = static_cast<uint8_t>(scope);
+  row.frame = buffer->innermost_frame;
   row.on_device = 0;
   row.end = 0;
   // As Kineto: what calls a node of the backward pass says the same of the forward pass as the node.
@@ -405,13 +424,25 @@ inline bool start_recording(bool with_memory) {
   if (recording) return false;
   if (observer != at::INVALID_CALLBACK_HANDLE) at::removeCallback(observer);  // of the process that forked this one
   recorder->clock = std::make_unique<c10::ApproximateClockToUnixTimeConverter>();
-  measure_ticks();
   note_first_delays();
   ++recordings;
   recording = true;
   recording_memory = with_memory;
   observer = at::addGlobalCallback(at::RecordFunctionCallback(&on_begin, &on_end).needsInputs(true));
   return true;
+}
+
+// Whether there is something in the recording that nobody has taken yet.
+inline bool has_recorded() {
+  {
+    std::lock_guard<std::mutex> lock(calls_mutex);
+    if (!noted_calls.empty()) return true;
+  }
+  std::lock_guard<std::mutex> all(recorder->mutex);
+  return std::any_of(recorder->buffers.begin(), recorder->buffers.end(), [](Buffer* buffer) {
+    std::lock_guard lock(buffer->mutex);
+    return buffer->recorded.rows.count() != 0;
+  });
 }
 
 // Ends that have not come: the end of what the operator lies inside, as Kineto has it, else *now*.

@@ -53,13 +53,15 @@ struct Operator {
     // Sizes of the parts of nested tensors lie on the host.
     takes_host_tensors |= name.rfind("aten::_nested_", 0) == 0;
     computes_wide = is_worse_narrow(name);
+    promotes = promotes_operands(name);
   }
 
   size_t arguments, returns;
   int64_t number;
   const char* recorded_name;
   c10::SmallVector<bool, 12> writes;
-  bool any_written = false, takes_host_tensors = false, indexes = false, copies = false, computes_wide = false;
+  bool any_written = false, takes_host_tensors = false, indexes = false, copies = false, computes_wide = false,
+       promotes = false;
   Rule rule = Rule::NONE;
   int generator = -1, device = -1;
 };

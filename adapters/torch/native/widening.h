@@ -25,6 +25,29 @@ inline bool is_worse_narrow(std::string_view name) {
   return false;
 }
 
+// Products of which the device promotes the operands' types, as aclnnMm, aclnnBatchMatMul, aclnnAddmm and others document,
+// and gives the result the type of the first one; the CPU's kernels refuse different types.
+inline bool promotes_operands(std::string_view name) {
+  if (name.size() > 6 && name.back() == '_') name.remove_suffix(1);
+  for (std::string_view each :
+       {"aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::addbmm", "aten::addmv", "aten::dot"})
+    if (name == each) return true;
+  return false;
+}
+
+inline bool has_mixed_halves(const std::vector<c10::IValue>& arguments) {
+  std::optional<c10::ScalarType> first;
+  bool mixed = false, half = false;
+  for (const auto& value : arguments) {
+    if (!value.isTensor() || !value.toTensor().defined()) continue;
+    const auto type = value.toTensor().scalar_type();
+    half |= is_half(value.toTensor());
+    mixed |= first && *first != type;
+    first = type;
+  }
+  return mixed && half;
+}
+
 inline bool has_half(const std::vector<c10::IValue>& arguments) {
   for (const auto& value : arguments)
     if (value.isTensor() && is_half(value.toTensor())) return true;
@@ -73,9 +96,9 @@ class Widening {
   };
 
   at::Tensor widened(const at::Tensor& tensor, bool written) {
+    if (!first_ && tensor.defined() && at::isFloatingType(tensor.scalar_type())) first_ = tensor.scalar_type();
     const auto wide = wide_type(tensor);
     if (!wide) return tensor;
-    if (*wide == c10::kFloat && !half_) half_ = tensor.scalar_type();
     auto copy = tensor.to(*wide);
     if (written) written_.push_back({tensor, copy});
     return copy;
@@ -96,12 +119,12 @@ class Widening {
         return given;
       }
     // Indices that an operator returns are what they were.
-    return half_ && tensor.scalar_type() == c10::kFloat ? tensor.to(*half_) : tensor;
+    return first_ && tensor.scalar_type() == c10::kFloat ? tensor.to(*first_) : tensor;
   }
 
   const c10::SmallVector<bool, 12>& writes_;
   const c10::SmallVector<c10::ScalarType, 2>& types_;
-  std::optional<c10::ScalarType> half_;
+  std::optional<c10::ScalarType> first_;
   std::vector<Pair> written_;
 };
 

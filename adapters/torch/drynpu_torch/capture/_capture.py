@@ -5,26 +5,27 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
 
 from drynpu import without_collections
-from drynpu.arrays import I32, I64, Bools, Records
-from drynpu.device import cut_crossings, inherit, nest
-from drynpu.kernels import Accesses, Allocations, Operators, Placement, Signature, used_entries
+from drynpu.arrays import I32, I64, Bools
+from drynpu.device import cut_crossings, nest
+from drynpu.kernels import Accesses, Allocations, Operators, Signature, used_entries
 from drynpu.recorder import SAVE_INTERVAL_NS, OptionalParts
 from drynpu.simulate import GraphRun, HostCall, PythonFrames
-from drynpu_torch.capture._chunk import USER_SCOPE, Chunk, rows_named
-from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
+from drynpu_torch.capture._chunk import USER_SCOPE, Chunk
+from drynpu_torch.capture._communication import functional_waits, without_transport
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges
 from drynpu_torch.capture._garbage import collection_costs, garbage_collections
 from drynpu_torch.capture._graphs import place_graphs
 from drynpu_torch.capture._host_calls import HostCallRecorder
-from drynpu_torch.capture._native import COPY_RANGES, Marks, place_native
-from drynpu_torch.capture._patches import CREATION, LOADER, automatic_marks, loaders_on_host
+from drynpu_torch.capture._native import Marks, accesses_of, place_native
+from drynpu_torch.capture._patches import automatic_marks, loaders_on_host
+from drynpu_torch.capture._placements import PLACEMENTS, placements, sink_rows, stated_launches
 from drynpu_torch.capture._ranges import OpenRanges, RangeCut, joined_ranges
 from drynpu_torch.capture._stacks import (
     engine_threads,
@@ -33,21 +34,16 @@ from drynpu_torch.capture._stacks import (
     stack_columns,
     without_stacks,
 )
-from drynpu_torch.capture._tracer import Call, Tracer
+from drynpu_torch.capture._tracer import Tracer
 from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.distributed import CollectiveCapture, Communication, Issued
-from drynpu_torch.rules import NAMESPACE, signature_from_kineto
+from drynpu_torch.rules import signature_from_kineto
 
 V = TypeVar("V")
 
-# Operators that create tensors. The sink has a kernel for each, which calls the CPU's operator of the same name.
-_FACTORIES, _INDICES = ("aten::empty_strided", "aten::empty"), ("aten::tril_indices", "aten::triu_indices")
-_STATED = f"{NAMESPACE}::"
-"""Names of operators that stand for kernels begin with it."""
 _SHOWN_AS = {COPY_TO_HOST: "aten::to"}
 _CHUNK_EVENTS = 30_000
 """Events after which a recording is cut: memory stays bounded, and the cost of cutting is spread over many events."""
-_PLACEMENTS = tuple(Placement)
 _COLLECTIVES = "collectives"
 
 
@@ -83,7 +79,7 @@ class Capture:
     :meth:`step` is called at every step boundary, when no operator is open. It cuts once the chunk is expected to hold
     ``chunk_events`` events, or has lasted ``chunk_ns``. ``on_chunk`` gets each chunk when it is cut, as a function that
     returns what was captured since the one before; it may be called in another thread. A recording whose results are
-    kept is not cut, because PyTorch's analyses take one result.
+    kept is cut by :meth:`cut` alone and not handed on, because PyTorch's analyses take one result.
 
     ``automatic_marks`` switches the ranges on that the vendor sets by itself. ``flop_formulas`` are the functions whose
     calls show their floating point operations in ranges, ``None`` for none. ``gc_threshold_ms`` is the shortest garbage
@@ -109,7 +105,7 @@ class Capture:
     _delays: list[tuple[int, int]] = field(factory=list)
     _ranges: OpenRanges = field(factory=OpenRanges)
     _begun_ns: int = 0
-    _delivered: _Delivered = field(factory=lambda: _Delivered())
+    _delivered: Place = field(factory=lambda: Place())
 
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active."""
@@ -121,9 +117,10 @@ class Capture:
         except BaseException:
             communication.stop()
             raise
-        self.device_calls.communication = communication
+        self.device_calls.communication, self.device_calls.capture = communication, self
         if self.tracer.library is not None:
             self.tracer.library.note_calls(wanted=True)
+        self._resume()
         self._patch("what data loaders do on the host", loaders_on_host, None)
         self._patch("work of other threads", self.tracer.threads.watched, None)
         self._patch("ranges across a cut", self._ranges.watched, None)
@@ -131,16 +128,24 @@ class Capture:
         if threshold_ms is not None:
             self._garbage_ns = self._patch("garbage collections", lambda: garbage_collections(threshold_ms), [])
         else:
-            self._delays = self._patch("delays by garbage collections", collection_costs, [])
+            library = self.tracer.library
+            note = self._note_collection if library is None else library.note_collection
+            self._patch("delays by garbage collections", lambda: collection_costs(note), None)
         if self.automatic_marks:
             self._patch("the marks of data loaders and checkpoints", automatic_marks, None)
         formulas = self.flop_formulas
         if formulas is not None:
             self._patch("floating point operations (with_flops)", lambda: flop_ranges(formulas), None)
 
+    def _note_collection(self, cost_ns: int) -> None:
+        self._delays.append((time.time_ns(), cost_ns))
+
     def _patch(self, part: str, begin: Callable[[], contextlib.AbstractContextManager[V]], instead: V) -> V:
         """Enter what *begin* returns until the recording stops."""
         return self._patches.enter_context(self.parts.during(part, begin, instead))
+
+    def _resume(self) -> None:
+        self.parts.gather("Python frames of the recording thread", self.tracer.resume, None)
 
     def step(self) -> None:
         """
@@ -150,8 +155,50 @@ class Capture:
         what it does behind it. Between two dispatches the share of each would follow from how long this machine took.
         """
         begin_ns = time.time_ns()
+        self._resume()
         self._cut_if_large()
         self.device_calls.pause(begin_ns, time.time_ns())
+
+    def cut(self, place: Place, use: Callable[[CapturedTorch], object]) -> Place:
+        """
+        Cut here, call *use* with what was captured since *place*, and return the place of the cut.
+
+        It is as good as a recording, but that ranges which are open at a cut end there. What *use* does is not
+        recorded. No operator may be open. Where no cut is possible, nothing is used, and *place* comes back.
+        """
+        if not self._can_be_cut:
+            return place
+        begin_ns = time.time_ns()
+        with self._between_chunks():
+            noted, following = self._noted_since(place)
+            # A thread stays on its stream, whenever it was selected.
+            noted.streams = self.device_calls.streams
+            use(_part(self.tracer, self.parts, self._chunks[place.chunks :], noted))
+        self.device_calls.pause(begin_ns, time.time_ns())
+        return following
+
+    def take(self) -> CapturedTorch:
+        """
+        Cut here, and return what was captured since the last time and forget it.
+
+        It is what :meth:`cut` hands on, wherever the cut is: the caller knows that no operator is open in any thread.
+        """
+        calls, recorder = self.device_calls, self.device_calls.communication
+        with self._between_chunks():
+            noted, _ = self._noted_since(Place())
+            captured = _part(self.tracer, self.parts, self._chunks, noted)
+            for buffer in (self._chunks, calls.calls, calls.graphs, self._garbage_ns):
+                buffer.clear()
+            if recorder is not None:
+                recorder.issued.clear()
+            # A thread stays on its stream, whenever it was selected.
+            calls.streams[:] = {thread: (time_ns, thread, stream) for time_ns, thread, stream in calls.streams}.values()
+        return captured
+
+    @property
+    def _can_be_cut(self) -> bool:
+        # What another thread is inside of would write into the memory that the tracer gives back.
+        return not (self._ranges.elsewhere or self.tracer.threads.busy)
 
     def _cut_if_large(self) -> None:
         if self.tracer.keep_results:
@@ -161,20 +208,26 @@ class Capture:
         lasted_ns = time.time_ns() - self._begun_ns
         if self._events_per_step and expected < self.chunk_events and lasted_ns < self.chunk_ns:
             return
-        # What another thread is inside of would write into the memory that the tracer gives back.
-        if not self._ranges.elsewhere and not self.tracer.threads.busy:
-            self._cut()
-            self._give(self._chunks[-1])
+        if self._can_be_cut:
+            with self._between_chunks():
+                pass
 
-    def _cut(self) -> None:
+    @contextlib.contextmanager
+    def _between_chunks(self) -> Iterator[None]:
+        """End a chunk, and begin the next one at the end."""
         steps, ended = self._steps_in_chunk, self._ranges.end()
         with without_collections():
             self._chunks.append(self._stop_tracer())
         self._take_native_calls()
-        self._events_per_step = len(self._chunks[-1].name) / max(steps, 1) or 1.0
+        if steps:
+            self._events_per_step = len(self._chunks[-1].name) / steps or 1.0
         middle_ns = time.time_ns()
-        self._begin()
-        self._ranges.resume(ended, middle_ns)
+        try:
+            yield
+        finally:
+            self._begin()
+            self._ranges.resume(ended, middle_ns)
+            self._give()
 
     def _stop_tracer(self) -> Chunk:
         """Return what was recorded; collections of garbage that are not to be shown count as delays of the thread."""
@@ -183,21 +236,22 @@ class Capture:
         self._delays.clear()
         return evolve(chunk, delays=np.concatenate([chunk.delays, collections]))
 
-    def _give(self, chunk: Chunk) -> None:
-        """Hand a chunk on, with what the listeners noted meanwhile."""
-        if self.on_chunk is None:
+    def _give(self) -> None:
+        """Hand the last chunk on, with what the listeners noted meanwhile."""
+        if self.on_chunk is None or self.tracer.keep_results:
             return
-        recorder = self.device_calls.communication
-        noted, self._delivered = self._delivered.since(
-            self.device_calls.calls,
-            self.device_calls.streams,
-            self.device_calls.graphs,
-            self._garbage_ns,
-            [] if recorder is None else recorder.issued,
-        )
-        part = functools.partial(_part, self.tracer, self.parts, chunk, *noted)
+        noted, self._delivered = self._noted_since(self._delivered)
+        part = functools.partial(_saved, self.tracer, self.parts, self._chunks[-1:], noted)
         on_chunk = self.on_chunk
         self.parts.gather("steps for the case of a kill", lambda: on_chunk(part), None)
+
+    def _noted_since(self, place: Place) -> tuple[_Noted, Place]:
+        calls, recorder = self.device_calls, self.device_calls.communication
+        issued = [] if recorder is None else recorder.issued
+        lists: tuple[Sequence[Any], ...] = (calls.calls, calls.streams, calls.graphs, self._garbage_ns, issued)
+        following = Place(len(self._chunks), tuple(map(len, lists)))
+        entries = (each[begin:end] for each, begin, end in zip(lists, place.noted, following.noted, strict=True))
+        return _Noted(*entries), following
 
     def stop(self) -> CapturedTorch:
         """Stop recording and join the chunks."""
@@ -207,8 +261,9 @@ class Capture:
         self._take_native_calls()
         if self.tracer.library is not None:
             self.tracer.library.note_calls(wanted=False)
-        self._give(self._chunks[-1])
-        recorder, self.device_calls.communication = self.device_calls.communication, None
+        self._give()
+        recorder = self.device_calls.communication
+        self.device_calls.communication = self.device_calls.capture = None
         communication = Communication()
         if recorder is not None:
             communication = self.parts.gather(_COLLECTIVES, recorder.stop, communication)
@@ -234,38 +289,41 @@ class Capture:
 
 
 @frozen
-class _Delivered:
-    """How many entries of lists that grow were handed on before."""
+class Place:
+    """How far a recording has come: its chunks so far, and the entries of the lists that grow (`_Noted`)."""
 
-    counts: tuple[int, ...] = (0, 0, 0, 0, 0)
-
-    def since(self, *lists: Sequence[object]) -> tuple[list[Sequence[Any]], _Delivered]:
-        """Return the later entries of each list, and the new state."""
-        ends = tuple(map(len, lists))
-        return [each[begin:end] for each, begin, end in zip(lists, self.counts, ends, strict=True)], _Delivered(ends)
+    chunks: int = 0
+    noted: tuple[int, ...] = (0, 0, 0, 0, 0)
 
 
-def _part(
-    tracer: Tracer,
-    parts: OptionalParts,
-    chunk: Chunk,
-    calls: Sequence[HostCall],
-    streams: Sequence[tuple[int, int, int]],
-    graphs: Sequence[GraphRun],
-    garbage_ns: Sequence[tuple[int, int]],
-    issued: Sequence[Issued],
-) -> CapturedTorch:
-    """Return what was captured in one chunk, as if that were the recording; called by the thread that writes it."""
+@define
+class _Noted:
+    """What listeners noted in a part of a recording."""
+
+    calls: Sequence[HostCall]
+    streams: Sequence[tuple[int, int, int]]
+    graphs: Sequence[GraphRun]
+    garbage_ns: Sequence[tuple[int, int]]
+    issued: Sequence[Issued]
+
+
+def _saved(tracer: Tracer, parts: OptionalParts, chunks: Sequence[Chunk], noted: _Noted) -> CapturedTorch:
+    """Return what was captured in some chunks to the thread that writes it."""
     if tracer.library is not None:
         tracer.library.watch_this_thread()
-    noted = HostCallRecorder(calls=list(calls), streams=list(streams), graphs=list(graphs))
-    captured = _join(tracer, parts, [without_transport(chunk, tracer.names)], noted, ())
-    noted.calls.extend(functional_waits(captured.operators))
+    return _part(tracer, parts, chunks, noted)
+
+
+def _part(tracer: Tracer, parts: OptionalParts, chunks: Sequence[Chunk], noted: _Noted) -> CapturedTorch:
+    """Return what was captured in some chunks, as if that were the recording."""
+    recorder = HostCallRecorder(calls=list(noted.calls), streams=list(noted.streams), graphs=list(noted.graphs))
+    captured = _join(tracer, parts, [without_transport(chunk, tracer.names) for chunk in chunks], recorder, ())
+    recorder.calls.extend(functional_waits(captured.operators))
     return evolve(
         captured,
         operators=used_entries(captured.operators),
-        communication=Communication(issued=issued),
-        garbage_ns=tuple(garbage_ns),
+        communication=Communication(issued=noted.issued),
+        garbage_ns=tuple(noted.garbage_ns),
     )
 
 
@@ -291,22 +349,23 @@ def _join(
     )
     end = cut_crossings(start, end, thread)
     depth, parent = nest(start, end, thread)
-    placement = _placements(names, name, parent, depth, call, tracer)
+    placement = placements(names, name, parent, depth, call, tracer)
     if tracer.library is not None:
         marks = Marks(*(column(f"mark_{c}") for c in ("time_ns", "thread", "name")))
         on_device = column("on_device")[order]
-        place_native(placement, _PLACEMENTS, names, name, start, thread, parent, depth, on_device, marks)
-    replayed, of_graphs = place_graphs(placement, _PLACEMENTS, names, name, parent, depth)
+        place_native(placement, PLACEMENTS, names, name, start, thread, parent, depth, on_device, marks)
+    replayed, of_graphs = place_graphs(placement, PLACEMENTS, names, name, parent, depth)
     reported = reported & ~replayed
-    launch, stated = _stated_launches(names, name, call, parent)
-    shown = ~(_sink_rows(names, name, parent) | stated | of_graphs)
+    launch, stated = stated_launches(names, name, call, parent)
+    shown = ~(sink_rows(names, name, parent) | stated | of_graphs)
     start, end, name, thread, call, launch, reported, placement, order = (
         column[shown] for column in (start, end, name, thread, call, launch, reported, placement, order)
     )
     signature, signatures, texts = _signatures(tracer, call, launch, placement)
     fwd_thread = column("fwd_thread")[order]
     # The sink's tensors are the CPU's, whose backward passes run on the threads that call them.
-    engine = engine_threads(thread, fwd_thread if tracer.library is not None else np.zeros_like(thread))
+    borrowed = tracer.library is not None and not tracer.knows_drynpu
+    engine = engine_threads(thread, fwd_thread if borrowed else np.zeros_like(thread))
     operators = Operators(
         names=tuple(_SHOWN_AS.get(text, text) for text in names),
         name=name.astype(np.int32),
@@ -349,26 +408,12 @@ def _join(
                 start_ns=column("frame_start_ns")[called],
                 end_ns=column("frame_end_ns")[called],
                 thread=column("frame_thread")[called],
+                has_ours=not tracer.knows_drynpu,
             ),
             no_frames(),
         ),
         delays=column("delays"),
-        accesses=_accesses(column("accesses")),
-    )
-
-
-def _accesses(rows: Records) -> Accesses | None:
-    """Return which memory was touched, None where nobody looked."""
-    if not len(rows):
-        return None
-    return Accesses(
-        time_ns=rows["time_ns"],
-        thread=rows["thread"].astype(np.int64),
-        block=rows["block"],
-        offset=rows["offset"],
-        size_bytes=rows["bytes"],
-        block_bytes=rows["block_bytes"],
-        written=rows["written"],
+        accesses=accesses_of(column("accesses")),
     )
 
 
@@ -387,95 +432,12 @@ def _whole_ranges(
     return end, kept
 
 
-def _sink_rows(names: list[str], name: I64, parent: I64) -> Bools:
-    """
-    Return which rows, shape ``[n]``, come from the sink; neither a device nor plain PyTorch would leave them.
-
-    They are needed to place the others and are not shown: the CPU's factory inside the device's of the same name, and
-    the range around the creation of a loader's iterator.
-    """
-    factories = rows_named(names, name, lambda text: text in (*_FACTORIES, *_INDICES))
-    copies = rows_named(names, name, lambda text: text in COPY_RANGES)
-    creations = rows_named(names, name, lambda text: text.startswith(LOADER) and text.endswith(CREATION))
-    nested = (parent >= 0) & (name[np.maximum(parent, 0)] == name)
-    return np.asarray(factories & nested | copies | creations, bool)
-
-
-def _stated_launches(names: list[str], name: I64, call: I64, parent: I64) -> tuple[I64, Bools]:
-    """
-    Return the call that states the kernels of each row, shape ``[n]``, and which rows only state them.
-
-    Most rows state their own. An operator of torch_npu that launches one kernel says so by a call inside; those that
-    launch several keep these calls, as copies and casts are operators on a device, too.
-    """
-    rows = np.flatnonzero(rows_named(names, name, lambda text: text.startswith(_STATED)) & (parent >= 0))
-    parents, first, count = np.unique(parent[rows], return_index=True, return_counts=True)
-    single = rows[first[count == 1]]
-    launch, stated = call.copy(), np.zeros(len(call), bool)
-    launch[parents[count == 1]], stated[single] = call[single], True
-    return launch, stated
-
-
-def _placements(
-    names: list[str],
-    name: I64,
-    parent: I64,
-    depth: I64,
-    call: I64,
-    tracer: Tracer,
-) -> I64:
-    """
-    Return where each operator works, an index into :class:`Placement`, shape ``[n]``.
-
-    The sink computes on CPU tensors, so the device follows from the tree of calls. A copy to the device allocates
-    through the sink's factory, which shows as one factory inside another. Copies to the host are annotated. Beside a
-    real NPU the host does the work of data loaders, of pinning memory, of gloo, and the scalar-only work inside an
-    optimizer's step (its step counters).
-    """
-    place = np.full(len(name), _PLACEMENTS.index(Placement.DEVICE), np.int64)
-
-    def named(text: str) -> Bools:
-        return rows_named(names, name, text.__eq__)
-
-    def inside(prefix: str) -> Bools:
-        return inherit(depth, parent, rows_named(names, name, lambda text: text.startswith(prefix)))
-
-    copies = named("aten::_to_copy")
-    for factory_name in _FACTORIES:
-        factory = named(factory_name)
-        inner = np.flatnonzero(factory & (parent >= 0))
-        inner = inner[factory[parent[inner]]]
-        outer = parent[parent[inner]]
-        outer = outer[outer >= 0]
-        place[outer[copies[outer]]] = _PLACEMENTS.index(Placement.TO_DEVICE)
-    place[inside(COPY_TO_HOST) & named("aten::clone")] = _PLACEMENTS.index(Placement.TO_HOST)
-    counters = inside("Optimizer.step#") & (call >= 0)
-    distinct, example = np.unique(call[counters], return_inverse=True)
-    scalar = np.array([_only_scalars(tracer.examples.get(number)) for number in distinct.tolist()], bool)
-    counters[counters] = scalar[example]
-    communication = inside_communication(names, name, depth, parent)
-    on_host = inside(LOADER) | inside("aten::_pin_memory") | communication | counters
-    place[on_host] = _PLACEMENTS.index(Placement.HOST)
-    return place
-
-
-def _only_scalars(example: Call | None) -> bool:
-    """Whether a call has tensor arguments and all of its tensors, those in lists too, have dimension 0."""
-    if example is None:
-        return False
-    _, shapes, dtypes, _ = example
-    typed = list(zip(shapes, dtypes, strict=False))
-    tensors = [shape for shape, dtype in typed if dtype not in ("", "Scalar", "ScalarList", "TensorList")]
-    lists = [shape for shape, dtype in typed if dtype == "TensorList"]
-    return bool(tensors) and not any(tensors) and not any(any(shape) for shape in lists)
-
-
 def _signatures(
     tracer: Tracer, call: I64, launch: I64, placement: I64
 ) -> tuple[I32, tuple[Signature, ...], tuple[tuple[str, str], ...]]:
     """Return the number of each row's signature, the signatures, and the types and shapes that a row shows."""
     calls = len(tracer.examples)
-    key = np.where(call >= 0, (call * calls + launch) * len(_PLACEMENTS) + placement, -1)
+    key = np.where(call >= 0, (call * calls + launch) * len(PLACEMENTS) + placement, -1)
     distinct, index = np.unique(key, return_inverse=True)
     signatures: list[Signature] = []
     texts: list[tuple[str, str]] = []
@@ -483,11 +445,17 @@ def _signatures(
     for position, value in enumerate(distinct.tolist()):
         if value < 0:
             continue
-        both, place = divmod(value, len(_PLACEMENTS))
-        _, shapes, dtypes, _ = tracer.examples[both // calls]
+        both, place = divmod(value, len(PLACEMENTS))
+        shown, launched = divmod(both, calls)
+        kind = (shown, launched, place)
+        if kind not in tracer.signatures:
+            _, shapes, dtypes, _ = tracer.examples[shown]
+            text = (";".join(d or "None" for d in dtypes), ";".join(map(_shape_text, shapes)))
+            tracer.signatures[kind] = (signature_from_kineto(*tracer.examples[launched], PLACEMENTS[place]), text)
+        signature, text = tracer.signatures[kind]
         number[position] = len(signatures)
-        signatures.append(signature_from_kineto(*tracer.examples[both % calls], _PLACEMENTS[place]))
-        texts.append((";".join(d or "None" for d in dtypes), ";".join(map(_shape_text, shapes))))
+        signatures.append(signature)
+        texts.append(text)
     return number[index].astype(np.int32), tuple(signatures), tuple(texts)
 
 

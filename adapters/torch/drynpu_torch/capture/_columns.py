@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define
+from attrs import define, field
 
 from drynpu import CaptureError
-from drynpu.arrays import I64, Records
+from drynpu.arrays import I32, I64, Records
 from drynpu_torch.capture._calls import read_arguments
 from drynpu_torch.capture._chunk import Chunk, unreadable_name
+from drynpu_torch.capture._frame_names import FrameNames
 from drynpu_torch.capture._kineto import KinetoTracer
 from drynpu_torch.capture._tracer import Tracer
-from drynpu_torch.device import Library
+from drynpu_torch.device import Library, RecordedOperators
 
 _WORD_BYTES = 8
 
@@ -30,6 +31,24 @@ class ColumnTracer(Tracer):
     """
 
     _begin_ns: int = 0
+    _labels: FrameNames = field(factory=FrameNames)
+
+    @property
+    def knows_drynpu(self) -> bool:
+        """Whether frames and stacks are recorded without drynpu's."""
+        return True
+
+    def resume(self) -> None:
+        """
+        Record the calling thread's frames again, where the script profiled it in between.
+
+        Raises
+        ------
+        CaptureError
+            The script profiles it now.
+        """
+        if (self.stack or self.frames) and not self._device().follow_thread():
+            raise CaptureError("the thread has a profile function of the script (sys.setprofile), which goes on")
 
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active in this process."""
@@ -39,6 +58,8 @@ class ColumnTracer(Tracer):
         library.note_marks(wanted=True)
         self._begin_ns = time.time_ns()
         library.start_recording(memory=self.memory)
+        if self.stack or self.frames:
+            self._labels = self._labels.start(library)
 
     def stop(self) -> Chunk:
         """Stop recording and return the events since :meth:`start`."""
@@ -51,12 +72,15 @@ class ColumnTracer(Tracer):
         name = self.names.index(texts, len(texts))[rows["name"]]
         calls = self._known_calls(library, texts, recorded.calls)
         thread, start_ns = rows["thread"].astype(np.int64), np.ascontiguousarray(rows["start_ns"])
+        self.threads.note_operators(thread)
         memory = recorded.allocations[np.argsort(recorded.allocations["time_ns"], kind="stable")]
         kept = self.threads.keep(
             np.concatenate([thread, memory["thread"]]), np.concatenate([start_ns, memory["time_ns"]])
         )
         memory = memory[kept[length:]]
-        nothing: I64 = np.empty(0, np.int64)
+        frames = recorded.frames
+        shown = self._labels.read(library) if len(frames) else self._labels
+        frame_texts = self.frame_names.index(shown.in_records, len(shown.in_records))
         return Chunk(
             begin_ns=self._begin_ns,
             end_ns=end_ns,
@@ -68,7 +92,7 @@ class ColumnTracer(Tracer):
             sequence=np.ascontiguousarray(rows["sequence"]),
             scope=np.ascontiguousarray(rows["scope"]),
             call=_looked_up(calls, rows),
-            stack=np.zeros(length, np.int64),
+            stack=self._known_stacks(shown, recorded, rows["stack"]),
             reported=kept[:length],
             on_device=np.ascontiguousarray(rows["on_device"]),
             memory_time_ns=memory["time_ns"],
@@ -76,13 +100,19 @@ class ColumnTracer(Tracer):
             memory_address=memory["address"],
             memory_bytes=memory["bytes"],
             **self.marks(),
-            frame_name=nothing,
-            frame_start_ns=nothing,
-            frame_end_ns=nothing,
-            frame_thread=nothing,
+            frame_name=frame_texts[frames["name"]],
+            frame_start_ns=np.ascontiguousarray(frames["start_ns"]),
+            frame_end_ns=np.ascontiguousarray(frames["end_ns"]),
+            frame_thread=frames["thread"].astype(np.int64),
             delays=np.column_stack([recorded.delays["time_ns"], recorded.delays["waited_ns"]]),
             accesses=recorded.accesses,
         )
+
+    def _known_stacks(self, names: FrameNames, recorded: RecordedOperators, stack: I32) -> I64:
+        """Return the ids of the operators' stacks, whose texts are made once for each that is new."""
+        used, row = np.unique(stack if self.stack else np.full(len(stack), -1, np.int32), return_inverse=True)
+        texts = names.in_stacks(recorded.stacks, used.tolist())
+        return self.stacks.index(texts, len(texts))[row]
 
     def _device(self) -> Library:
         if self.library is None:
@@ -102,11 +132,35 @@ class ColumnTracer(Tracer):
         return ids
 
 
+@define(kw_only=True)
+class KeepingTracer(ColumnTracer):
+    """Records so while Kineto runs beside it, whose results PyTorch's analyses take."""
+
+    kineto: KinetoTracer
+
+    def start(self) -> None:
+        """Start recording. Raises `CaptureError` if another profiler is active in this process."""
+        self.kineto.start()
+        super().start()
+
+    def stop(self) -> Chunk:
+        """Stop recording and return the events since :meth:`start`."""
+        chunk = super().stop()
+        self.kineto.end()
+        self.results, self.taken_over = self.kineto.results, self.kineto.taken_over
+        return chunk
+
+
 def new_tracer(**options: Any) -> Tracer:
-    """Return the tracer that serves these options of :class:`Tracer`: the recorder where that has all they ask for."""
+    """Return the tracer that serves these options of :class:`Tracer`: the recorder wherever there is one."""
     kineto = KinetoTracer(**options)
-    if kineto.library is None or kineto.stack or kineto.frames or kineto.keep_results:
+    library = kineto.library
+    if library is None:
         return kineto
+    if (kineto.stack or kineto.frames) and not library.follows_python:
+        return kineto
+    if kineto.keep_results:
+        return KeepingTracer(**{**options, "alone": False}, kineto=kineto)
     return ColumnTracer(**options)
 
 

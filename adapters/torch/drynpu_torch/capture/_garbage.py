@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -37,14 +37,13 @@ _LEAST_COST_NS = 1_000_000
 
 
 @contextlib.contextmanager
-def collection_costs() -> Iterator[list[tuple[int, int]]]:
+def collection_costs(note: Callable[[int], None]) -> Iterator[None]:
     """
-    Yield a list to which the end (Unix ns) and the processor time (ns) of every collection are added.
+    Call *note* at the end of every collection, in the thread that collected, with the processor time that it took, ns.
 
     How long one takes says how many objects this process holds, most of them PyTorch's, and which step it falls into is
     chance: a full one takes 0.1 s.
     """
-    costs: list[tuple[int, int]] = []
     begun_ns = 0
 
     def notice(phase: str, _: dict[str, Any]) -> None:
@@ -54,10 +53,10 @@ def collection_costs() -> Iterator[list[tuple[int, int]]]:
         elif begun_ns:
             cost_ns, begun_ns = time.thread_time_ns() - begun_ns, 0
             if cost_ns >= _LEAST_COST_NS:
-                costs.append((time.time_ns(), cost_ns))
+                note(cost_ns)
 
     gc.callbacks.append(notice)
     try:
-        yield costs
+        yield
     finally:
         gc.callbacks.remove(notice)

@@ -43,13 +43,15 @@ class HostCallRecorder:
     """
     The listener of the npu device; stream 0 of the framework is the device's default stream.
 
-    ``communication`` records collectives as long as this records calls. ``graphs`` has an entry for each capture of a
+    ``capture`` is the recording that this belongs to, and ``communication`` records its collectives, both as long as
+    this records calls. ``graphs`` has an entry for each capture of a
     graph, and one for each replay.
     """
 
     calls: list[HostCall] = field(factory=list)
     streams: list[tuple[int, int, int]] = field(factory=list)
     communication: CollectiveCapture | None = None
+    capture: object = field(default=None, eq=False, repr=False)
     graphs: list[GraphRun] = field(factory=list)
     _replays: dict[int, int] = field(factory=dict)
     """When the replay began that a thread is in."""

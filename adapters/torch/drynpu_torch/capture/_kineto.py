@@ -7,8 +7,7 @@ reading its getters in C loops takes about 10 us.
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
+import functools
 import marshal
 import re
 import sys
@@ -31,6 +30,8 @@ from torch.autograd import (
 )
 
 from drynpu.arrays import I64, U64, Bools
+from drynpu.device import nest
+from drynpu.host import return_freed_memory
 from drynpu_torch.capture._chunk import USER_SCOPE, Chunk, readable, unreadable_name
 from drynpu_torch.capture._tracer import Tracer
 from drynpu_torch.compat import PythonFrames, allocations_of_tree, frames_beside_events, shapes_getter
@@ -72,7 +73,7 @@ class KinetoTracer(Tracer):
             self.stack or self.frames,
             False,
             False,
-            _ExperimentalConfig(verbose=self.stack, profile_all_threads=self.follows_threads),
+            _ExperimentalConfig(profile_all_threads=self.follows_threads),
             "",
         )
         activities = {ProfilerActivity.CPU}
@@ -88,10 +89,7 @@ class KinetoTracer(Tracer):
         end_ns = time.time_ns()
         if self.library is not None:
             self.library.note_marks(wanted=False)
-        result = _disable_profiler()
-        self.taken_over = self.taken_over or not result.trace_start_ns()
-        if self.keep_results:
-            self.results.append(result)
+        result = self.end()
         events = result.events()
         # Kineto's own list takes more memory than all that follows; only the addresses stand there and nowhere else.
         source = result if self.memory else None
@@ -101,8 +99,16 @@ class KinetoTracer(Tracer):
         is_large = len(events) > _MANY_EVENTS
         del events, source
         if is_large:
-            _give_memory_back()
+            return_freed_memory()  # what follows allocates elsewhere
         return chunk
+
+    def end(self) -> Any:
+        """Stop Kineto and return its result."""
+        result = _disable_profiler()
+        self.taken_over = self.taken_over or not result.trace_start_ns()
+        if self.keep_results:
+            self.results.append(result)
+        return result
 
     # N23, docs/tricks.md
     def _columns(self, events: list[Any], result: object, frames: PythonFrames | None, end_ns: int) -> Chunk:
@@ -124,18 +130,22 @@ class KinetoTracer(Tracer):
             counted[memory] = np.fromiter(map(_ON_DEVICE.__eq__, kinds), bool, int(memory.sum()))
         if (self.stack or self.frames) and frames is None:
             python[:] = np.fromiter(map(kind.is_python_function, events), bool, len(events))
+        if frames is None or kept_frames is None:
+            frames, kept_frames = _frames_of(kind, _pick(events, np.flatnonzero(python))), kept[python]
         rows = np.flatnonzero(~memory & ~python)
+        self.threads.note_operators(thread[rows])
         ops, op_names = _pick(events, rows), _pick(names, rows)
         scope = _column(kind.scope, ops)
         call = self._calls(kind, ops, op_names)
         call[scope == USER_SCOPE] = -1
-        stacks = map(";".join, readable(kind.stack, ops, lambda _: []) if self.stack else [()] * len(ops))
+        end_time_ns = _column(kind.end_ns, ops)
+        stacks = stacks_of(frames, start_ns[rows], end_time_ns, thread[rows]) if self.stack else repeat("", len(ops))
         return Chunk(
             begin_ns=self._begin_ns,
             end_ns=end_ns,
             name=self.names.index(op_names, len(ops)),
             start_ns=start_ns[rows],
-            end_time_ns=_column(kind.end_ns, ops),
+            end_time_ns=end_time_ns,
             thread=thread[rows],
             fwd_thread=_threads(kind.fwd_thread_id, ops),
             sequence=_column(kind.sequence_nr, ops),
@@ -146,11 +156,11 @@ class KinetoTracer(Tracer):
             on_device=np.zeros(len(rows), bool),
             **_memory(kind, _pick(events, np.flatnonzero(memory)), (kept & counted)[memory], result),
             **self.marks(),
-            **self._frames(frames or _frames_of(kind, _pick(events, np.flatnonzero(kept & python))), kept_frames),
+            **self._frames(frames, kept_frames),
         )
 
-    def _frames(self, frames: PythonFrames, kept: Bools | None) -> dict[str, Any]:
-        rows = np.arange(len(frames.names)) if kept is None else np.flatnonzero(kept)
+    def _frames(self, frames: PythonFrames, kept: Bools) -> dict[str, Any]:
+        rows = np.flatnonzero(kept)
         return {
             "frame_name": self.frame_names.index(_pick(frames.names, rows), len(rows)),
             "frame_start_ns": frames.start_ns[rows],
@@ -178,6 +188,34 @@ class KinetoTracer(Tracer):
         return call
 
 
+def stacks_of(frames: PythonFrames, start_ns: I64, end_ns: I64, thread: I64) -> Iterator[str]:
+    """
+    Yield the frames around each operator, innermost first and joined by ``;``; the columns are the operators'.
+
+    Kineto would write such a text for every frame, too: minutes where a recorded step imports a large package.
+    """
+    count, pairs = len(frames.names), ((frames.start_ns, start_ns), (frames.end_ns, end_ns), (frames.thread, thread))
+    begins, ends, threads = map(np.concatenate, pairs)
+    order = np.lexsort((-ends, begins))
+    _, parent = nest(begins[order], ends[order], threads[order])
+    around = np.empty(len(order), np.int64)
+    around[order] = np.where(parent >= 0, order[parent], -1)
+
+    @functools.cache
+    def text(row: int) -> str:
+        names = []
+        while row >= 0:
+            if row < count:
+                names.append(frames.names[row])
+            row = int(around[row])
+        return ";".join(names)
+
+    innermost = around[count:].copy()
+    while (inside := innermost >= count).any():  # operators in operators
+        innermost[inside] = around[innermost[inside]]
+    return map(text, innermost.tolist())
+
+
 def _frames_of(kind: Any, events: list[object]) -> PythonFrames:
     return PythonFrames(
         names=list(readable(kind.name, events, unreadable_name)),
@@ -193,12 +231,6 @@ def _names(getter: Callable[[object], str], events: list[object]) -> list[str]:
         return list(map(sys.intern, map(getter, events)))
     except UnicodeDecodeError:
         return readable(getter, events, unreadable_name)
-
-
-def _give_memory_back() -> None:
-    """Return freed memory to the system, which glibc keeps otherwise: what follows allocates elsewhere."""
-    with contextlib.suppress(AttributeError):  # other C libraries have no such function
-        ctypes.CDLL(None).malloc_trim(ctypes.c_size_t(0))
 
 
 def _column(getter: Callable[[object], int], events: list[object]) -> I64:
@@ -241,7 +273,7 @@ def _addresses(result: Any, time_ns: I64, size: I64) -> U64:
     if not activities:
         return address
     kind: Any = type(activities[0])
-    is_memory = np.fromiter(map(_MEMORY_EVENT.__eq__, map(kind.name, activities)), bool, len(activities))
+    is_memory = np.fromiter(map(_MEMORY_EVENT.__eq__, _names(kind.name, activities)), bool, len(activities))
     events = _pick(activities, np.flatnonzero(is_memory))
     numbers = np.array(_ADDRESS.findall("\n".join(map(kind.metadata_json, events))), np.str_).reshape(-1, 2)
     if len(events) == len(numbers) == len(time_ns):

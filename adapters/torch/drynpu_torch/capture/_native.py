@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from attrs import frozen
 
-from drynpu.arrays import I64, Bools
+from drynpu.arrays import I64, Bools, Records
 from drynpu.device import inherit
-from drynpu.kernels import Placement
+from drynpu.kernels import Accesses, Placement
 from drynpu_torch.capture._chunk import rows_named
 
 _TO_DEVICE, _TO_HOST = "drynpu::to_device", "drynpu::to_host"
@@ -93,3 +93,18 @@ def around(parent: I64, rows: Bools) -> Bools:
         level = level[~outer[level]]
         outer[level] = True
     return outer
+
+
+def accesses_of(rows: Records) -> Accesses | None:
+    """Return which memory was touched, None where nobody looked."""
+    if not len(rows):
+        return None
+    return Accesses(
+        time_ns=rows["time_ns"],
+        thread=rows["thread"].astype(np.int64),
+        block=rows["block"],
+        offset=rows["offset"],
+        size_bytes=rows["bytes"],
+        block_bytes=rows["block_bytes"],
+        written=rows["written"],
+    )

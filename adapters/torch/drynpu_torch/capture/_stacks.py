@@ -28,11 +28,14 @@ _RECORDING = tuple(
 )
 """Folders of what records. Other files of the adapter are patches, which call the framework for the script."""
 
-_OURS = (*_RECORDING, f"{_ADAPTER}{os.sep}")
+_OUR_MODULE = re.compile(r"_?drynpu(_\w+)?")
 _OUR_OBJECT = re.compile(r"<.*\bdrynpu(_torch)?\.")
 """Frames without a file: methods that attrs generates for drynpu's classes, built-in methods of its objects."""
 
 _LIBRARY = Path(sysconfig.get_path("stdlib"))
+_USED_PACKAGES = ("attr", "attrs", "cattr", "cattrs", "numpy", "orjson", "pluggy", "polars", "psutil", "yaml")
+USED_FILES = (*(f"{package}{os.sep}" for package in _USED_PACKAGES), "typing_extensions.py")
+"""How files of packages begin that drynpu works with while it records."""
 
 
 def shown_stacks(stacks: Iterable[object]) -> tuple[str, ...]:
@@ -43,15 +46,15 @@ def shown_stacks(stacks: Iterable[object]) -> tuple[str, ...]:
     Python looks; a frame whose file is not found stays as it is. Frames of drynpu's patches are dropped, because on a
     device the caller's frame comes next.
     """
-    roots = _roots()
+    paths, ours = roots(), our_places()
     frames: dict[str, str] = {}
     shown = []
     for stack in stacks:
         kept = []
         for frame in str(stack).split(";"):
             if frame not in frames:
-                frames[frame] = _whole(frame, roots)
-            if not _is_ours(frames[frame]):
+                frames[frame] = _whole(frame, paths)
+            if not _is_ours(frames[frame], ours):
                 kept.append(frames[frame])
         shown.append(";".join(kept))
     return tuple(shown)
@@ -82,7 +85,8 @@ def no_frames() -> PythonFrames:
     return python_frames([], name=nothing, start_ns=nothing, end_ns=nothing, thread=nothing)
 
 
-def _roots() -> list[Path]:
+def roots() -> list[Path]:
+    """Return the folders in which Python looks for code, in that order, then the folders of installed packages."""
     paths = [*sys.path, *site.getsitepackages(), site.getusersitepackages(), site.getuserbase()]
     return [Path(path) for path in dict.fromkeys(map(os.path.abspath, paths))]
 
@@ -95,9 +99,19 @@ def _whole(frame: str, roots: list[Path]) -> str:
     return frame if path is None else f"{path}({match['line']}): {match['function']}"
 
 
-def _is_ours(frame: str, folders: tuple[str, ...] = _OURS) -> bool:
+def our_places() -> tuple[str, ...]:
+    """Return how the files of drynpu's packages and modules begin that are imported: plugins and finders, too."""
+    files = {
+        Path(str(module.__file__))
+        for name, module in list(sys.modules.items())
+        if _OUR_MODULE.fullmatch(name) and getattr(module, "__file__", None)
+    }
+    return tuple(sorted(f"{file.parent}{os.sep}" if file.name == "__init__.py" else str(file) for file in files))
+
+
+def _is_ours(frame: str, places: tuple[str, ...]) -> bool:
     """Return whether a frame with its whole path is drynpu's."""
-    return frame.startswith(folders) or _OUR_OBJECT.match(frame) is not None
+    return frame.startswith(places) or _OUR_OBJECT.match(frame) is not None
 
 
 def _is_library(frame: str) -> bool:
@@ -106,20 +120,29 @@ def _is_library(frame: str) -> bool:
     return frame.startswith("<") or (not file.is_absolute() and (_LIBRARY / file).is_file())
 
 
-def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: I64, thread: I64) -> PythonFrames:
-    """
-    Return Kineto's Python events, columns of shape ``[n]``, as frames in the order of their calls.
+def _is_used(frame: str) -> bool:
+    """Return whether a frame is of a package that drynpu works with."""
+    return frame.startswith(USED_FILES)
 
-    Frames of drynpu are left out, because on a device the caller calls the framework itself, and with those that
-    record goes what they call of Python itself. The name of a module, ``nn.Module: Linear_0``, becomes the record's
-    ``Linear######7``, from which readers number modules again: the number is the object's number among all.
+
+def python_frames(
+    names: Iterable[object], *, name: I64, start_ns: I64, end_ns: I64, thread: I64, has_ours: bool = True
+) -> PythonFrames:
+    """
+    Return recorded calls of Python functions, columns of shape ``[n]``, as frames in the order of their calls.
+
+    Where a recorder *has_ours*, frames of drynpu are left out, because on a device the caller calls the framework
+    itself, and with those that record goes what they call of Python itself. The name of a module,
+    ``nn.Module: Linear_0``, becomes the record's ``Linear######7``, from which readers number modules again: the number
+    is the object's number among all.
     """
     texts = [str(text) for text in names]
     order = np.lexsort((-end_ns, start_ns))
     # Kineto gives thread 0 to the open frames of threads that did nothing meanwhile, whose id it does not know.
     order = order[thread[order] != 0]
-    _, parent = nest(start_ns[order], end_ns[order], thread[order])
-    order = order[~_left_out(texts, name[order], parent)]
+    if has_ours:
+        _, parent = nest(start_ns[order], end_ns[order], thread[order])
+        order = order[~_left_out(texts, name[order], parent)]
     return PythonFrames(
         names=tuple(_record_name(text, number) for number, text in enumerate(texts)),
         name=name[order],
@@ -141,18 +164,28 @@ def engine_threads(thread: I64, fwd_thread: I64) -> I64:
 
 
 def _left_out(texts: list[str], name: I64, parent: I64) -> Bools:
-    """Return which frames are drynpu's or only work for what records; columns of shape ``[n]``."""
-    roots = _roots()
-    whole = {text: _whole(text, roots) for text in texts if "drynpu" in text}
-    ours = rows_named(texts, name, lambda text: text in whole and _is_ours(whole[text]))
+    """Return which frames are drynpu's or only work for it; columns of shape ``[n]``."""
+    paths = roots()
+    whole = {text: _whole(text, paths) for text in texts if "drynpu" in text}
+    places = our_places()
+    ours = rows_named(texts, name, lambda text: text in whole and _is_ours(whole[text], places))
     records = rows_named(texts, name, lambda text: text in whole and _is_ours(whole[text], _RECORDING))
-    helps = np.flatnonzero((rows_named(texts, name, _is_library) | ours) & ~records & (parent >= 0))
+    used = rows_named(texts, name, _is_used)
+    # Patches call the framework for the script, so of Python's own they may call what the framework calls.
+    ours |= _below(ours, used, parent)
+    helping = rows_named(texts, name, lambda text: _is_library(text) or _is_used(text)) | ours
+    return ours | records | _below(records, helping, parent)
+
+
+def _below(outer: Bools, rows: Bools, parent: I64) -> Bools:
+    """Return which of *rows* lie in one of *outer*, or in one of *rows* that does."""
+    reached, waiting = outer.copy(), np.flatnonzero(rows & ~outer & (parent >= 0))
     while True:
-        below = records[parent[helps]]
-        if not below.any():
-            return ours | records
-        records[helps[below]] = True
-        helps = helps[~below]
+        inside = reached[parent[waiting]]
+        if not inside.any():
+            return reached & rows
+        reached[waiting[inside]] = True
+        waiting = waiting[~inside]
 
 
 def _record_name(text: str, number: int) -> str:

@@ -29,8 +29,13 @@ class RecordedThreads:
 
     @property
     def busy(self) -> bool:
-        """Whether a thread of Python whose events :meth:`keep` was last given still lives: it may be in an operator."""
+        """Whether a thread of Python that ran operators in the last stretch still lives: it may be in one."""
         return any(thread.is_alive() for thread in self._seen)
+
+    def note_operators(self, thread: I64) -> None:
+        """Note the threads that ran operators in this stretch. Frames alone say nothing: all of Python has them."""
+        present = set(np.unique(thread).tolist())
+        self._seen = [other for other in self._others if other.native_id in present]
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
@@ -51,8 +56,7 @@ class RecordedThreads:
         """Return for events, shape ``[n]``, whether their thread is recorded at that time (Unix ns)."""
         kept = np.ones(len(thread), bool)
         present = set(np.unique(thread).tolist())
-        self._seen = [other for other in self._others if other.native_id in present]
-        for other in {other.native_id for other in self._seen}:
+        for other in {other.native_id for other in self._others} & present:
             rows = np.flatnonzero(thread == other)
             switches = [(switch_ns, enabled) for switch_ns, switched, enabled in self.switches if switched == other]
             last = np.searchsorted([switch_ns for switch_ns, _ in switches], time_ns[rows], side="right")

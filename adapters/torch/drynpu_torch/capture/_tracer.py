@@ -11,6 +11,7 @@ from attrs import define, field
 
 from drynpu import CaptureError
 from drynpu.arrays import I64
+from drynpu.kernels import Signature
 from drynpu_torch.capture._chunk import Chunk, Interner
 from drynpu_torch.capture._threads import RecordedThreads
 from drynpu_torch.device import Library, state
@@ -24,7 +25,8 @@ class Tracer:
     """
     Starts and stops what records operators; keeps the distinct names, calls and stacks of all stretches of a recording.
 
-    ``calls`` maps the key of a call to its id; ``examples[id]`` is the call.
+    ``calls`` maps the key of a call to its id; ``examples[id]`` is the call. ``signatures`` has, by the ids of the call
+    that is shown and the one that is launched and the number of a placement, the signature and the texts of a row.
     ``stack`` records the call stack of every operator and Python frames, ``frames`` records the frames alone.
 
     All threads are recorded. Operators on threads that Python started count as reported while ``threads`` says so,
@@ -35,7 +37,8 @@ class Tracer:
     where the sink serves.
 
     ``keep_results`` keeps the objects that Kineto returned, in ``results``, for PyTorch's analyses. ``taken_over`` says
-    that another profiler was started meanwhile and got the events of this one.
+    that another profiler was started meanwhile and got the events of this one. ``alone`` says whether PyTorch's own
+    profiler may not run beside it.
     """
 
     library: Library | None = field(factory=lambda: state().library)
@@ -46,16 +49,26 @@ class Tracer:
     threads: RecordedThreads = field(factory=RecordedThreads)
     results: list[object] = field(factory=list)
     taken_over: bool = False
+    alone: bool = True
     frame_names: Interner = field(factory=Interner)
     names: Interner = field(factory=Interner)
     stacks: Interner = field(factory=Interner)
     calls: Interner = field(factory=Interner)
     examples: dict[int, Call] = field(factory=dict)
+    signatures: dict[tuple[int, int, int], tuple[Signature, tuple[str, str]]] = field(factory=dict)
 
     @property
     def follows_threads(self) -> bool:
         """Whether threads that Python started are recorded, too."""
         return True
+
+    @property
+    def knows_drynpu(self) -> bool:
+        """Whether frames and stacks are recorded without drynpu's, and each on the thread that it runs on."""
+        return False
+
+    def resume(self) -> None:
+        """Go on with what the script may have interrupted; called at the start and at every step boundary."""
 
     def start(self) -> None:
         """
@@ -84,7 +97,7 @@ class Tracer:
             raise CaptureError(
                 "another recording is already running in this process; only one can. Stop that one first."
             )
-        if torch.autograd._profiler_enabled():
+        if self.alone and torch.autograd._profiler_enabled():
             raise CaptureError(
                 "PyTorch's own profiler is already recording in this process; only one recording can run at a "
                 "time. Stop torch.profiler first, or profile with torch_npu.profiler alone."

@@ -30,16 +30,17 @@ from drynpu_torch.device._formats import (
     npu_format_cast_,
     storage_elements,
 )
-from drynpu_torch.device._graph_program import GRAPH_CAPTURE, GRAPH_KEEPING, GRAPH_REPLAY
 from drynpu_torch.device._launching import launch_mode
 from drynpu_torch.device._library import Library
+from drynpu_torch.device._modes import OperatorMode
 from drynpu_torch.device._objects import address_of, is_tensor, on_npu, storage_of
 from drynpu_torch.device._placement import known_device
-from drynpu_torch.device._recorded import ACCESS, RecordedOperators
+from drynpu_torch.device._recorded import ACCESS, GRAPH_CAPTURE, GRAPH_KEEPING, GRAPH_REPLAY, RecordedOperators
 from drynpu_torch.device._registration import alias_modules, register_device
 from drynpu_torch.device._script_marks import ScriptMarks
+from drynpu_torch.device._sink import mark_storage
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, EventTimer, GraphStreams, state
-from drynpu_torch.device._streams import Event, Stream, erase_stream
+from drynpu_torch.device._streams import Event, Stream, erase_stream, must_not_capture
 from drynpu_torch.device._tensor import COPY_TO_HOST
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "Format",
     "GraphStreams",
     "Library",
+    "OperatorMode",
     "RecordedOperators",
     "ScriptMarks",
     "Stream",
@@ -72,6 +74,8 @@ __all__ = [
     "known_device",
     "launch_mode",
     "mark_format",
+    "mark_storage",
+    "must_not_capture",
     "npu_format_cast",
     "npu_format_cast_",
     "on_npu",

@@ -47,6 +47,23 @@ def patch_compile() -> None:
     torch.compile = _operator_by_operator(torch.compile)
 
 
+def patch_legacy_executor() -> None:
+    """
+    Let TorchScript's other executor run where a script chooses the legacy one.
+
+    The fuser of that knows PyTorch's devices alone and refuses every call with a tensor of another: "Unknown device for
+    graph fuser". Both run the same operators.
+    """
+    chosen = torch._C._jit_set_profiling_executor(True)
+
+    def set_profiling_executor(profiling_flag: bool) -> bool:
+        nonlocal chosen
+        before, chosen = chosen, profiling_flag
+        return before
+
+    torch._C._jit_set_profiling_executor = set_profiling_executor
+
+
 def _compute_type(device_type: str) -> str:
     """Return the device type that computes for *device_type*."""
     return "cpu" if device_type == DEVICE_TYPE else device_type

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import itertools
+import os
+import sysconfig
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import CodeType
 from typing import TypedDict
 
 import numpy as np
@@ -12,7 +17,7 @@ import torch
 from attrs import define, field
 
 from drynpu.arrays import I64
-from drynpu_torch.device._recorded import RecordedOperators, read_recording
+from drynpu_torch.device._recorded import RecordedOperators, divided, pointer_to, read_recording
 
 _SNAPSHOT_COLUMNS = 8
 _CALL_COLUMNS = 5
@@ -40,6 +45,10 @@ class Library:
     computes: bool = field(default=True, init=False)
     """Whether operators compute values; without, they run on shapes alone."""
     _functions: ctypes.CDLL = field(init=False)
+    _timer: object = field(default=None, init=False)
+    """The function that C++ calls, which has to live as long."""
+    _locked: ctypes.PyDLL = field(init=False)
+    """The same functions, called with Python's lock."""
 
     def __attrs_post_init__(self) -> None:
         torch.ops.load_library(str(self.path))  # type: ignore[no-untyped-call]  # runs its registrations
@@ -51,6 +60,7 @@ class Library:
         functions.drynpu_operator_name.restype = ctypes.c_char_p
         functions.drynpu_type_name.restype = ctypes.c_char_p
         self._functions = functions
+        self._locked = ctypes.PyDLL(str(self.path))
 
     def configure(self, devices: int, memory_bytes: int, *, only_warn: bool) -> None:
         """Set the number of devices and their memory; ``only_warn`` goes on when that is full."""
@@ -118,6 +128,16 @@ class Library:
     def next_event(self) -> int:
         """Return a new event's number."""
         return int(self._functions.drynpu_next_event())
+
+    def time_events(self, ask: Callable[[int, int, int], float]) -> None:
+        """
+        Let *ask* time the events of PyTorch itself until the process ends.
+
+        It gets an action (``TimerAction`` in ``guard.h``) and two events, and returns ms, NaN where it knows none.
+        """
+        self._timer = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)(ask)
+        self._functions.drynpu_time_events(self._timer)
+        atexit.register(self._functions.drynpu_time_events, None)
 
     def memory_statistics(self, device: int) -> tuple[I64, int, int]:
         """Return ``[statistic, pool, value]`` (see ``_memory_statistics``), the retries and the failures."""
@@ -214,14 +234,67 @@ class Library:
         """
         self._functions.drynpu_watch_this_thread()
 
+    def note_collection(self, cost_ns: int) -> None:
+        """
+        Count a collection of garbage in this thread as a delay.
+
+        It delays this thread, and others as far as they waited for Python's lock meanwhile.
+        """
+        self._functions.drynpu_note_collection(ctypes.c_int64(cost_ns))
+
     @property
     def is_recording(self) -> bool:
         """Whether the recorder records."""
         return bool(self._functions.drynpu_is_recording())
 
+    @property
+    def has_recorded(self) -> bool:
+        """Whether the recorder has operators or calls that nobody has taken yet."""
+        return bool(self._functions.drynpu_has_recorded())
+
     def stop_recording(self) -> RecordedOperators:
         """End the recording and return the operators since its begin."""
         return read_recording(self._functions)
+
+    @property
+    def follows_python(self) -> bool:
+        """Whether the recorder can record the frames of this Python."""
+        has_lock = not sysconfig.get_config_var("Py_GIL_DISABLED")
+        return has_lock and bool(self._locked.drynpu_can_follow(ctypes.py_object(len), b"len"))
+
+    def start_frames(self, module_call: CodeType, folders: Iterable[tuple[int, str]], *, fresh: bool) -> None:
+        """
+        Record the frames of all threads, too, until the recording ends.
+
+        Threads that have a profile function of the script are left to that. *module_call* is the code by which modules
+        are called. *folders* says whose the code below them is, the first that fits: 0 the script's or a framework's, 1
+        drynpu's, 2 what drynpu uses, too. ``fresh`` forgets the names of recordings before.
+        """
+        lines = "\n".join(f"{owner}{folder}" for owner, folder in folders)
+        marker, code = ctypes.py_object(self.follow_thread), ctypes.py_object(module_call)
+        self._locked.drynpu_start_frames(marker, code, os.fsencode(lines), int(fresh))
+
+    def follow_thread(self, *_event: object) -> bool:
+        """
+        Record the frames of this thread again; return False where it has a profile function of the script.
+
+        Python calls this at an event of a script that puts back as its profile function what it saw before.
+        """
+        return bool(self._locked.drynpu_follow_thread())
+
+    def frame_names(self) -> list[str]:
+        """
+        Return the names of frames, parts divided by zeros.
+
+        These are file, line and name of a function; the text of a function in C; and of a module ``nn.Module``, its
+        class and its address.
+        """
+        sizes = np.zeros(2, np.int64)
+        texts, ends = np.empty(0, np.uint8), np.empty(0, np.int64)
+        for _ in range(2):  # how many there are, then all
+            texts, ends = np.empty(sizes[0], np.uint8), np.empty(sizes[1], np.int64)
+            self._locked.drynpu_frame_names(*map(pointer_to, (texts, ends, sizes)))
+        return [text.decode(errors="replace") for text in divided(texts.tobytes(), ends)]
 
     def type_name(self, number: int) -> str:
         """Return the C++ name of an element type by PyTorch's number, as Kineto shows it."""

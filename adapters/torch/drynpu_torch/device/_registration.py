@@ -9,9 +9,11 @@ import torch
 
 from drynpu import CaptureError, cann_release
 from drynpu.options import Settings, TorchDevice
+from drynpu.plugins import join_parts
 from drynpu_torch.device import npu
+from drynpu_torch.device._autograd_profiler import patch_autograd_profiler
 from drynpu_torch.device._formats import keep_formats_of_copies
-from drynpu_torch.device._framework import patch_framework
+from drynpu_torch.device._framework import patch_framework, patch_legacy_executor
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._native import load_native, register_native
 from drynpu_torch.device._report import patch_report
@@ -19,7 +21,7 @@ from drynpu_torch.device._sink import register_sink
 from drynpu_torch.device._state import DEVICE_TYPE, state
 from drynpu_torch.device._tensor import patch_tensor
 from drynpu_torch.extension import find_build
-from drynpu_torch.extension.choice import Choice, choose, has_sink
+from drynpu_torch.extension.choice import Choice, build_at_first_use, choose, has_sink
 
 
 def register_device() -> tuple[torch.library.Library, ...]:
@@ -38,6 +40,9 @@ def register_device() -> tuple[torch.library.Library, ...]:
     else:
         register_native(library, state(), settings)
     keep_formats_of_copies()
+    patch_autograd_profiler()
+    patch_legacy_executor()
+    _add_parts()
     alias_modules(f"torch.{DEVICE_TYPE}")
     torch.version.cann = cann_release()  # type: ignore[attr-defined] # as torch_npu/utils/collect_env.py
     return libraries
@@ -46,6 +51,8 @@ def register_device() -> tuple[torch.library.Library, ...]:
 def _load(settings: Settings) -> tuple[Library | None, Choice]:
     """Return the native device, ``None`` where the sink serves, and the choice that was made."""
     build = find_build()
+    if settings.build:
+        build_at_first_use(settings, build)
     choice = choose(settings, build)
     if choice.device is TorchDevice.SINK:
         return None, choice
@@ -74,6 +81,13 @@ def alias_modules(name: str) -> None:
     for module_name, module in list(sys.modules.items()):
         if module_name == npu.__name__ or module_name.startswith(npu.__name__ + "."):
             sys.modules[name + module_name.removeprefix(npu.__name__)] = module
+
+
+def _add_parts() -> None:
+    """Give ``torch.npu`` the modules and names of plugins."""
+    names = join_parts("torch_npu.npu", npu)
+    vars(npu).update(names)
+    npu.__all__ += [name for name in names if not name.startswith("_") and name not in npu.__all__]
 
 
 def _check_slot() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -23,6 +24,9 @@ from drynpu_torch.device._trace import DeviceTrace
 from drynpu_torch.extension.choice import Choice
 
 DEVICE_TYPE = "npu"
+_NS_PER_MS = 1_000_000
+# TimerAction of adapters/torch/native/guard.h; the other one is a record.
+_TIMER_ELAPSED, _TIMER_FORGET = 1, 2
 _DEVICE_KIND = torch._C._autograd.DeviceType.PrivateUse1.value
 
 DeviceLike = torch.device | str | int | None
@@ -78,19 +82,19 @@ class Capturing(Protocol):
 
 
 class EventTimer(Protocol):
-    """Tells when the simulated device reaches events that are recorded while no profiler runs."""
+    """Tells when the simulated device reaches events."""
 
     def on_record(self, event_id: int) -> None:
         """Note that an event with timing is about to be recorded."""
 
-    def elapsed_ms(self, begin_id: int, end_id: int) -> float | None:
-        """Return the device's time between the last records of two events; ``None`` where it is not known."""
+    def times_ns(self, *event_ids: int) -> tuple[int, ...] | None:
+        """Return when the device reaches the last records of events; ``None`` where that is not known of one."""
 
     def forget(self, event_id: int) -> None:
         """Forget an event that is no more."""
 
-    def release(self) -> None:
-        """Stop recording, because a profiler is about to start."""
+    def settle(self) -> None:
+        """Stop recording, because a profiler is about to start; or use its recording, which is about to stop."""
 
 
 class _ThreadLocals(threading.local):
@@ -186,15 +190,29 @@ class DeviceState:
 
     @property
     def timer(self) -> EventTimer | None:
-        """The timer of events; ``None`` on the sink, which records nothing without a profiler."""
-        if self._timer is None and self.new_timer is not None and self.library is not None:
+        """The timer of events; ``None`` before the device is installed."""
+        if self._timer is None and self.new_timer is not None:
             self._timer = self.new_timer()
         return self._timer
 
-    def release_timer(self) -> None:
-        """Let the timer of events stop recording, because a profiler is about to start."""
+    def time_event(self, action: int, event: int, end: int) -> float:
+        """Let the timer serve an event of PyTorch itself, as ``Library.time_events`` says."""
+        timer = self.timer
+        if timer is None:
+            return math.nan
+        if action == _TIMER_ELAPSED:
+            times_ns = timer.times_ns(event, end)
+            return math.nan if times_ns is None else (times_ns[1] - times_ns[0]) / _NS_PER_MS
+        if action == _TIMER_FORGET:
+            timer.forget(event)
+        elif self.capture is None:
+            timer.on_record(event)
+        return 0.0
+
+    def settle_timer(self) -> None:
+        """Let the timer of events end its stretch, because a profiler is about to start or to stop."""
         if self._timer is not None:
-            self._timer.release()
+            self._timer.settle()
 
     @classmethod
     def from_environment(cls) -> DeviceState:
@@ -206,6 +224,7 @@ class DeviceState:
         """Let the native device serve from now on; ``only_warn``: it goes on when its memory is full."""
         library.configure(self.device_count, self.chip.memory_bytes, only_warn=only_warn)
         self.library, self._local = library, _NativeLocals(library)
+        library.time_events(self.time_event)
         self.stream_ids = iter(library.next_stream, None)
         self.event_ids = iter(library.next_event, None)
 

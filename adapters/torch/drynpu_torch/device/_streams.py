@@ -34,13 +34,29 @@ class Stream(torch.Stream):
         Kept as an attribute; the simulated device serves all streams alike.
     stream_id:
         Id of an existing stream, by default the next free one. 0 is the device's default stream.
+    device_index, device_type:
+        The same device as PyTorch's streams name it.
+    is_sync_launch:
+        Kept as an attribute: every launch is done when the call returns.
     """
 
     priority: int
+    is_sync_launch: bool
     _outer: list[torch.Stream]
 
-    def __new__(cls, device: DeviceLike = None, priority: int = 0, *, stream_id: int | None = None) -> Self:
+    def __new__(
+        cls,
+        device: DeviceLike = None,
+        priority: int = 0,
+        *,
+        stream_id: int | None = None,
+        device_index: int | None = None,
+        device_type: int | None = None,
+        is_sync_launch: bool = False,
+    ) -> Self:
         """Take the next stream id of the process, unless one is given."""
+        del device_type  # the number of the only kind that there is
+        device = device_index if device is None else device
         number = next(state().stream_ids) if stream_id is None else stream_id
         stream = super().__new__(
             cls,
@@ -48,7 +64,7 @@ class Stream(torch.Stream):
             device_index=state().device_index(device),
             device_type=torch._C._autograd.DeviceType.PrivateUse1.value,
         )
-        stream.priority = priority
+        stream.priority, stream.is_sync_launch = priority, bool(is_sync_launch)
         stream._outer = []
         if stream_id is None:
             state().trace.stream_creation.fire(number)
@@ -113,12 +129,15 @@ class Event(torch.Event):
     ----------
     enable_timing:
         Whether :meth:`elapsed_time` may be called.
-    blocking, interprocess:
-        Accepted without effect: both change how a real driver waits and shares, and here is no driver.
+    blocking:
+        Accepted without effect: it changes how a real driver waits, and here is no driver.
+    interprocess:
+        Whether other processes may have it; the plugin torch_sharing gives it a handle then.
     """
 
     _id: int
     _timed: bool
+    interprocess: bool
     _stream_id: int
     _recorded_ns: int | None
 
@@ -129,6 +148,7 @@ class Event(torch.Event):
         )
         event._id = next(state().event_ids)
         event._timed = enable_timing
+        event.interprocess = interprocess
         event._stream_id = 0
         event._recorded_ns = None
         state().trace.event_creation.fire(event._id)
@@ -178,7 +198,7 @@ class Event(torch.Event):
         """
         Return the time between the two records in milliseconds, as the simulated device reaches them.
 
-        It is the host's time instead on the sink, and for events that were recorded while a profiler ran.
+        It is the host's time instead on the sink, and where a recording cannot be cut.
 
         Raises
         ------
@@ -192,15 +212,14 @@ class Event(torch.Event):
                 raise RuntimeError("elapsed_time needs both events recorded before it is asked")
         assert self._recorded_ns is not None and end_event._recorded_ns is not None  # noqa: PT018
         timer = state().timer
-        modelled_ms = None if timer is None else timer.elapsed_ms(self._id, end_event._id)
-        if modelled_ms is not None:
-            return modelled_ms
+        modelled_ns = None if timer is None else timer.times_ns(self._id, end_event._id)
+        begin_ns, end_ns = modelled_ns or (self._recorded_ns, end_event._recorded_ns)
         with _shown("elapsed_time"):
-            return (end_event._recorded_ns - self._recorded_ns) / _NS_PER_MS
+            return (end_ns - begin_ns) / _NS_PER_MS
 
     def recorded_time(self) -> int:
         """
-        Return when the event was recorded, in us of the host's steady clock.
+        Return when the device reaches the record, in us; the time is as good as :meth:`elapsed_time`.
 
         Raises
         ------
@@ -209,7 +228,9 @@ class Event(torch.Event):
         """
         if not self._timed or self._recorded_ns is None:
             raise RuntimeError("recorded_time needs an event created with enable_timing=True and recorded")
-        return self._recorded_ns // 1000
+        timer = state().timer
+        (time_ns,) = (timer and timer.times_ns(self._id)) or (self._recorded_ns,)
+        return time_ns // 1000
 
     def __del__(self) -> None:
         """Let the timer, and whoever follows events, forget the event."""

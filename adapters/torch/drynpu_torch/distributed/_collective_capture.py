@@ -7,7 +7,7 @@ import enum
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -81,8 +81,8 @@ class CollectiveCapture:
         dist.Work.wait = self._waiting()  # type: ignore[method-assign]
 
     @property
-    def issued(self) -> Sequence[Issued]:
-        """The calls so far, in the order in which they returned; it grows."""
+    def issued(self) -> list[Issued]:
+        """The calls so far, in the order in which they returned; it grows until its reader clears it."""
         return self._issued
 
     def stop(self) -> Communication:

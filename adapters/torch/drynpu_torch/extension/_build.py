@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata, util
 from pathlib import Path
 
 from attrs import frozen
 
 from drynpu import CommandError
-from drynpu.compiling import LONGEST_MESSAGE, find_compiler, library_path, put_library, run_compiler
+from drynpu.compiling import (
+    COMPILER_ADVICE,
+    LONGEST_MESSAGE,
+    find_compiler,
+    library_path,
+    one_at_a_time,
+    put_library,
+    run_compiler,
+)
+from drynpu.host import SHARED_LIBRARY_FLAGS
 
 _UNIT = "module.cpp"
 """The one translation unit; it includes the other files."""
-_FLAGS = ("-O3", "-DNDEBUG", "-std=c++20", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
+_FLAGS = ("-O3", "-DNDEBUG", "-std=c++20", "-fPIC", *SHARED_LIBRARY_FLAGS, "-fvisibility=hidden", "-w")
 _LIBRARIES = ("-ltorch_cpu", "-lc10")
+_OLDEST = (2, 6)
+_TAKES_OLD_STRING = b"_ZN3c105ErrorC1ENS_14SourceLocationESs"
+"""The constructor of ``c10::Error``; ``Ss`` is a string in the form that GNU's library had before 2015."""
 _FAILURE = "failure.txt"
 """Beside the library: why these sources did not become one for this PyTorch."""
 
@@ -42,6 +57,12 @@ class Build:
             return self._failure_file.read_text(encoding="utf-8")
         except OSError:
             return None
+
+    @property
+    def release(self) -> tuple[int, int]:
+        """The numbers of the release; a version in an unknown form counts as a new one."""
+        numbers = re.match(r"(\d+)\.(\d+)", self.torch_version)
+        return (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)
 
     def note_failure(self, reason: str | None) -> None:
         """Keep *reason* for later starts, which then advise no second attempt; ``None`` forgets it."""
@@ -71,19 +92,22 @@ def find_build(environ: Mapping[str, str] = os.environ) -> Build:
     Raises
     ------
     CommandError
-        PyTorch is not installed.
+        PyTorch is not installed, or older than drynpu serves.
     """
     try:
         version = metadata.version("torch")
     except metadata.PackageNotFoundError:
         raise CommandError("PyTorch is not installed; pip install 'drynpu[torch]'") from None
     path = library_path(f"torch-{version}", "npu.so", list(sources().iterdir()), _FLAGS, environ)
-    return Build(version, path)
+    result = Build(version, path)
+    if result.release < _OLDEST:
+        raise CommandError(f"PyTorch {version} is installed; drynpu needs {'.'.join(map(str, _OLDEST))} or newer")
+    return result
 
 
 def build(*, again: bool = False, environ: Mapping[str, str] = os.environ) -> Build:
     """
-    Compile the device unless that was done before, in about half a minute.
+    Compile the device unless that was done before, in about half a minute; processes that ask at once do it once.
 
     ``CXX`` names the compiler; ``g++``, ``c++`` and ``clang++`` are looked for otherwise.
 
@@ -98,16 +122,53 @@ def build(*, again: bool = False, environ: Mapping[str, str] = os.environ) -> Bu
     compiler = find_compiler(environ)
     if compiler is None:
         raise CommandError(
-            "no C++ compiler found (g++, c++, clang++ or the one that CXX names); the npu is served without the native "
-            "device meanwhile"
+            f"no C++ compiler found (g++, c++, clang++ or the one that CXX names): {COMPILER_ADVICE}; the npu is "
+            "served without the native device meanwhile"
         )
-    try:
-        put_library(wanted.path, lambda output: _compile_and_try(compiler, output))
-    except CommandError as error:
-        wanted.note_failure(str(error))
-        raise
-    wanted.note_failure(None)
+    failed_before = wanted.failure is not None
+    with one_at_a_time(wanted.path.parent):
+        if wanted.done and not again:
+            return wanted
+        if wanted.failure is not None and not failed_before:
+            raise CommandError(wanted.failure)  # another process tried meanwhile
+        try:
+            with _progress(wanted):
+                put_library(wanted.path, lambda output: _compile_and_try(compiler, output))
+        except CommandError as error:
+            wanted.note_failure(str(error))
+            raise
+        wanted.note_failure(None)
     return wanted
+
+
+@contextlib.contextmanager
+def _progress(wanted: Build) -> Iterator[None]:
+    """Say on stderr that the device is built, on a terminal also for how long already, and how long it took."""
+    text = f"[drynpu] building the native npu device for torch {wanted.torch_version}, once (about half a minute)"
+    done, begin_s = threading.Event(), time.monotonic()
+
+    def show(end: str) -> None:
+        sys.stderr.write(f"{start}{text}: {time.monotonic() - begin_s:.0f} s{end}")
+        sys.stderr.flush()
+
+    def count() -> None:
+        while not done.wait(1):
+            show("")
+
+    start = "\r" if sys.stderr.isatty() else ""
+    counting = threading.Thread(target=count, daemon=True)
+    if start:
+        counting.start()
+    else:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    try:
+        yield
+    finally:
+        done.set()
+        if start:
+            counting.join()
+        show("\n")
 
 
 def compile_device(compiler: str, output: Path, flags: Sequence[str] = ()) -> None:
@@ -120,6 +181,12 @@ def compile_device(compiler: str, output: Path, flags: Sequence[str] = ()) -> No
         The compiler fails; the message has its output.
     """
     run_compiler(compiler, [*_arguments(output), *flags], "the native device")
+
+
+def string_form(libraries: Path) -> list[str]:
+    """Return the flags for the form of ``std::string`` in PyTorch's *libraries*: PyPI's had the old one up to 2.6."""
+    is_old = _TAKES_OLD_STRING in (libraries / "libc10.so").read_bytes()
+    return ["-D_GLIBCXX_USE_CXX11_ABI=0"] if is_old else []
 
 
 def _compile_and_try(compiler: str, output: Path) -> None:
@@ -143,4 +210,5 @@ def _arguments(output: Path) -> list[str]:
     torch = Path(spec.submodule_search_locations[0])
     headers = (torch / "include", torch / "include" / "torch" / "csrc" / "api" / "include")
     includes = [f"-I{folder}" for folder in headers]
-    return [*_FLAGS, *includes, str(sources() / _UNIT), "-o", str(output), f"-L{torch / 'lib'}", *_LIBRARIES]
+    flags = [*_FLAGS, *string_form(torch / "lib"), *includes]
+    return [*flags, str(sources() / _UNIT), "-o", str(output), f"-L{torch / 'lib'}", *_LIBRARIES]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
+import contextlib
 from collections.abc import Callable
 
 from attrs import frozen
 
-from drynpu.compiling import find_compiler
+from drynpu import CommandError, say_once
+from drynpu.compiling import COMPILER_ADVICE, find_compiler
 from drynpu.options import Settings, TorchDevice
-from drynpu_torch.extension._build import Build
+from drynpu_torch.extension._build import Build, build
 
 _FIRST_WITH_SINK = (2, 10)
 """The first PyTorch in which a device can be registered from Python (torch.utils.backend_registration)."""
@@ -60,10 +61,26 @@ def choose(settings: Settings, built: Build, compiler: Callable[[], str | None] 
     return Choice(TorchDevice.NATIVE, why, other, is_asked, is_missing=not built.done)
 
 
+def build_at_first_use(settings: Settings, known: Build) -> None:
+    """
+    Build the native device where it would serve and is not there.
+
+    Where that fails, `choose` says so. A build that failed before is not tried again, and without a compiler a line on
+    stderr says how to get one.
+    """
+    is_for_sink = settings.device is TorchDevice.SINK and settings.compute and has_sink(known)
+    if known.done or known.failure is not None or is_for_sink:
+        return
+    if find_compiler() is None:
+        say_once(f"the native npu device is not built: {COMPILER_ADVICE}")
+        return
+    with contextlib.suppress(CommandError, OSError):  # the second where the cache cannot be written to
+        build()
+
+
 def has_sink(built: Build) -> bool:
-    """Return whether the PyTorch of this build can have the sink; a version in an unknown form counts as a new one."""
-    numbers = re.match(r"(\d+)\.(\d+)", built.torch_version)
-    return numbers is None or tuple(map(int, numbers.groups())) >= _FIRST_WITH_SINK
+    """Return whether the PyTorch of this build can have the sink."""
+    return built.release >= _FIRST_WITH_SINK
 
 
 def _absence(built: Build) -> str:
@@ -75,4 +92,4 @@ def _absence(built: Build) -> str:
 def _how(built: Build, compiler: Callable[[], str | None]) -> str:
     if built.failure is not None:
         return "see: drynpu native status"
-    return "run: drynpu native build" if compiler() else "install a C++ compiler, then run: drynpu native build"
+    return "run: drynpu native build" if compiler() else f"{COMPILER_ADVICE}, then run: drynpu native build"

@@ -18,8 +18,6 @@ def native() -> None:
 @click.option("--again", is_flag=True, help="Compile even if that was done before.")
 def build_device(again: bool) -> None:
     """Compile the device for the installed PyTorch, into the user's cache; takes half a minute."""
-    if again or not find_build().done:
-        click.echo("compiling the native npu device (about half a minute)", err=True)
     done = build(again=again)
     click.echo(f"torch {done.torch_version}: {done.path}")
 

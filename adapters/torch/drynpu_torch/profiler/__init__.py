@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu_torch.profiler._analyse import analyse, tensorboard_trace_handler
-from drynpu_torch.profiler._collection import listen, start_collection
+from drynpu_torch.profiler._collection import ProcessRecording, listen, start_collection
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._flops import register_npu_flop
 from drynpu_torch.profiler._one_step import StepProfile
@@ -29,6 +29,7 @@ __all__ = [
     "AiCMetrics",
     "ExportType",
     "HostSystem",
+    "ProcessRecording",
     "ProfPathCreator",
     "ProfilerAction",
     "ProfilerActivity",

@@ -19,8 +19,8 @@ _LOG = logging.getLogger("drynpu")
 
 
 @define
-class _Process:
-    """The process for a `drynpu.recorder.Collector`, which calls everything on the main thread."""
+class ProcessRecording:
+    """A recording of this process that no profiler of the script began, as a `drynpu.recorder.Collector` wants one."""
 
     _result: Result | None = None
 
@@ -66,7 +66,7 @@ def start_collection(text: str) -> None:
         The command cannot be read. Any other failure is reported to its sender; the application goes on.
     """
     command = CollectionCommand.from_text(text)
-    collector = Collector(_Process(), _LOG.warning)
+    collector = Collector(ProcessRecording(), _LOG.warning)
     at_process_end(collector.finish)
     collector.follow(command)
 
@@ -78,6 +78,6 @@ def listen(path: Path | None = None) -> None:
     *path* is the socket, by default the process's. If it cannot be created, a warning says so; the application
     goes on, and nothing can attach to it.
     """
-    collector = Collector(_Process(), _LOG.warning)
+    collector = Collector(ProcessRecording(), _LOG.warning)
     if collector.listen(path):
         at_process_end(collector.finish)

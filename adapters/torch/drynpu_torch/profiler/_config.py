@@ -9,6 +9,7 @@ from drynpu import DrynpuError
 from drynpu.deliverables.counters.records import counter_problem
 from drynpu.options import MetricGroup, Notice, NoticeCode, Settings, Severity
 from drynpu.options.experimental_config import METRIC_GROUPS, ConfigValues, normalise_config
+from drynpu.plugins import build_manager
 from drynpu.recorder import load_chosen_chip
 from drynpu_torch.profiler._messages import show
 from drynpu_torch.profiler._values import AiCMetrics, ExportType, HostSystem, ProfilerLevel
@@ -90,15 +91,13 @@ def _without_counters(values: ConfigValues) -> tuple[Notice, ...]:
 
 def _without_files(values: ConfigValues) -> tuple[Notice, ...]:
     """Say at once which files will be missing, instead of leaving the user to look for them."""
-    missing = [name for name in _NOT_RECORDED if getattr(values, name)]
     # These metrics of the host need the system's tracers; drynpu measures the others.
     traced = (HostSystem.OSRT, HostSystem.NUMA)
+    missing = [name for name in ("record_op_args", "op_attr") if getattr(values, name)]
+    if missing and "operator_attributes" not in build_manager().switched_off:
+        missing = []
     missing += [f"host_sys={system}" for system in values.host_sys or () if system in traced]
     if not missing:
         return ()
     message = f"drynpu does not record these, their files will be missing: {', '.join(missing)}"
     return (Notice(Severity.WARNING, missing[0], message, NoticeCode.UNSUPPORTED),)
-
-
-_NOT_RECORDED = ("record_op_args", "op_attr")
-"""Options of :class:`ConfigValues`, True or False, that the vendor's profiler has and drynpu has not."""

@@ -67,7 +67,8 @@ class MemoryTimeline:
 
         *time_map* maps measured times to times in the files.
         """
-        rows = [row for result in results for row in _rows(MemoryProfile(result), device)]
+        live: dict[int, tuple[int, int]] = {}
+        rows = [row for result in results for row in _rows(MemoryProfile(result), device, live)]
         columns = np.array(rows, np.int64).reshape(-1, 4)
         time_ns = np.where(columns[:, 0] < 0, -1, time_map(columns[:, 0]))
         return cls(time_ns, columns[:, 1], columns[:, 2], columns[:, 3])
@@ -127,17 +128,33 @@ class MemoryTimeline:
         )
 
 
-def _rows(profile: Any, device: torch.device | None) -> list[tuple[int, int, int, int]]:
-    rows = []
-    for time_ns, action, (key, version), size in profile.timeline:
-        if device not in (None, key.device):
-            continue
+_Row = tuple[int, int, int, int]
+"""Time, action, bytes, category."""
+
+
+def _rows(profile: Any, device: torch.device | None, live: dict[int, tuple[int, int]]) -> list[_Row]:
+    """Return the rows of one result; *live* has size and category of the memory that earlier ones left, by address."""
+    rows: list[_Row] = []
+    timeline = [entry for entry in profile.timeline if device in (None, entry[2][0].device)]
+    begin_ns = min((time_ns for time_ns, *_ in timeline if time_ns >= 0), default=-1)
+    for time_ns, action, (key, version), size in timeline:
         before, after = _category(profile, key, version), _category(profile, key, version + 1)
         code = _CODES[action]
+        address = key.storage.ptr if isinstance(key, TensorKey) else 0
+        known = live.pop(address, None)
         if action is Action.INCREMENT_VERSION:
             rows += [(time_ns, code, -size, before), (time_ns, code, size, after)]
+        elif action is Action.DESTROY:
+            rows.append((time_ns, code, -size, before))
+            continue
+        elif action is Action.PREEXISTING and known is not None and known[0] == size:
+            # What a cut of the recording divides: this result may take it for another category.
+            code, category = _CODES[Action.INCREMENT_VERSION], known[1]
+            rows += [(begin_ns, code, -size, category), (begin_ns, code, size, before)] if category != before else []
         else:
-            rows.append((time_ns, code, -size if action is Action.DESTROY else size, before))
+            rows.append((time_ns, code, size, before))
+        if address:
+            live[address] = size, after if action is Action.INCREMENT_VERSION else before
     return rows
 
 

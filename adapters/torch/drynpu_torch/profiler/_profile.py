@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import math
 import os
 import weakref
@@ -152,6 +153,10 @@ class _KinetoProfile:
         atexit.register(stop)
 
 
+def _described(schedule: object) -> dict[str, int]:
+    return schedule.describe() if isinstance(schedule, schedule_class) else {}
+
+
 class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
     """
     Record a training loop, by a schedule or from start to stop.
@@ -188,8 +193,9 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
             "custom_trace_id_callback": custom_trace_id_callback,
         }
         super().__init__(**arguments)
-        # The vendor builds the interface a second time, so its messages appear twice (torch_npu_profiler.md 1.5).
-        self.prof_if = ProfInterface(schedule=self._describe_schedule, **arguments)
+        # The vendor builds the interface a second time, so its messages appear twice (torch_npu_profiler.md 1.5). No
+        # method of this object here either: a recording that runs would keep a profiler that the script has dropped.
+        self.prof_if = ProfInterface(schedule=functools.partial(_described, schedule), **arguments)
         values, notices = normalise_profile(schedule=schedule, on_trace_ready=on_trace_ready, use_cuda=use_cuda)
         show(notices)
         self.schedule: Callable[[int], ProfilerAction] = values.schedule or _always_record
@@ -324,6 +330,3 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
             range_id, self._marker_range = self._marker_range, 0
             device.npu.mstx.range_end(range_id)
             marker.__exit__(None, None, None)
-
-    def _describe_schedule(self) -> dict[str, int]:
-        return self._given_schedule.describe() if isinstance(self._given_schedule, schedule_class) else {}

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from attrs import define, evolve, field
 
-from drynpu import CaptureError, OutputError, __version__, without_collections
+from drynpu import CaptureError, OutputError, __version__, facade_version, without_collections
 from drynpu.kernels import Operators, Placement
 from drynpu.layouts.result_files import METADATA_FILE, profiler_info_file
 from drynpu.options import Activity, ProfilingRequest, Settings
@@ -28,7 +28,7 @@ from drynpu.recorder import (
     rank_number,
     with_end_info,
 )
-from drynpu.simulate import Mark, Recording
+from drynpu.simulate import Mark, Planner, Recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, CapturedTorch, RecordedThreads, new_tracer
 from drynpu_torch.distributed import lone_notes, rendezvous
@@ -70,6 +70,7 @@ class Result:
     _described: bool = False
     _script_marks: device.ScriptMarks | None = None
     _saved_marks: int = 0
+    _plan: Planner | None = None
 
     def init(self, path: Path | None = None) -> None:
         """
@@ -221,6 +222,7 @@ class Result:
         if self._capture is None:
             return
         state = device.state()
+        self.parts.gather("times of events", state.settle_timer, None)
         self._script_marks, state.script_marks, state.recorder = state.script_marks, None, None
         if self._recorder is not None:
             self._recorder.stop()
@@ -256,7 +258,7 @@ class Result:
                 "start_cnt": 0,
                 "start_monotonic": anchors.monotonic_raw_ns,
             }
-        document["torch_npu_version"] = f"{torch.__version__.split('+')[0]}+drynpu{__version__}"
+        document["torch_npu_version"] = f"{facade_version(torch.__version__).partition('+')[0]}+drynpu{__version__}"
         document["cann_version"] = "not known"
         if rank is not None:
             document["rank_id"] = rank
@@ -275,7 +277,7 @@ class Result:
         device_id, with_marks = device.state().current_device, marks is not None
         recorder.save(
             lambda: {device_id: self._recording(recorder, captured(), new_marks, with_marks=with_marks)},
-            lambda: framework_plan(_FRAMEWORK, FALLBACKS),
+            self._find_plan,
             self.path,
             warn=print_warning,
             documents={name: document, METADATA_FILE: metadata},
@@ -319,7 +321,7 @@ class Result:
         self.delete()
 
     def _must_be_alone(self) -> None:
-        device.state().release_timer()
+        device.state().settle_timer()
         # PyTorch refuses a second recording of this thread alone, and drynpu records all threads.
         if device.state().recorder is not None:
             self.delete()
@@ -334,8 +336,13 @@ class Result:
             recorder, captured, () if marks is None else tuple(marks.marks), with_marks=marks is not None
         )
         recording = evolve(recording, host_samples=recorder.host_samples, rendezvous=others)
-        plan = framework_plan(_FRAMEWORK, FALLBACKS)
+        plan = self._find_plan()
         return recorder.write({device.state().current_device: recording}, plan, path, **self._destination())
+
+    def _find_plan(self) -> Planner:
+        """Return the plan, which keeps the kernels of calls that parts on disk had already."""
+        self._plan = self._plan or framework_plan(_FRAMEWORK, FALLBACKS)
+        return self._plan
 
     def _recording(
         self, recorder: Recorder, captured: CapturedTorch, marks: tuple[Mark, ...], *, with_marks: bool

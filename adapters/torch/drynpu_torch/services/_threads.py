@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+
+from drynpu import say_once
+from drynpu.host import move_thread, thread_processors
 
 _everywhere: set[int] = set()
 
@@ -24,13 +26,17 @@ def set_thread_affinity(core_range: Sequence[int] | Sequence[Sequence[int]]) -> 
         if len(pair) != 2 or not 0 <= pair[0] <= pair[1]:
             raise ValueError(f"Invalid core range: {core_range}")
         cores.update(range(pair[0], pair[1] + 1))
-    _everywhere.update(os.sched_getaffinity(0))
+    allowed = thread_processors()
+    if not allowed:
+        say_once("set_thread_affinity does nothing: this system chooses the cores of threads by itself")
+        return
+    _everywhere.update(allowed)
     if not cores & _everywhere:
         raise ValueError(f"Invalid core range: {core_range}")
-    os.sched_setaffinity(0, cores & _everywhere)
+    move_thread(cores & _everywhere)
 
 
 def reset_thread_affinity() -> None:
     """Let the calling thread run on every core that it could use at first."""
     if _everywhere:
-        os.sched_setaffinity(0, _everywhere)
+        move_thread(_everywhere)

@@ -7,11 +7,11 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
-from drynpu import facade_version, needs_plugin, require
+from drynpu import facade_version, require
 
 torch = require("torch", "torch")
 
-from drynpu.plugins import join_parts  # noqa: E402 - as the next; without extras there is no pluggy
+from drynpu.plugins import join_parts, missing_part  # noqa: E402 - as the next; without extras there is no pluggy
 from drynpu_torch.deferred_operators import check_operator  # noqa: E402 - require says which extra to install first
 from drynpu_torch.device import (  # noqa: E402
     alias_modules,
@@ -26,7 +26,6 @@ from drynpu_torch.install import install  # noqa: E402
 
 install()
 alias_modules("torch_npu.npu")
-join_parts("torch_npu.npu")
 parts = join_parts("torch_npu")
 
 from torch_npu import (  # noqa: E402 - they find the device in place
@@ -87,7 +86,7 @@ _OPERATORS = ("npu_", "_npu_", "atb", "dynamo", "int4", "hifloat8", "float4_", "
 
 def __getattr__(name: str) -> NoReturn:
     if name == "optim":
-        raise AttributeError(needs_plugin(f"torch_npu.{name}", "apex"))
+        raise missing_part(f"torch_npu.{name}", "apex")
     if name.startswith(_OPERATORS):
         check_operator(f"torch_npu.{name}")
     if name.startswith("npu_"):

@@ -8,7 +8,6 @@ from typing import Final
 _DUMPS: Final = ("finalize_dump", "init_dump", "set_dump")
 
 ALSO_IN: Final[Mapping[str, tuple[str, ...]]] = {
-    "graphs": ("make_graphed_callables", "super_kernel_scope_begin", "super_kernel_scope_end"),
     "memory": (
         *("MemPool", "NPUPluggableAllocator", "change_current_allocator", "use_mem_pool"),
         *("caching_allocator_alloc", "caching_allocator_delete", "get_allocator_backend"),
@@ -16,7 +15,6 @@ ALSO_IN: Final[Mapping[str, tuple[str, ...]]] = {
         *("reset_accumulated_host_memory_stats", "reset_peak_host_memory_stats"),
     ),
     "npu_config": ("set_aoe", *_DUMPS),
-    "streams": ("ExternalStream", "SyncLaunchStream"),
     "utils": (
         *("check_uce_in_memory", "current_blas_handle", "ipc_collect", "set_op_timeout_ms", "stress_detect", *_DUMPS),
         *("get_sync_debug_mode", "set_sync_debug_mode"),

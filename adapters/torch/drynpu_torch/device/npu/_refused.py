@@ -9,10 +9,8 @@ _ALLOCATOR: Final = "allocators other than the device's are not simulated"
 _MACHINE: Final = "there is no machine to ask or to stop"
 
 _CLASSES: Final = {
-    "ExternalStream": "streams of other libraries do not exist here; make one with torch.npu.Stream",
     "MemPool": _ALLOCATOR,
     "NPUPluggableAllocator": _ALLOCATOR,
-    "SyncLaunchStream": "streams that launch at once do not exist here; make one with torch.npu.Stream",
 }
 _FUNCTIONS: Final = {
     "change_current_allocator": _ALLOCATOR,

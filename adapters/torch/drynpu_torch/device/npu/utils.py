@@ -82,3 +82,8 @@ def _get_device_index(device: object, optional: bool = False, allow_cpu: bool = 
         kinds = "npu or cpu" if allow_cpu else "npu"
         raise ValueError(f"Expected a {kinds} device, but got: {device}" + pta_error(ErrCode.VALUE))
     return int(torch._utils._get_device_index(device, optional, allow_cpu))
+
+
+def weak_ref_tensor(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor on the same memory, which stays for as long as either is used; the vendor's does not keep it."""
+    return tensor.detach()

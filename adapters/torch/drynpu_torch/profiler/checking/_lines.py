@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from drynpu.checks import ObservedOperator, Place
-from drynpu_torch.device import is_tensor, on_npu
+from drynpu_torch.device import OperatorMode, is_tensor, on_npu
 from drynpu_torch.profiler.checking._places import PLACES
 
 
-class Lines(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Lines(OperatorMode):
     """Notes the line behind each operator, until :meth:`end`."""
 
     def __init__(self) -> None:
@@ -49,18 +49,16 @@ class Lines(TorchDispatchMode):  # type: ignore[no-untyped-call]
             for (place, name), (calls, doubles) in sorted(counts.items())
         )
 
-    def __torch_dispatch__(
-        self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def operator(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the operator, and note where it was called from if a tensor of it is on the npu."""
-        result = func(*args, **(kwargs or {}))
+        result = function(*args, **kwargs)
         if self._active:
             results = list(_tensors(result))
             if any(on_npu(tensor) for tensor in (*results, *_tensors(args))):
                 place = PLACES.find()
                 if place is not None:
                     doubles = any(on_npu(tensor) and tensor.dtype == torch.float64 for tensor in results)
-                    self._calls[func._schema.name, place, doubles] += 1
+                    self._calls[function._schema.name, place, doubles] += 1
         return result
 
 

@@ -6,8 +6,8 @@ import typing as _typing
 
 from torch_npu.utils.asd_detector import register_asd_hook, set_asd_loss_scale
 
-from drynpu import needs_plugin as _needs_plugin
 from drynpu.plugins import join_parts as _join_parts
+from drynpu.plugins import missing_part as _missing_part
 from drynpu_torch.services import FlopsCounter, get_cann_version, reset_thread_affinity, save_async, set_thread_affinity
 
 _parts = _join_parts(__name__)
@@ -32,6 +32,6 @@ _COMBINED = ("npu_combine_tensors", "get_part_combined_tensor", "is_combined_ten
 
 
 def __getattr__(name: str) -> _typing.NoReturn:
-    if name in _COMBINED and not _parts:
-        raise AttributeError(_needs_plugin(f"{__name__}.{name}", "apex"))
+    if name in _COMBINED and _parts.keys().isdisjoint(_COMBINED):
+        raise _missing_part(f"{__name__}.{name}", "apex")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
