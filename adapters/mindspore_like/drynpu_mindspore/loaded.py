@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
 
 from attrs import define, field
 
-from drynpu.kernels import Call
 from drynpu_mindspore.inside import Tried
 from drynpu_mindspore.patching._device import SimulatedDevice
-from drynpu_mindspore.recording import JobRanks
+from drynpu_mindspore.recording import RecordingBackend
 
 
 @define
@@ -24,10 +22,9 @@ class LoadedMindSpore:
         The module ``mindspore``, with the device and the profiler in place.
     device:
         What the script sees. Functions in its ``before_graphs`` are called when the script chooses GRAPH mode.
-    ranks:
-        The other ranks of the job.
-    note:
-        Records a call of which MindSpore's profiler knows nothing, while something is recorded.
+    backend:
+        What records: its ``ranks`` are the other ranks of the job, ``note`` records a call of which MindSpore's
+        profiler knows nothing, ``use_graph_engine`` has the graphs of jit level O2 compiled.
     tried:
         Tries parts by themselves. A line on stderr names those that failed.
     primitives:
@@ -36,7 +33,6 @@ class LoadedMindSpore:
 
     package: ModuleType
     device: SimulatedDevice
-    ranks: JobRanks
-    note: Callable[[Call], None]
+    backend: RecordingBackend
     tried: Tried
     primitives: set[str] = field(factory=set)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 
 from drynpu import CaptureError
 from drynpu.kernels import Operators
@@ -18,6 +18,7 @@ from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture._captured import NO_TOTALS, CapturedMindSpore, CapturedPart, CaptureOptions
 from drynpu_mindspore.capture._describe import describe, is_known
 from drynpu_mindspore.capture._forward import ForwardCall
+from drynpu_mindspore.capture._graph_calls import GraphCalls
 from drynpu_mindspore.capture._graphs import GraphStore
 from drynpu_mindspore.capture._hook import LaunchHook, SeenLaunches, load_hook
 from drynpu_mindspore.capture._host_events import HostEventCapture, HostEvents
@@ -48,9 +49,12 @@ class Capture:
     graphs:
         The graphs of the process. Call ``begin`` of the one store before MindSpore compiles the first graph: without
         graphs only some launches have shapes and none has data types.
+    graph_calls:
+        When the script runs compiled graphs, told by the patches.
     """
 
     graphs: GraphStore = field(factory=GraphStore)
+    graph_calls: GraphCalls = field(factory=GraphCalls)
     _options: CaptureOptions = field(factory=CaptureOptions)
     _folder: tempfile.TemporaryDirectory[str] | None = field(default=None)
     _dataset: Any = field(default=None)
@@ -140,6 +144,7 @@ class Capture:
         if self._options.profile_memory:
             parts.gather(_MEMORY, lambda: _cpu_profiler().enable_profile_memory(), None)
         self._folder = folder
+        self.graph_calls.begin()
         self._see(on=True)
 
     def _see(self, *, on: bool) -> SeenLaunches:
@@ -167,10 +172,12 @@ class Capture:
         with self._graphs_lock:
             forward = self.graphs.collect()
         begin_ns, notes = self._begin_ns, [*notes, *self._unavailable()]
+        graph_calls = self.graph_calls.end()
 
         def read() -> CapturedMindSpore:
             events = parts.gather(_EVENTS, read_events, HostEvents())
-            return self._read(folder, events, forward, seen, begin_ns, notes, has_dataset)
+            captured = self._read(folder, events, forward, seen, begin_ns, notes, has_dataset)
+            return evolve(captured, graph_calls=graph_calls)
 
         return CapturedPart(read)
 

@@ -13,6 +13,7 @@ from drynpu.arrays import I64
 from drynpu.kernels import Operators
 from drynpu.recorder import OptionalParts
 from drynpu.simulate import FrameworkEvents
+from drynpu_mindspore.capture._graph_calls import NO_CALLS
 from drynpu_mindspore.capture._memory import GraphMemory
 
 NO_TOTALS: I64 = np.empty((0, 3), np.int64)
@@ -44,7 +45,8 @@ class CapturedMindSpore:
     readable lines on what is not known; ``unknown`` are the primitives of which some launches lack shapes or types, in
     order. ``memory`` is what the graphs say of allocations, ``None`` without graphs.
     ``pool`` is what was in MindSpore's memory pool on the CPU: Unix ns, bytes allocated and bytes reserved after each
-    event, int64 ``[n, 3]``.
+    event, int64 ``[n, 3]``. ``graph_calls`` are begin and end (Unix ns) of the script's calls of compiled graphs, int64
+    ``[n, 2]``.
     """
 
     operators: Operators
@@ -54,6 +56,7 @@ class CapturedMindSpore:
     unknown: tuple[str, ...] = ()
     memory: GraphMemory | None = None
     pool: I64 = field(default=NO_TOTALS)
+    graph_calls: I64 = field(default=NO_CALLS)
 
 
 @define(eq=False)

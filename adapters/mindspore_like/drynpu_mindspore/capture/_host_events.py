@@ -38,9 +38,9 @@ _LAUNCHES = (("Kernel", "KernelLaunch"), ("PynativeFramework", "PyNativeLaunchTa
 _OPERATORS = (("PynativeFramework", "RunOp"), ("RuntimeFramework", "PreLaunch"))
 """Events that are left out, because the recording shows the same operators with the launches of the device."""
 
-_DRYNPU_CODE = re.compile(r"(^|/)drynpu_mindspore/")
-_STANDS_IN = re.compile(r"(^|/)drynpu_mindspore/patching/")
-"""Files of this package, as the names of Python calls begin with them."""
+_DRYNPU_CODE = re.compile(r"(^|/)_?drynpu(_\w+)?/")
+_STANDS_IN = re.compile(r"(^|/)(drynpu_mindspore/patching|drynpu_mindspore_\w+)/")
+"""Files of drynpu, as the names of Python calls begin with them, and those whose functions stand in for others."""
 
 
 def _own_library() -> ProfilerLibrary | None:
@@ -184,7 +184,7 @@ def _split(events: FrameworkEvents) -> tuple[FrameworkEvents, I64]:
 
 def hide_own_calls(records: Records, text_index: I64, texts: Sequence[Mapping[int, str]]) -> Bools:
     """
-    Return which events are calls of this package's functions, or calls of any function from inside those.
+    Return which events are calls of drynpu's functions, or calls of any function from inside those.
 
     Functions that stand in for MindSpore's call those: only the stand-in itself is left out.
     """

@@ -16,6 +16,8 @@ from drynpu.kernels import Operators, TensorDesc
 from drynpu_mindspore.capture._wiring import KernelGraph
 from drynpu_mindspore.rules import NOTHING
 
+GraphRuns = Mapping[int, I64]
+"""The runs of every graph that ran, by its place among the graphs: rows of launches, ``[runs, nodes]``."""
 Node = tuple[str, tuple[TensorDesc, ...]]
 """The identity of a node in the list of launches: its full name and its input tensors."""
 

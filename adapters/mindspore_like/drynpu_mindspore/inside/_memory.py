@@ -6,8 +6,9 @@ import ctypes
 import mmap
 import struct
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
+
+from drynpu.host import memory_maps
 
 # What precedes the functions in a table of virtual functions (Itanium C++ ABI 2.5.2), and more than any table has.
 _TABLE_HEAD, _TABLE_LONGEST = 2, 64
@@ -151,12 +152,7 @@ def _protect(table: int, places: Iterable[int], protection: int) -> None:
 
 
 def _is_writable(address: int) -> bool:
-    for line in Path("/proc/self/maps").read_text(encoding="ascii", errors="replace").splitlines():
-        span, permissions = line.split(maxsplit=2)[:2]
-        begin, end = (int(word, 16) for word in span.split("-"))
-        if begin <= address < end:
-            return "w" in permissions
-    return False
+    return any("w" in permissions for begin, end, permissions in memory_maps() if begin <= address < end)
 
 
 def address_of(library: ctypes.CDLL, name: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections.abc import Sequence
 from enum import Enum
@@ -10,6 +9,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
 from drynpu import modules_with
+from drynpu.host import machine, system
 
 
 class Inside(Enum):
@@ -36,9 +36,9 @@ class UnknownInside(RuntimeError):
     """The inside of the MindSpore of this process was not tried."""
 
 
-def require(releases: Sequence[str]) -> None:
+def require(releases: Sequence[str]) -> str:
     """
-    Do nothing where the MindSpore that is imported is one of *releases*, in which a part was tried, on its system.
+    Return the release of the MindSpore that is imported: one of *releases*, in which a part was tried, on its system.
 
     Raises
     ------
@@ -46,8 +46,9 @@ def require(releases: Sequence[str]) -> None:
         It was not.
     """
     release = str(getattr(sys.modules.get("mindspore"), "__version__", "none"))
-    if release not in releases or (platform.system(), platform.machine()) != _SYSTEM:
-        raise UnknownInside(f"known for {' and '.join(releases)} on {' '.join(_SYSTEM)}")
+    if release not in releases or (system(), machine()) != _SYSTEM:
+        raise UnknownInside(f"known for {', '.join(releases)} on {' '.join(_SYSTEM)}")
+    return release
 
 
 def graph_module() -> ModuleType:

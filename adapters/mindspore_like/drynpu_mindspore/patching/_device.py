@@ -199,6 +199,8 @@ def answers(
             "synchronize": waits,
         },
         "mindspore.runtime": {"synchronize": waits},
+        "mindspore.runtime.event": {"_is_supported": yes},
+        "mindspore.runtime.stream": {"_is_supported": yes},
         "mindspore.device_context.ascend": {"is_available": yes, "device_count": count},
     }
 

@@ -20,20 +20,18 @@ from drynpu_mindspore.capture import Capture
 from drynpu_mindspore.inside import KNOWN, Inside, Tried, pynative_executor, require
 from drynpu_mindspore.loaded import LoadedMindSpore
 from drynpu_mindspore.patching._device import SimulatedDevice, answers, chosen_device_id
+from drynpu_mindspore.patching._graph_calls import follow_graphs
 from drynpu_mindspore.patching._host import MindSporeHost
-from drynpu_mindspore.patching._lazy_inline import compile_each_use
 from drynpu_mindspore.patching._overflow import check_overflow_by_gradients
 from drynpu_mindspore.patching._ranks import replace_init
-from drynpu_mindspore.patching._refusals import speak_of_ascend
 from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
-from drynpu_mindspore.recording import CheckedBackend, NotingLog, RecordingBackend, follow_steps, start_check
+from drynpu_mindspore.recording import KERNELS, CheckedBackend, NotingLog, RecordingBackend, follow_steps, start_check
 
 _DONE = "_drynpu_surface"
 """Attribute of the package once it is patched."""
-_KERNELS = "mindspore_kernels"
 _OF_KERNELS = (
     "operators that only Ascend has, bf16 and fp16 in kernels of the CPU that lack them, collectives that it lacks, "
-    "graphs split over ranks"
+    "graphs split over ranks, the graph engine of jit level O2, data sinking, lazy_inline"
 )
 """What the bundled plugin of this name brings."""
 _ALL_FINITE = "AllFinite"
@@ -62,18 +60,18 @@ def _install(package: ModuleType, settings: Settings, tried: Tried) -> Surface:
     device = SimulatedDevice(device_id=chosen_device_id())
     host = MindSporeHost(package, device)
     check = os.environ.get(CHECK_VARIABLE, "")
-    backend = CheckedBackend(Capture()) if check else RecordingBackend(Capture())
+    capture = Capture()
+    backend = CheckedBackend(capture) if check else RecordingBackend(capture)
     surface = build_surface(host, backend, generation)
-    loaded = LoadedMindSpore(package, device, backend.ranks, backend.note, tried)
+    loaded = LoadedMindSpore(package, device, backend, tried)
     for part, step in (
         ("the names of mindspore.profiler", lambda: _replace_profiler(surface)),
         ("the device Ascend (set_context, set_device)", lambda: _replace_context(package, device)),
         ("answers about the device", lambda: _replace_runtime(package, host, settings)),
-        ("errors in words of Ascend", lambda: speak_of_ascend(device)),
         ("ranks (communication.init)", lambda: replace_init(device, backend.ranks)),
         ("steps of Model.train", lambda: _follow_training(surface)),
+        ("iterations of graphs with control flow", lambda: follow_graphs(capture.graph_calls)),
         ("the wait for operators of PyNative", pynative_executor),
-        ("lazy_inline", lambda: compile_each_use(package.nn.Cell, device)),
     ):
         tried.attempt(part, step)
     device.before_graphs.append(backend.prepare)
@@ -98,8 +96,8 @@ def _tell_plugins(loaded: LoadedMindSpore) -> None:
         plugins.framework_loaded("mindspore", loaded)
         return plugins.switched_off
 
-    if _KERNELS in from_plugins(tell):
-        loaded.tried.lost[_OF_KERNELS] = f"the plugin {_KERNELS!r} is off"
+    if KERNELS in from_plugins(tell):
+        loaded.tried.lost[_OF_KERNELS] = f"the plugin {KERNELS!r} is off"
 
 
 def _check(text: str, package: ModuleType, surface: Surface, backend: CheckedBackend, settings: Settings) -> None:

@@ -28,8 +28,10 @@ _LOCAL_HOST, _SHARED_PORT = "127.0.0.1", 8118
 """Where ``msrun`` has its scheduler if nothing else is said."""
 _RANK_NAMES: Final = ("RANK_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 _SIZE_NAMES: Final = ("RANK_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
-# It ends when the ranks have said that they are done, and with its parent (PR_SET_PDEATHSIG of Linux) if they cannot.
-_RUN_SCHEDULER = "import ctypes; ctypes.CDLL(None).prctl(1, 9); from mindspore.communication import init; init('mccl')"
+# It ends when the ranks have said that they are done, and with its parent if they cannot.
+_RUN_SCHEDULER = (
+    "from drynpu.host import end_with_parent; end_with_parent(); from mindspore.communication import init; init('mccl')"
+)
 
 
 def find_rank(environment: MutableMapping[str, str]) -> tuple[int, int]:

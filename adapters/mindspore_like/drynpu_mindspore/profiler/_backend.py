@@ -121,6 +121,10 @@ class Backend(Protocol):
         """Forget the run directory; the next call is an ``init``, if there is one."""
         ...
 
+    def exchange(self, held: object) -> object:
+        """Go on with the run of another profiler, and return what is held of the current one; ``None``: no run."""
+        ...
+
     def delete_dir(self) -> None:
         """Accept that the run directory holds nothing (a schedule that was stopped while warming up)."""
         ...

@@ -53,7 +53,7 @@ def make_handler(
     return handler_fn
 
 
-def completion(session: Session, handler: Callable[..., Any] | None) -> Callable[[], Any]:
+def completion(session: Session, handler: Callable[..., Any] | None) -> Callable[[], object]:
     """
     Return what to call when a recording is complete.
 
@@ -62,7 +62,7 @@ def completion(session: Session, handler: Callable[..., Any] | None) -> Callable
     """
     if handler is None:
         return lambda: None
-    meant: Callable[[], Any] | None = getattr(handler, HANDLER_MARK, None)
+    meant: Callable[[], object] | None = getattr(handler, HANDLER_MARK, None)
     if meant is not None:
         return meant
     if session.generation.is_current:
@@ -84,7 +84,7 @@ class Controller:
     """
 
     session: Session
-    ready: Callable[[], Any]
+    ready: Callable[[], object]
 
     def transit(self, previous: object, following: object) -> None:
         """

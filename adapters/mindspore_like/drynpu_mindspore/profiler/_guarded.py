@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import ParamSpec, Protocol, TypeVar
+from contextlib import AbstractContextManager
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from drynpu_mindspore.profiler._generation import Generation
 from drynpu_mindspore.profiler._host import UserLog
@@ -14,7 +15,11 @@ _R = TypeVar("_R")
 
 
 class GuardedSession(Protocol):
-    """Parts of a session that a guard needs: does the release log failures, where to, how deep are calls nested."""
+    """
+    Parts of a session that a guard needs.
+
+    Does the release log failures, where to, how deep are calls nested, whose calls are they.
+    """
 
     depth: int
 
@@ -25,6 +30,8 @@ class GuardedSession(Protocol):
     def user_log(self) -> UserLog: ...
 
     def raise_failure(self) -> None: ...
+
+    def on_behalf_of(self, profiler: Any, /) -> AbstractContextManager[None]: ...
 
 
 class _Bound(Protocol):
@@ -61,6 +68,8 @@ def guarded(method: Callable[_P, _R]) -> Callable[_P, _R | None]:
     @functools.wraps(method)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R | None:
         profiler: _Bound = args[0]  # type: ignore[assignment] # a method's first argument
-        return caught(profiler._session, method.__name__, lambda: method(*args, **kwargs))
+        # A monitor has no state of its own: the profilers that it makes have.
+        with profiler._session.on_behalf_of(getattr(profiler, "_state", None)):
+            return caught(profiler._session, method.__name__, lambda: method(*args, **kwargs))
 
     return call

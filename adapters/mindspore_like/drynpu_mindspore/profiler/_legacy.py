@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
+from attrs import fields_dict
+
+from drynpu import say_once
 from drynpu_mindspore.profiler._generation import Generation
 from drynpu_mindspore.profiler._host import UserLog
-from drynpu_mindspore.profiler._parameters import Parameters
+from drynpu_mindspore.profiler._parameters import DEPRECATED, Parameters
 from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._values import AicoreMetrics, ProfilerActivity, ProfilerLevel
 
@@ -38,22 +41,29 @@ _V22_METRICS: Mapping[int, AicoreMetrics] = {
 }
 
 
-_NO_METRICS = AicoreMetrics.AiCoreNone
-_IGNORED = (
-    "aicore_metrics is ignored by MindSpore since 2.6; counters are named by "
-    "experimental_config=_ExperimentalConfig(aic_metrics=...), or set DRYNPU_MINDSPORE_API=2.4"
-)
+_FORMER_NAME = "aicore_metrics is taken as aic_metrics, its name in MindSpore since 2.6, which ignores the old one"
+_OTHER_NAMES = ("experimental_config", "aicore_metrics", *DEPRECATED)
 
 
 def with_current_names(keywords: Mapping[str, object], generation: Generation) -> dict[str, Any]:
-    """Return the keywords of 2.4 and later by their current names; in 2.7 ``aicore_metrics`` only gets a line."""
+    """
+    Return the keywords of 2.4 and later by their current names.
+
+    Since 2.6 MindSpore ignores ``aicore_metrics``, which guides still have, and every keyword that it does not know: a
+    line on stderr says so of each.
+    """
     current = dict(keywords)
-    if generation.is_current and current.get("aicore_metrics", _NO_METRICS) not in (None, _NO_METRICS):
-        sys.stderr.write(f"[drynpu] {_IGNORED}\n")
     if not generation.is_current:
         current.pop("aic_metrics", None)
-        if "aicore_metrics" in current:
-            current["aic_metrics"] = current.pop("aicore_metrics")
+    if current.get("aicore_metrics") is not None:
+        if generation.is_current:
+            say_once(_FORMER_NAME)
+        current.setdefault("aic_metrics", current["aicore_metrics"])
+    allowed = (*fields_dict(Parameters), *_OTHER_NAMES)
+    for name in current.keys() - set(allowed):
+        near = "".join(f"; did you mean {each}?" for each in get_close_matches(name, allowed, n=1))
+        say_once(f"Profiler({name}=...): MindSpore has no such parameter and ignores it{near}")
+    current.pop("aicore_metrics", None)
     return current
 
 

@@ -69,7 +69,7 @@ def _plain(value: object) -> Any:
     return getattr(value, "value", value)
 
 
-_DEPRECATED: Mapping[str, str] = {
+DEPRECATED: Mapping[str, str] = {
     "profile_communication": (
         "The parameter 'profile_communication' is deprecated, please use "
         "'profiler_level=ProfilerLevel.Level1' or 'profiler_level=ProfilerLevel.Level2' instead."
@@ -130,8 +130,8 @@ def normalise(
 
 def _warn_of_deprecated(keywords: Mapping[str, object], user_log: UserLog) -> None:
     for name, value in keywords.items():
-        if name in _DEPRECATED:
-            user_log.warn(_DEPRECATED[name])
+        if name in DEPRECATED:
+            user_log.warn(DEPRECATED[name])
         elif name in _DEPRECATED_WHEN_TRUE and value is True:
             user_log.warn(_DEPRECATED_WHEN_TRUE[name])
 

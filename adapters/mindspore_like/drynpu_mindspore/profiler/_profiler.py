@@ -31,7 +31,7 @@ class Profiler(Profiling):
         starts = self._prepare(kwargs)
         self._has_schedule = kwargs.get("schedule") is not None
         self._waits_for_step = self._has_schedule
-        parameters = self._session.parameters
+        parameters = self._state.parameters
         scheduled = self._has_schedule and parameters is not None
         self._follow(parameters.schedule if parameters and scheduled else always_record, shows_steps=scheduled)
         self._session.started.add(self)
@@ -87,7 +87,8 @@ class Profiler(Profiling):
                 "The parameter 'offline_path' for Profiler.analyse() is deprecated, please use "
                 "Profiler.offline_analyse() instead."
             )
-        session.how = read_analysis(session.how, pretty, step_list, mode, session.user_log)
+        state = self._state
+        state.how = read_analysis(state.how, pretty, step_list, mode, session.user_log)
         session.finalize()
         session.analyse()
         session.clear()

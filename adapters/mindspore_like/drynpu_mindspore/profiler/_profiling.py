@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from drynpu_mindspore.profiler._controller import Controller, completion
 from drynpu_mindspore.profiler._guarded import guarded
-from drynpu_mindspore.profiler._session import Session
+from drynpu_mindspore.profiler._session import ProfilerState, Session
 from drynpu_mindspore.profiler._values import ProfilerAction
 
 if TYPE_CHECKING:
@@ -22,10 +22,14 @@ class Profiling(ABC):
     _session: ClassVar[Session]
     _called: ClassVar[str]
     """The name of the profiler in messages."""
+    _state = ProfilerState()
+    """Of an object whose construction failed; others have one each."""
 
     def _prepare(self, keywords: Mapping[str, object]) -> bool:
         """Read the keywords; return whether to start at once."""
-        parameters = self._session.configure(keywords)
+        self._state = ProfilerState()
+        with self._session.on_behalf_of(self._state):
+            parameters = self._session.configure(keywords)
         self._controller = Controller(self._session, completion(self._session, parameters.on_trace_ready))
         self.step_num = 0
         return parameters.start_profile

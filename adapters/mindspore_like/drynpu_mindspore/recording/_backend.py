@@ -13,12 +13,13 @@ from attrs import define, field
 from drynpu import say
 from drynpu.kernels import Call
 from drynpu.recorder import recover
-from drynpu_mindspore.capture import Capturing
+from drynpu_mindspore.capture import CapturedPart, Capturing
 from drynpu_mindspore.profiler import Analysis, RunRequest
 from drynpu_mindspore.recording._analyse import analyse, analyse_beside, analyse_offline
 from drynpu_mindspore.recording._directory import run_log
 from drynpu_mindspore.recording._mindspore_recording import MindSporeRecording
 from drynpu_mindspore.recording._ranks import JobRanks
+from drynpu_mindspore.recording._sunk import NewGraphEngine
 
 
 @define
@@ -34,12 +35,22 @@ class RecordingBackend:
         The other ranks of its job.
     finished:
         Run directories that were written, in order.
+    new_graph_engine:
+        What a plugin has brought for graphs at jit level O2.
+    before_changes:
+        Called before a recording begins or ends, by plugins that use the capture where nothing is recorded.
     """
 
     capture: Capturing
     ranks: JobRanks = field(factory=JobRanks)
     finished: list[Path] = field(factory=list)
+    new_graph_engine: NewGraphEngine | None = None
+    before_changes: list[Callable[[], None]] = field(factory=list)
     _recording: MindSporeRecording | None = None
+
+    def use_graph_engine(self, new: NewGraphEngine) -> None:
+        """Have the graphs of jit level O2 compiled, in recordings that begin from now on."""
+        self.new_graph_engine = new
 
     def finish_at_exit(self, finish: Callable[[], None]) -> None:
         """At the end of this process call *finish*, which ends recordings, and show what the last run holds."""
@@ -66,7 +77,7 @@ class RecordingBackend:
 
     def init(self, request: RunRequest) -> Path:
         """Make the run directory with its FRAMEWORK folder, and return its absolute path."""
-        recording = MindSporeRecording.open(request, self.capture, self.ranks)
+        recording = MindSporeRecording.open(request, self.capture, self.ranks, self.new_graph_engine)
         with run_log(recording.path) as log:
             log.info("recording on %s, parameters %s", recording.chip_name, request.parameters)
         self._recording = recording
@@ -74,6 +85,7 @@ class RecordingBackend:
 
     def start(self) -> None:
         """Start recording; a second start in the same run directory adds to it."""
+        self._announce()
         if self._recording is not None:
             with run_log(self._recording.path) as log:
                 self._recording.start()
@@ -84,6 +96,7 @@ class RecordingBackend:
         recording = self._recording
         if recording is None:
             return
+        self._announce()
         with run_log(recording.path) as log:
             recording.stop()
             log.info("stopped: %s kernels", 0 if recording.outcome is None else recording.outcome.kernels)
@@ -91,6 +104,14 @@ class RecordingBackend:
                 log.info(note)
         if recording.path not in self.finished:
             self.finished.append(recording.path)
+
+    def cut(self) -> CapturedPart | None:
+        """End a part of what is recorded and go on; return the part, ``None`` where nothing is recorded."""
+        return None if self._recording is None else self._recording.cut()
+
+    def _announce(self) -> None:
+        for each in self.before_changes:
+            each()
 
     def finalize(self) -> None:
         """Write what describes the recording."""
@@ -108,6 +129,11 @@ class RecordingBackend:
     def clear(self) -> None:
         """Forget the run directory."""
         self._recording = None
+
+    def exchange(self, held: object) -> object:
+        """Go on with another recording, or with none; return the current one."""
+        before, self._recording = self._recording, held if isinstance(held, MindSporeRecording) else None
+        return before
 
     def delete_dir(self) -> None:
         """Leave the empty run directory where it is, as the vendor's profiler does."""

@@ -9,7 +9,7 @@ import shutil
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,15 @@ def make_run_directory(run: RunRequest, now: datetime | None = None) -> Path:
         If it cannot be made; the message names the path and the reason.
     """
     moment = now or datetime.now(timezone.utc)
-    stamp = f"{moment:%Y%m%d%H%M%S}{moment.microsecond // 1000:03d}"
     worker = run.worker_name or socket.gethostname()
-    path = run.folder / f"{worker}_{os.getpid()}_{stamp}_ascend_ms"
+
+    def named() -> Path:
+        stamp = f"{moment:%Y%m%d%H%M%S}{moment.microsecond // 1000:03d}"
+        return run.folder / f"{worker}_{os.getpid()}_{stamp}_ascend_ms"
+
+    # Profilers that begin within one millisecond have a directory each.
+    while (path := named()).exists():
+        moment += timedelta(milliseconds=1)
     try:
         (path / FRAMEWORK_FOLDER).mkdir(mode=0o750, parents=True, exist_ok=True)
         path.chmod(0o750)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field
 
-from drynpu import say
-from drynpu.kernels import Call, Operators, concatenate, merge_equal
+from drynpu import needs_plugin, say
+from drynpu.kernels import Allocations, Call, Operators, concatenate, merge_equal
 from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.options import Activity, Settings
 from drynpu.products import FRAMEWORK_FOLDER
@@ -28,20 +28,22 @@ from drynpu.recorder import (
     framework_plan,
     load_chosen_chip,
 )
-from drynpu.simulate import MINDSPORE, FrameworkEvents, FusionOp, GraphRun, Iteration, Mark, Recording
+from drynpu.simulate import MINDSPORE, FrameworkEvents, GraphRun, Mark, Recording
 from drynpu.tables import STEP_PREFIX
 from drynpu_mindspore.capture import (
     CapturedMindSpore,
     CapturedPart,
     CaptureOptions,
     Capturing,
-    GraphMemory,
+    GraphRuns,
+    KernelGraph,
+    MemoryModel,
     MemoryProgress,
+    find_runs,
     write_pipeline,
 )
-from drynpu_mindspore.graph_engine import SunkLaunches, WholeGraphs
 from drynpu_mindspore.profiler import RunRequest
-from drynpu_mindspore.recording._collectives import find_collectives, part_calls
+from drynpu_mindspore.recording._collectives import FoundCollectives, find_collectives, part_calls
 from drynpu_mindspore.recording._directory import (
     clear_raw,
     info,
@@ -49,16 +51,20 @@ from drynpu_mindspore.recording._directory import (
     make_run_directory,
     write_metadata,
 )
+from drynpu_mindspore.recording._iterations import graph_run, graph_runs
 from drynpu_mindspore.recording._marks import ScriptMarks
-from drynpu_mindspore.recording._memory import MODELLED, model_memory
+from drynpu_mindspore.recording._memory import MODELLED, model_memory, planned_memory
 from drynpu_mindspore.recording._plans import launching_plans, sunk_plans
 from drynpu_mindspore.recording._ranks import JobRanks
 from drynpu_mindspore.recording._request import profiling_request
 from drynpu_mindspore.recording._saved import SavedProgress
+from drynpu_mindspore.recording._sunk import KERNELS, GraphEngine, NewGraphEngine, SunkLaunches
 from drynpu_mindspore.rules import unknown_without_tensors
 from drynpu_mindspore.target import ASCEND
 
+_GRAPHS = "iterations of graphs"
 _UNKNOWN = "shapes or data types unknown of some launches of {}"
+_NODE_BY_NODE = "graphs are shown node by node"
 _HOST_HZ = 1_000_000_000
 """Rate of the host's counter in the records of op_range: here it counts nanoseconds."""
 
@@ -78,10 +84,12 @@ class MindSporeRecording:
     _recorder: Recorder
     _capture: Capturing
     _ranks: JobRanks
-    _whole: WholeGraphs
+    _whole: GraphEngine | None
     _running: bool = False
     _parts: list[CapturedPart] = field(factory=list)
     """What was cut off since the start, and is to be read at the stop if the journal has not done so."""
+    _saved: int = 0
+    """How many of the parts are in the journal."""
     _captured: list[CapturedMindSpore] = field(factory=list)
     _metadata: dict[str, Any] = field(factory=dict)
     _indent: int | None = None
@@ -89,7 +97,9 @@ class MindSporeRecording:
     """How far the journal is; None where there is none: before the start, and for a start after a stop."""
 
     @classmethod
-    def open(cls, run: RunRequest, capture: Capturing, ranks: JobRanks) -> MindSporeRecording:
+    def open(
+        cls, run: RunRequest, capture: Capturing, ranks: JobRanks, new_graph_engine: NewGraphEngine | None
+    ) -> MindSporeRecording:
         """
         Make the run directory.
 
@@ -111,7 +121,7 @@ class MindSporeRecording:
             recorder=Recorder(framework=MINDSPORE, request=profiling_request(run, chip), settings=settings, chip=chip),
             capture=capture,
             ranks=ranks,
-            whole=WholeGraphs(split=chip.split),
+            whole=None if new_graph_engine is None else new_graph_engine(chip.split),
         )
 
     @property
@@ -160,11 +170,15 @@ class MindSporeRecording:
         if not self._running or progress is None or now_ns < progress.due_ns:
             return
         settle()
-        part = self._capture.cut()
-        self._parts.append(part)
+        self.cut()
+        unsaved, self._saved = self._parts[self._saved :], len(self._parts)
         calls, marks = progress.new_marks(self.marks)
         self._recorder.save(
-            lambda: {self._device_id: self._recording([part.read()], calls, marks, now_ns, progress.memory)[0]},
+            lambda: {
+                self._device_id: self._recording(
+                    [part.read() for part in unsaved], calls, marks, now_ns, progress.memory
+                )[0]
+            },
             self._planner,
             self.path,
             warn=say,
@@ -172,6 +186,13 @@ class MindSporeRecording:
             **self._destination(),
         )
         progress.postpone(now_ns)
+
+    def cut(self) -> CapturedPart | None:
+        """End a part of the recording under way and go on; return the part, ``None`` where nothing is recorded."""
+        if not self._running:
+            return None
+        self._parts.append(self._capture.cut())
+        return self._parts[-1]
 
     def stop(self) -> None:
         """Stop capturing, and write the raw data. Raises `OutputError`."""
@@ -215,6 +236,9 @@ class MindSporeRecording:
         ) as others:
             recording = evolve(recording, host_samples=recorder.host_samples, rendezvous=others)
             outcome = recorder.write({self._device_id: recording}, self._planner(), self.path, **self._destination())
+        from drynpu.views import say_notes
+
+        say_notes(outcome.notes)
         notes = [note for captured in self._captured for note in captured.notes]
         if unknown := sorted({name for captured in self._captured for name in captured.unknown}):
             notes.append(_UNKNOWN.format(", ".join(unknown)))
@@ -225,7 +249,7 @@ class MindSporeRecording:
             lambda: write_pipeline(self.path / FRAMEWORK_FOLDER, dataset, self.run.rank_id),
             None,
         )
-        self._write_metadata()
+        recorder.parts.gather("the metadata", self._write_metadata, None)
         self.finalize()
 
     def _recording(
@@ -246,9 +270,22 @@ class MindSporeRecording:
         noted, calls = part_calls(call for call in calls if call.start_ns >= recorder.begin_ns)
         operators = merge_equal(concatenate([*(part.operators for part in parts), Operators.from_calls(calls)]))
         begin_ns, end_ns = recorder.begin_ns, cut_ns or recorder.end_ns(int(operators.end_ns.max(initial=0)))
-        communication = find_collectives(operators, self._rank_id, self._ranks.groups, noted)
-        memory = model_memory(self.run, [part.memory for part in parts], operators, progress)
-        sunk = self._sunk(operators, [part.memory for part in parts])
+        gather = recorder.parts.gather
+        communication = gather(
+            "collectives",
+            lambda: find_collectives(operators, self._rank_id, self._ranks.groups, noted),
+            FoundCollectives(),
+        )
+        memory = gather(
+            "allocations of memory (profile_memory)",
+            lambda: model_memory(self.run, [part.memory for part in parts], operators, progress),
+            MemoryModel(allocations=Allocations.empty()),
+        )
+        # Graphs that were known at one part are known at the next.
+        known = next((part.memory.graphs for part in reversed(parts) if part.memory is not None), ())
+        runs: GraphRuns = gather(_GRAPHS, lambda: find_runs(known, operators), {})
+        graph_calls = np.concatenate([part.graph_calls for part in parts])
+        sunk = gather(_GRAPHS, lambda: self._sunk(known, runs, operators), SunkLaunches(operators))
         recording = Recording(
             operators=sunk.operators,
             collectives=communication.collectives,
@@ -259,17 +296,24 @@ class MindSporeRecording:
             modelled=(MODELLED,) if len(memory.allocations) else (),
             begin_ns=min(begin_ns, int(operators.start_ns.min(initial=begin_ns))),
             end_ns=end_ns,
-            graphs=self._graphs(calls, begin_ns, end_ns, sunk.fusions),
+            graphs=gather(
+                _GRAPHS,
+                lambda: graph_runs(runs, graph_calls, operators, sunk.fusions, planned_memory(self.run, known)),
+                (),
+            )
+            or self._unsaved_graph(calls, begin_ns, end_ns),
             framework_events=FrameworkEvents.join([part.host_events for part in parts]),
             marks=tuple(mark for mark in marks if mark.start_ns >= begin_ns),
         )
         return recording, (*memory.notes, *communication.notes, *sunk.notes), communication.calls
 
-    def _sunk(self, operators: Operators, known: Sequence[GraphMemory | None]) -> SunkLaunches:
+    def _sunk(self, graphs: Sequence[KernelGraph], runs: GraphRuns, operators: Operators) -> SunkLaunches:
         """Return the launches of a recording as the graph engine runs them, or as they are below jit level O2."""
-        # Graphs that were known at one part are known at the next.
-        graphs = next((part.graphs for part in reversed(known) if part is not None), ())
-        return self._whole.sink(graphs, operators) if self._graph_engine else SunkLaunches(operators)
+        if not self._graph_engine:
+            return SunkLaunches(operators)
+        if self._whole is None:
+            return SunkLaunches(operators, notes=(f"{_NODE_BY_NODE}: {needs_plugin('jit_level O2', KERNELS)}",))
+        return self._whole.sink(graphs, runs, operators)
 
     @property
     def _graph_engine(self) -> bool:
@@ -296,16 +340,9 @@ class MindSporeRecording:
             "device_data": run.device_target == ASCEND and Activity.DEVICE in activities,
         }
 
-    def _graphs(
-        self, calls: Sequence[Call], begin_ns: int, end_ns: int, fusions: tuple[FusionOp, ...]
-    ) -> tuple[GraphRun, ...]:
-        """Return the graph whose iterations are the steps, where there is one or the iteration trace is requested."""
-        if not self._graph_engine and not self._recorder.request.switches.training_trace:
+    def _unsaved_graph(self, calls: Sequence[Call], begin_ns: int, end_ns: int) -> tuple[GraphRun, ...]:
+        """Return the graph of a recording at jit level O2 that knows none: its iterations are the steps."""
+        if not self._graph_engine:
             return ()
         steps = sorted((call.start_ns, call.end_ns) for call in calls if call.name.startswith(STEP_PREFIX))
-        iterations = tuple(
-            Iteration(index=number, start_ns=start, end_ns=end)
-            for number, (start, end) in enumerate(steps or [(begin_ns, end_ns)], 1)
-        )
-        graph = GraphRun(model_id=1, graph_id=1, model_name="kernel_graph_1", iterations=iterations, fusions=fusions)
-        return (graph,)
+        return (graph_run(1, steps or [(begin_ns, end_ns)]),)

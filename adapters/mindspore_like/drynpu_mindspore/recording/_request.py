@@ -22,7 +22,6 @@ from drynpu.options import (
 )
 from drynpu.options.profiling_options import HOST_SYSTEM_WORDS, METRIC_NAMES
 from drynpu.platforms import Chip
-from drynpu.products.mindspore import WHOLE_GRAPH
 from drynpu_mindspore.profiler import Parameters, ProfilerActivity, ProfilerLevel, RunRequest
 
 _LEVELS: Mapping[ProfilerLevel, Level] = {
@@ -55,7 +54,7 @@ def profiling_request(run: RunRequest, chip: Chip) -> ProfilingRequest:
             with_stack=parameters.with_stack,
             l2_cache=parameters.l2_cache,
             tx=parameters.mstx,
-            training_trace=bool(forward or backward) or run.jit_level == WHOLE_GRAPH,
+            training_trace=True,
         ),
         filters=Filters(
             first_forward_op=forward,
