@@ -59,3 +59,5 @@ Scaffold: TypeAlias = Any
 Strategy: TypeAlias = Any
 """A strategy of distribution."""
 Coordinator: TypeAlias = Any
+Private: TypeAlias = Any
+"""A module, class or function that TensorFlow has for itself."""

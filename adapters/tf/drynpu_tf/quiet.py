@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from tensorflow.python.util import deprecation
+from drynpu_tf.inside import deprecation
 
 
 @contextlib.contextmanager

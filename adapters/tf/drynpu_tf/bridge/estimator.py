@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import tensorflow.compat.v2 as tf
-from tensorflow.python.platform import tf_logging
 
 from drynpu.options import Settings
 from drynpu_tf.bridge._estimator_bases import EstimatorBase, EstimatorSpecBase, need_estimator
@@ -27,6 +26,7 @@ from drynpu_tf.bridge.parameters import session_options
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.run_config import NPURunConfig
 from drynpu_tf.foreign import EstimatorSpec, Hook, Operation, Scaffold, TensorLike
+from drynpu_tf.inside import tf_logging
 from drynpu_tf.quiet import without_deprecations
 
 _TRAIN, _EVAL = "train", "eval"
@@ -170,7 +170,7 @@ def _model_directory(chosen: Any, configured: Any) -> str:
 
 def _with_hooks(model_fn: Any, model_dir: str, config: NPURunConfig) -> Callable[..., Any]:
     """Return *model_fn* with the hooks of the vendor's Estimator in its result."""
-    from tensorflow.python.util import function_utils
+    from drynpu_tf.inside import function_utils
 
     names = frozenset(function_utils.fn_args(model_fn))
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tensorflow.compat.v2 as tf
-from tensorflow.python.platform import tf_logging
-from tensorflow.python.training import basic_session_run_hooks, session_run_hook
 
 from drynpu import say_once
 from drynpu_tf.bridge.collectives import broadcast
@@ -15,6 +13,7 @@ from drynpu_tf.bridge.iterations import IterationVariables
 from drynpu_tf.bridge.operators import shutdown_system
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.foreign import Coordinator, RunContext, RunValues, Scaffold, Session
+from drynpu_tf.inside import basic_session_run_hooks, session_run_hook, tf_logging
 
 
 def broadcast_global_variables(root_rank: int, index: int | None = None) -> tf.Operation:
@@ -111,7 +110,7 @@ class NPUHostCallHook(session_run_hook.SessionRunHook):
 
     def begin(self) -> None:
         """Find the writers of the graph."""
-        from tensorflow.python.ops import summary_ops_v2
+        from drynpu_tf.inside import summary_ops_v2
 
         self._open = list(summary_ops_v2.summary_writer_initializer_op())
         self._flush = [summary_ops_v2.flush(writer=operation.inputs[0]) for operation in self._open]

@@ -13,7 +13,6 @@ from typing import Any
 import tensorflow.compat.v2 as tf
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
-from tensorflow.python.client import session
 
 from drynpu_tf.bridge import operators, ranks, utilities
 from drynpu_tf.bridge._estimator_bases import RunConfigBase, need_estimator
@@ -21,6 +20,7 @@ from drynpu_tf.bridge.hooks import NPUBroadcastGlobalVariablesHook
 from drynpu_tf.bridge.keras import NPUBroadcastGlobalVariablesCallback, keras_backend, keras_backend_if_there
 from drynpu_tf.bridge.optimizers import KerasDistributeOptimizer, NPUDistributedOptimizer
 from drynpu_tf.foreign import ConfigProto, Graph, Optimizer
+from drynpu_tf.inside import session
 from drynpu_tf.options import OPTIMIZER_NAME
 
 _ENTRY = "_drynpu_adds_npu_optimizer"

@@ -11,11 +11,11 @@ import contextlib
 
 import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2, variable_pb2
-from tensorflow.python.framework import ops
 
 from drynpu import say_once
 from drynpu_tf.bridge.utilities import check_positive_integer
 from drynpu_tf.foreign import Fetches, Operation, Session, Variable
+from drynpu_tf.inside import ops
 from drynpu_tf.quiet import without_deprecations
 from drynpu_tf.sessions import set_turns
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.core.protobuf import config_pb2
-from tensorflow.python.util import compat
 
 from drynpu_tf.bridge.run_config import PUBLIC, NPURunConfig
+from drynpu_tf.inside import compat
 from drynpu_tf.options import OPTIMIZER_NAME
 
 _OPTIMIZERS = "pruning function constfold shape arithmetic loop dependency layout GradFusionOptimizer"

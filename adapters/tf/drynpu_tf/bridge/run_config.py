@@ -175,7 +175,7 @@ def _is_parameter_server(strategy: object) -> bool:
 
 
 def _distribute_config(strategy: Strategy) -> Any:
-    from tensorflow.python.distribute.distribute_config import DistributeConfig
+    from drynpu_tf.inside import DistributeConfig
 
     return DistributeConfig(strategy, strategy, None)
 

@@ -19,6 +19,7 @@ from attrs import define, field
 
 from drynpu.arrays import I32, I64
 from drynpu.kernels import Operators, Signature, TensorDesc, node_signature
+from drynpu.recorder import OptionalParts
 from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.foreign import Graph, Tensor
 from drynpu_tf.rules import dtype_name, tensor_desc
@@ -40,22 +41,21 @@ class EagerOperators:
     TensorFlow's callbacks belong to a thread, so that :meth:`listen` is called on every thread that is to be recorded.
     """
 
+    parts: OptionalParts = field(factory=OptionalParts)
     _numbers: defaultdict[_Call, int] = field(factory=lambda: defaultdict(count().__next__))
     _events: list[tuple[int, int, int]] = field(factory=list)
     _signatures: list[Signature] = field(factory=list)
 
     def listen(self) -> None:
         """Record operators of the calling thread; nothing happens the second time."""
-        from tensorflow.python.eager import context
-        from tensorflow.python.framework import op_callbacks
+        from drynpu_tf.inside import context, op_callbacks
 
         if self._ran not in context.context().op_callbacks:
             op_callbacks.add_op_callback(self._ran)
 
     def leave(self) -> None:
         """Stop recording operators of the calling thread."""
-        from tensorflow.python.eager import context
-        from tensorflow.python.framework import op_callbacks
+        from drynpu_tf.inside import context, op_callbacks
 
         if self._ran in context.context().op_callbacks:
             op_callbacks.remove_op_callback(self._ran)
@@ -74,7 +74,10 @@ class EagerOperators:
         kind = op_type.decode() if isinstance(op_type, bytes) else op_type
         if graph is not None or _is_function(kind):  # with a graph: a node that is being made, not one that ran
             return
-        call = (kind, tuple(map(_tensor, inputs)), _plain(attrs or ()), tuple(map(_tensor, outputs)))
+        self.parts.gather("some operators", lambda: self._note(kind, inputs, attrs or (), outputs), None)
+
+    def _note(self, kind: str, inputs: Sequence[Tensor], attrs: Sequence[object], outputs: Sequence[Tensor]) -> None:
+        call = (kind, tuple(map(_tensor, inputs)), _plain(attrs), tuple(map(_tensor, outputs)))
         self._events.append((self._numbers[call], time.time_ns(), threading.get_native_id()))
 
     def take(self, planes: Planes | None, threads: dict[int, int]) -> Operators | None:

@@ -9,13 +9,13 @@ known as it was traced.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from attrs import define, field, frozen
 
 from drynpu.kernels import TensorDesc
 from drynpu_tf.capture._nodes import Node, communication_of, read_node
-from drynpu_tf.foreign import GraphDef, Tensor
+from drynpu_tf.foreign import GraphDef, Private, Tensor
 from drynpu_tf.rules import attributes_of, dtype_name, tensor_desc
 
 _REMEMBERED = 4096
@@ -50,13 +50,13 @@ class FunctionGraphs:
 
     def begin(self) -> None:
         """Have TensorFlow collect the graphs that it runs from now on."""
-        from tensorflow.python.eager import context
+        from drynpu_tf.inside import context
 
         context.context().enable_graph_collection()
 
     def collect(self) -> None:
         """Read the graphs that TensorFlow has collected since the last call."""
-        from tensorflow.python.eager import context
+        from drynpu_tf.inside import context
 
         metadata = context.context().export_run_metadata()
         if metadata is None:
@@ -68,7 +68,7 @@ class FunctionGraphs:
 
     def end(self) -> None:
         """Have TensorFlow collect no more graphs."""
-        from tensorflow.python.eager import context
+        from drynpu_tf.inside import context
 
         context.context().disable_graph_collection()
 
@@ -94,8 +94,7 @@ class FunctionGraphs:
 
 def _traced_outputs(function: str) -> Outputs:
     """Return the outputs of a function's nodes; nothing of a function that is not known."""
-    from tensorflow.python.eager import context
-    from tensorflow.python.framework import errors
+    from drynpu_tf.inside import context, errors
 
     try:
         definition = context.context().get_function_def(function)
@@ -109,15 +108,15 @@ def _traced_outputs(function: str) -> Outputs:
         return {}
 
 
-def _imported_operations(definition: GraphDef) -> list[Any]:
+def _imported_operations(definition: GraphDef) -> list[Private]:
     """
     Return the operations of a function in a graph of their own, in which TensorFlow works their shapes out.
 
     `function_def_to_graph` does the same, and takes three times as long over devices and places of operations.
     """
     from tensorflow.core.framework import types_pb2
-    from tensorflow.python.client import pywrap_tf_session
-    from tensorflow.python.framework import c_api_util, function_def_to_graph, ops
+
+    from drynpu_tf.inside import c_api_util, function_def_to_graph, ops, pywrap_tf_session
 
     shapes = None
     if "_input_shapes" in definition.attr:
@@ -136,8 +135,7 @@ def _imported_operations(definition: GraphDef) -> list[Any]:
 
 def _traced(function: str) -> NodeGraph | None:
     """Return a function as it was traced; shapes that it leaves open are missing."""
-    from tensorflow.python.eager import context
-    from tensorflow.python.framework import errors, function_def_to_graph
+    from drynpu_tf.inside import context, errors, function_def_to_graph
 
     try:
         definition = context.context().get_function_def(function)

@@ -13,7 +13,7 @@ from attrs import define, evolve, field
 from drynpu import CaptureError
 from drynpu_tf.capture._planes import ANCHOR, Kind, Planes, read_planes
 
-_LEVEL_WITH_SHAPES = 3
+_OFF, _LEVEL_WITHOUT_SHAPES, _LEVEL_WITH_SHAPES = -1, 2, 3
 _SETTLING_S = 0.001
 """An executor returns after its function has, and writes its event then; the trace has to wait for it."""
 
@@ -51,14 +51,15 @@ class XplaneTracer:
 
     def start(self) -> None:
         """Start recording."""
-        from tensorflow.python.framework import errors
-        from tensorflow.python.profiler.internal import _pywrap_profiler
+        from drynpu_tf.inside import errors, pywrap_profiler, trace_level
 
         # Not `lending_session`, which stands in the place of the class and would take the tracer away from us.
-        kind = _pywrap_profiler.ProfilerSession
+        kind = pywrap_profiler.ProfilerSession
         session = getattr(kind, "__wrapped__", kind)()
         folder = Path(tempfile.mkdtemp(prefix="drynpu-"))
         options = {"host_tracer_level": _LEVEL_WITH_SHAPES, "python_tracer_level": 0, "device_tracer_level": 0}
+        level = trace_level()
+        is_off = level is not None and level.value == _OFF
         self.begin_ns = time.time_ns()
         try:
             session.start(str(folder), options)
@@ -68,6 +69,9 @@ class XplaneTracer:
                 "TensorFlow's own profiler (TensorBoard's) is already recording in this process; only one recording "
                 "can run at a time."
             ) from error
+        if is_off and level is not None and level.value == _LEVEL_WITHOUT_SHAPES:
+            # From 2.20 on TensorFlow takes no number of its options for one.
+            level.value = _LEVEL_WITH_SHAPES
         self._session, self._folder = session, folder
         self._anchors.clear()
 
@@ -104,10 +108,10 @@ class XplaneTracer:
 
 def anchor(number: int, thread: int) -> _Anchor:
     """Leave one numbered event in the running trace."""
-    from tensorflow.python.profiler.internal import _pywrap_traceme
+    from drynpu_tf.inside import pywrap_traceme
 
     before_ns = time.time_ns()
-    event = _pywrap_traceme.TraceMe(ANCHOR, number=number)
+    event = pywrap_traceme.TraceMe(ANCHOR, number=number)
     after_ns = time.time_ns()
     event.Stop()
     return _Anchor(before_ns, after_ns, thread)

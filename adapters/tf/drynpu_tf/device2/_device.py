@@ -19,6 +19,7 @@ from drynpu_tf.capture import TraceCapture
 from drynpu_tf.device2._device_capture import DeviceCapture
 from drynpu_tf.device2._hooks import install
 from drynpu_tf.device2.options import NpuConfig
+from drynpu_tf.inside import FUNCTIONS, has
 from drynpu_tf.options import PRECISION_NOTE, NpuOptions, precision_of, resolve_profiling, say_notices
 from drynpu_tf.ranks import rank_number
 from drynpu_tf.recording import PROCESS, EngineRecording
@@ -139,12 +140,14 @@ class Devices:
         notices = start.notices if start.parsed is None else (*start.notices, *start.parsed.notices)
         say_notices(notices)
         PROCESS.noticed(notices)
+        if start.parsed is None and not PROCESS.follows:
+            return None
+        if not has(FUNCTIONS, "functions and eager operators are not recorded"):
+            return None
         if start.parsed is not None:
             recorder = PROCESS.join(id(handle), start.parsed.request, device_id)
-        elif PROCESS.follows:
-            recorder = EngineRecording.unopened(ProfilingRequest(), Path(), device_id=device_id)
         else:
-            return None
+            recorder = EngineRecording.unopened(ProfilingRequest(), Path(), device_id=device_id)
         # After the recording's own, so before it: what is left has to be handed over while it is open.
         atexit.register(self.close)
         precision = precision_of(options.get)

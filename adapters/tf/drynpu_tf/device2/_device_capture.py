@@ -8,14 +8,17 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import define, field
 
-from drynpu import CaptureError, say, say_once
+from drynpu import say_once
+from drynpu.recorder import OptionalParts
 from drynpu_tf.capture import Stretch, TraceCapture
-from drynpu_tf.recording import PROCESS, GraphExecution
+from drynpu_tf.recording import PROCESS, EngineRecording, GraphExecution
+
+T = TypeVar("T")
 
 _RETRY_NS = 500_000_000
 """While a profiler holds the tracer that was there before us, calls try twice a second to get it."""
@@ -50,7 +53,7 @@ class DeviceCapture:
             if self.active:
                 return
             self._pid = os.getpid()
-            self._report(self._capture.start())
+            self._report(self._guarded(self._capture.start, None))
 
     def stop(self) -> None:
         """Stop, and add the rest to the recording; nothing happens if the capture does not record."""
@@ -66,7 +69,7 @@ class DeviceCapture:
             return function(*values, **named)
         self._nested.inside = True
         try:
-            self._capture.attend()
+            self._guarded(self._capture.attend, None)
             result = function(*values, **named)
         finally:
             self._nested.inside = False
@@ -93,7 +96,7 @@ class DeviceCapture:
         with self._lock:
             if self._lent and self.active:
                 self._lent = False
-                self._report(self._capture.resume())
+                self._report(self._guarded(self._capture.resume, None))
 
     def _called(self) -> None:
         if not self._lock.acquire(blocking=False):
@@ -104,7 +107,7 @@ class DeviceCapture:
             if self._capture.traced:
                 self._deliver(self._capture.called)
             elif not self._lent and time.monotonic_ns() >= self._retry_ns:
-                self._report(self._capture.resume())
+                self._report(self._guarded(self._capture.resume, None))
         finally:
             self._lock.release()
 
@@ -115,32 +118,38 @@ class DeviceCapture:
 
     def _deliver(self, take: Callable[[], Stretch | None], most_unsaved: int = 0) -> None:
         recorder = PROCESS.recorder(self.user)
-        try:
-            stretch = take()
-        except CaptureError as error:
-            say(f"a part of the recording is lost: {error}")
-            return
-        if stretch is None or recorder is None:
-            return
-        for run in stretch.functions:
-            if run.start_ns < recorder.begin_ns:
-                continue  # before the first step that a check records
-            step = GraphExecution(
-                graph=run.function,
-                start_ns=run.start_ns,
-                end_ns=run.end_ns,
-                thread=run.thread,
-                fusions=run.fusions,
-                points=run.points,
-                consumers=run.consumers,
-                reads=run.reads,
-                loads=True,
-            )
-            recorder.add(run.operators, step)
-        if stretch.eager is not None and len(stretch.eager):
-            inside = np.flatnonzero(stretch.eager.start_ns >= recorder.begin_ns)
-            recorder.add(stretch.eager if len(inside) == len(stretch.eager) else stretch.eager.select(inside))
-        recorder.save(most_unsaved)
+        self._guarded(lambda: _add(take(), recorder, most_unsaved), None)
+
+    def _guarded(self, work: Callable[[], T], instead: T) -> T:
+        """Return what *work* returns; where it raises, a line says that a part is lost, and training goes on."""
+        recorder = PROCESS.recorder(self.user)
+        parts = OptionalParts() if recorder is None else recorder.parts
+        return parts.gather("some of what a device ran", work, instead)
+
+
+def _add(stretch: Stretch | None, recorder: EngineRecording | None, most_unsaved: int) -> None:
+    """Hand what was captured to a recording."""
+    if stretch is None or recorder is None:
+        return
+    for run in stretch.functions:
+        if run.start_ns < recorder.begin_ns:
+            continue  # before the first step that a check records
+        step = GraphExecution(
+            graph=run.function,
+            start_ns=run.start_ns,
+            end_ns=run.end_ns,
+            thread=run.thread,
+            fusions=run.fusions,
+            points=run.points,
+            consumers=run.consumers,
+            reads=run.reads,
+            loads=True,
+        )
+        recorder.add(run.operators, step)
+    if stretch.eager is not None and len(stretch.eager):
+        inside = np.flatnonzero(stretch.eager.start_ns >= recorder.begin_ns)
+        recorder.add(stretch.eager if len(inside) == len(stretch.eager) else stretch.eager.select(inside))
+    recorder.save(most_unsaved)
 
 
 def lending_session(original: Any, recorder: DeviceCapture) -> Callable[[], Any]:

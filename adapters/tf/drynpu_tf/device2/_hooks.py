@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from drynpu_tf.device2._device_capture import DeviceCapture, lending_session
+from drynpu_tf.inside import has
 
 _ORIGINAL = "_drynpu_original"
 _COMPILED = ("jit_compile", "experimental_compile")
@@ -14,7 +15,7 @@ _COMPILED = ("jit_compile", "experimental_compile")
 
 def npu_compat_function(func: Callable[..., Any] | None = None, *args: object, **kwargs: object) -> Any:
     """Make a ``tf.function`` that is not compiled by XLA: the graph engine takes it as it is."""
-    from tensorflow.python.eager.polymorphic_function import polymorphic_function
+    from drynpu_tf.inside import polymorphic_function
 
     make = getattr(polymorphic_function.function, _ORIGINAL, polymorphic_function.function)
     for name in _COMPILED:
@@ -30,9 +31,11 @@ def install(recorder: DeviceCapture | None) -> None:
 
     Without one nothing is recorded, and functions run as they are.
     """
+    if not has(("polymorphic_function",), "functions run as they are, also those that XLA compiles"):
+        return
     import tensorflow as tf
-    from tensorflow.python.eager.polymorphic_function import polymorphic_function
-    from tensorflow.python.profiler.internal import _pywrap_profiler
+
+    from drynpu_tf.inside import polymorphic_function
 
     # Once: what stands in its place carries the original, however often a device is opened.
     plain = polymorphic_function.function
@@ -54,5 +57,7 @@ def install(recorder: DeviceCapture | None) -> None:
 
     setattr(__call__, _ORIGINAL, original)
     kind.__call__ = __call__
-    session = _pywrap_profiler.ProfilerSession
-    _pywrap_profiler.ProfilerSession = lending_session(getattr(session, "__wrapped__", session), recorder)
+    from drynpu_tf.inside import pywrap_profiler
+
+    session = pywrap_profiler.ProfilerSession
+    pywrap_profiler.ProfilerSession = lending_session(getattr(session, "__wrapped__", session), recorder)

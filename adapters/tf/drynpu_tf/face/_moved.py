@@ -75,6 +75,12 @@ _MODULES: Mapping[str, str] = MappingProxyType(
 """Modules that were, and the one that holds their names today."""
 
 
+def is_former(name: str) -> bool:
+    """Return whether a module, or a name with its module, stood there in the releases that scripts were written for."""
+    module, _, last = name.rpartition(".")
+    return name in _MODULES or last in _NAMES.get(module.removeprefix("tensorflow.python."), ())
+
+
 def restore_names() -> None:
     """
     Give TensorFlow and Keras the names again that earlier releases had; what there is stays as it is.

@@ -5,11 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from drynpu_tf.face._moved import is_former
+
 CONTRIB = "tensorflow.contrib"
 """What the plugin ``tf1_contrib`` serves."""
 _FACADE = "npu_bridge"
 _STAR = "npu_bridge.npu_init"
 """``from npu_bridge.npu_init import *`` brings ``tf``."""
+
+_V1 = "tensorflow.compat.v1"
+_ENDS_EAGER = ("disable_v2_behavior", "disable_eager_execution")
 
 _TEXT = """
 AUTO_REUSE ConfigProto Dimension FixedLenFeature GPUOptions GraphKeys InteractiveSession OptimizerOptions RunMetadata
@@ -30,10 +35,12 @@ def only_in_v1(source: str) -> tuple[str, ...]:
     """
     Return the names (``tf.Session``) by which a script shows that it was written for TensorFlow 1, sorted.
 
-    An import of ``tensorflow.contrib`` shows it as well, unless the script is prepared for its failure.
+    An import of ``tensorflow.contrib`` shows it as well, unless the script is prepared for its failure, and so does a
+    private name that stands elsewhere today (``tensorflow.python.framework.ops.IndexedSlices``).
 
     Empty for a script that does not import npu_bridge, that has no such name, or that Python cannot read. A script that
-    imports ``tensorflow.compat.v1`` needs nothing and has none.
+    imports ``tensorflow.compat.v1`` needs nothing and has none, unless npu_bridge, which ends eager execution as
+    TensorFlow 1 has none, is imported on a condition alone: what comes before it would be eager.
     """
     try:
         tree = ast.parse(source)
@@ -48,7 +55,20 @@ def only_in_v1(source: str) -> tuple[str, ...]:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         if node.value.id in aliases and node.attr in _NAMES
     }
-    return tuple(sorted(names | set(_contrib_imports(tree))))
+    return tuple(sorted(names | {*_contrib_imports(tree), *_private_imports(tree), *_eager_v1(tree)}))
+
+
+def _private_imports(tree: ast.AST) -> Iterator[str]:
+    """Yield the private names that a script imports from where they stood in TensorFlow 1."""
+    yield from (name for name in _imported(tree) if name.startswith("tensorflow.python.") and is_former(name))
+
+
+def _eager_v1(tree: ast.Module) -> Iterator[str]:
+    """Yield ``tensorflow.compat.v1`` where nothing that surely runs ends eager execution."""
+    first = {module.partition(".")[0] for statement in tree.body for module in _imported_here(statement)}
+    ended = any(isinstance(node, ast.Attribute) and node.attr in _ENDS_EAGER for node in ast.walk(tree))
+    if _FACADE not in first and not ended:
+        yield from (module for module in _imported(tree) if module == _V1)
 
 
 def _contrib_imports(tree: ast.AST) -> Iterator[str]:
@@ -85,7 +105,7 @@ def _aliases(tree: ast.AST) -> Iterator[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Import)
         for alias in node.names
-        if alias.name == "tensorflow.compat.v1"
+        if alias.name == _V1
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -15,7 +15,7 @@ from drynpu.device import LaunchMode
 from drynpu.kernels import Operators, usual_calibration
 from drynpu.kernels.ops import without_constants
 from drynpu.options import ProfilingRequest
-from drynpu.recorder import SAVE_INTERVAL_NS, Planner, RankRendezvous, Recorder, framework_plan
+from drynpu.recorder import SAVE_INTERVAL_NS, OptionalParts, Planner, RankRendezvous, Recorder, framework_plan
 from drynpu.simulate import Recording
 from drynpu_tf.ranks import RANKS, rank_count, rank_number
 from drynpu_tf.recording._timeline import GraphExecution, Part, Progress, Timeline, join, node_plans
@@ -81,6 +81,15 @@ class EngineRecording:
     def begin_ns(self) -> int:
         """When it began, Unix ns."""
         return self._recorder.begin_ns
+
+    @property
+    def parts(self) -> OptionalParts:
+        """Gathers what the recording can do without."""
+        return self._recorder.parts
+
+    def failure(self, error: Exception) -> str:
+        """Return the line about a recording that could not be written, or not to its end."""
+        return self._recorder.failure(error)
 
     @property
     def split_cores(self) -> bool:

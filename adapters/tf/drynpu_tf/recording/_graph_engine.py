@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attrs import define, field
 
-from drynpu import DrynpuError, say
+from drynpu import say
 from drynpu.options import Notice, ProfilingRequest
 from drynpu.recorder import at_process_end
 from drynpu_tf.recording._engine_recording import EngineRecording
@@ -49,7 +49,10 @@ class GraphEngine:
                 directory = Path(request.output.directory or ".")
                 self._recorder = EngineRecording.open(request, directory, device_id=device_id)
             elif self._recorder.request != request:
-                say("profiling_options: the graph engine is running; the options it was started with stay.")
+                say(
+                    "profiling_options: the graph engine is running; the options it was started with stay, and all "
+                    f"goes to {self._recorder.directory}."
+                )
             self._users.add(user)
             return self._recorder
 
@@ -113,13 +116,14 @@ class GraphEngine:
                 return None
             try:
                 path = recorder.close()
-            except (DrynpuError, OSError) as error:
-                say(f"no profile was written: {error}")
+            except Exception as error:  # noqa: BLE001 - see above
+                say(recorder.failure(error))
                 return None
             if path is not None:
                 self.finished.append(path)
-                for note in recorder.notes:
-                    say(note)
+                from drynpu.views import say_notes
+
+                say_notes(recorder.notes)
             return path
 
     def _begin_process(self) -> None:

@@ -20,7 +20,7 @@ _ONE_SHOT = "OneShotIterator"
 
 def run_key(fetches: Fetches, feed_dict: Feeds) -> RunKey:
     """Return the key of ``run(fetches, feed_dict)``; the order of fetches matters, the order of feeds does not."""
-    feeds = feed_dict if isinstance(feed_dict, Mapping) else {}
+    feeds = feed_dict if issubclass(type(feed_dict), Mapping) else {}
     return ("run", tuple(_flat(fetches)), frozenset(map(_name, feeds)))
 
 
@@ -37,19 +37,23 @@ def fetched_names(key: RunKey) -> tuple[str, ...]:
 
 
 def _flat(fetches: Fetches) -> list[str]:
-    if isinstance(fetches, Mapping):
+    kind = type(fetches)  # isinstance would ask the script's object for its class
+    if issubclass(kind, Mapping):
         return [name for value in fetches.values() for name in _flat(value)]
-    if isinstance(fetches, (list, tuple)):
+    if issubclass(kind, (list, tuple)):
         return [name for value in fetches for name in _flat(value)]
     return [_name(fetches)]
 
 
 def _name(element: object) -> str:
     """Return the name of a tensor, an operation or a variable; type and identity of anything else."""
-    if isinstance(element, (str, bytes)):
-        return element if isinstance(element, str) else element.decode(errors="backslashreplace")
-    name = getattr(element, "name", None)
-    return name if isinstance(name, str) else f"{type(element).__name__}@{id(element)}"
+    if issubclass(type(element), (str, bytes)):
+        return element if isinstance(element, str) else element.decode(errors="backslashreplace")  # type: ignore[attr-defined]
+    try:
+        name = getattr(element, "name", None)
+    except Exception:  # noqa: BLE001 - an object of the script, which a run must not fall over
+        name = None
+    return name if type(name) is str else f"{type(element).__name__}@{id(element)}"
 
 
 def loops_on_device(graph: Graph, fetched: Iterable[str], *, sinks_data: bool) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from drynpu import say_once
 from drynpu_tf.foreign import CallableOptions, ConfigProto, Feeds, Fetches, Graph, RunMetadata, RunOptions, Session
+from drynpu_tf.inside import SESSIONS, has
 from drynpu_tf.sessions._callables import record_callable, record_options_callable
 from drynpu_tf.sessions._communicating import config_of_rank
 from drynpu_tf.sessions._fetches import run_key
@@ -25,8 +26,10 @@ _MARK = "_drynpu_wrapped"
 
 # N26, docs/tricks.md
 def install() -> None:
-    """Wrap the methods of the session class; nothing happens the second time."""
-    from tensorflow.python.client import session
+    """Wrap the methods of the session class; nothing happens the second time, or where TensorFlow has another one."""
+    if not has(SESSIONS, "sessions are not recorded"):
+        return
+    from drynpu_tf.inside import session
 
     base = session.BaseSession
     if getattr(base, _MARK, False):

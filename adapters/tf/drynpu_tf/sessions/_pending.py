@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 
 from attrs import define, evolve, field, frozen
 
-from drynpu import CaptureError, say
 from drynpu_tf.capture import RunKey, SessionCapture
 from drynpu_tf.recording import EngineRecording, GraphExecution
 
+RUNS = "some runs of a session"
 _MOST_BYTES = 32_000_000
 """Runs are read as soon as they hold so many bytes together, some 200 a node: memory stays bounded."""
 
@@ -63,16 +64,15 @@ class PendingRuns:
             with self._lock:
                 runs, self._runs, self._bytes = self._runs, [], 0
             for run in runs:
-                try:
-                    captured = self._capture.read(run.key, run.content, run.execution.thread)
-                except CaptureError as error:
-                    say(f"a part of the recording is lost: {error}")
-                    return
-                execution = evolve(
-                    run.execution,
-                    fusions=captured.fusions,
-                    points=captured.points,
-                    consumers=captured.consumers,
-                    reads=captured.reads,
-                )
-                self.recorder.add(captured.operators, execution)
+                self.recorder.parts.gather(RUNS, functools.partial(self._hand_over, run), None)
+
+    def _hand_over(self, run: PendingRun) -> None:
+        captured = self._capture.read(run.key, run.content, run.execution.thread)
+        execution = evolve(
+            run.execution,
+            fusions=captured.fusions,
+            points=captured.points,
+            consumers=captured.consumers,
+            reads=captured.reads,
+        )
+        self.recorder.add(captured.operators, execution)

@@ -25,7 +25,7 @@ from drynpu_tf.options import (
 )
 from drynpu_tf.recording import PROCESS, EngineRecording, GraphExecution
 from drynpu_tf.sessions._fetches import fetched_names, loops_on_device
-from drynpu_tf.sessions._pending import PendingRun, PendingRuns
+from drynpu_tf.sessions._pending import RUNS, PendingRun, PendingRuns
 
 T = TypeVar("T")
 
@@ -115,15 +115,30 @@ class DeviceSession:
     ) -> T:
         if recorder is None:
             return call(options, metadata)
+        traced = RunContent()
+        prepared = recorder.parts.gather(RUNS, lambda: self._prepare(recorder, options, key), None)
+        if prepared is None:
+            return call(options, metadata)
+        begin_ns = time.time_ns()
+        result = call(prepared, traced)
+        span = begin_ns, time.time_ns()
+        recorder.parts.gather(RUNS, lambda: self._keep(recorder, key, traced.content, span, turn), None)
+        if metadata is not None:
+            _fill_metadata(traced.content, metadata, options)
+        return result
+
+    def _prepare(self, recorder: EngineRecording, options: RunOptions, key: RunKey) -> RunOptions:
         self.capture.split = recorder.split_cores
         if self.capture.precision is not None:
             recorder.remark(PRECISION_NOTE)
-        traced_options, traced = self.capture.prepare(options, key), RunContent()
-        begin_ns = time.time_ns()
-        result = call(traced_options, traced)
-        end_ns = time.time_ns()
+        return self.capture.prepare(options, key)
+
+    def _keep(
+        self, recorder: EngineRecording, key: RunKey, content: bytes, span: tuple[int, int], turn: tuple[int, int]
+    ) -> None:
+        """Hand a run on, which lasted for *span*."""
         with self._lock:
-            content = self.capture.take(key, traced.content, self.graph)
+            content = self.capture.take(key, content, self.graph)
             # A number is drawn for a new name only.
             name = self._names.setdefault(key, "" if key in self._names else f"GeOp{next(_GRAPH_NUMBERS)}_0")
             if self._pending is None or self._pending.recorder is not recorder:
@@ -131,17 +146,14 @@ class DeviceSession:
             pending = self._pending
         step = GraphExecution(
             graph=name,
-            start_ns=begin_ns,
-            end_ns=end_ns,
+            start_ns=span[0],
+            end_ns=span[1],
             thread=threading.get_native_id(),
             turn=turn[0],
             turns=turn[1],
             loads=self.opened_ns >= recorder.begin_ns,
         )
         pending.add(PendingRun(key, content, step))
-        if metadata is not None:
-            _fill_metadata(traced.content, metadata, options)
-        return result
 
     def recorder(self) -> EngineRecording | None:
         """

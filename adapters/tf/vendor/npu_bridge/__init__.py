@@ -6,7 +6,8 @@ A genuine npu_bridge anywhere on the path takes this package's place before anyt
 
 from __future__ import annotations
 
-from drynpu import hand_over
+from drynpu import hand_over, without_collections
 
 if not hand_over(__name__, __file__):
-    from npu_bridge._facade import *
+    with without_collections():
+        from npu_bridge._facade import *

@@ -12,9 +12,9 @@ from npu_bridge.estimator import npu_ops
 from npu_bridge.estimator.npu import (
     keras_to_npu,
     npu_plugin,
-    npu_rnn,
     npu_scope,
     npu_strategy,
+    parts,
     scoped_graph_manager,
     util,
 )
@@ -61,8 +61,6 @@ from tensorflow.core.protobuf import (
     rewriter_config_pb2,
 )
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
-from tensorflow.python.client import session
-from tensorflow.python.training import session_run_hook
 
 from drynpu_tf.bridge.hooks import NpuEmptyHook
 from drynpu_tf.bridge.init import (
@@ -99,6 +97,7 @@ from drynpu_tf.bridge.ranks import (
     set_split_strategy_by_size,
 )
 from drynpu_tf.face import tensorflow_1
+from drynpu_tf.inside import session, session_run_hook
 
 tf = tensorflow_1()
 
@@ -158,7 +157,6 @@ __all__ = [
     "npu_ops",
     "npu_optimizer_options",
     "npu_plugin",
-    "npu_rnn",
     "npu_run_config_init",
     "npu_scope",
     "npu_strategy",
@@ -177,5 +175,7 @@ __all__ = [
     "tf",
     "util",
 ]
+globals().update(parts)
+__all__ += parts
 
 decorator_tf_session()
