@@ -19,6 +19,7 @@ from drynpu_acl.constants import ReturnCode
 from drynpu_acl.prof._acl_json import read_acl_json
 from drynpu_acl.prof._active_api import ActiveApi, ActiveApiLock
 from drynpu_acl.prof._collector import LibraryCollector
+from drynpu_acl.prof._event_timer import SimulatedTimer
 from drynpu_acl.prof._mark_handles import MarkHandles
 from drynpu_acl.prof._readers import OpReaders
 from drynpu_acl.prof._session import Sessions
@@ -26,7 +27,7 @@ from drynpu_acl.prof._session_calls import SessionCalls
 from drynpu_acl.prof._settings import AclSettings
 from drynpu_acl.prof._steps import Steps
 from drynpu_acl.prof._subscriptions import SubscriptionCalls, Subscriptions
-from drynpu_acl.recording import ApiCall, CopyCall, DeviceStream, MarkRows, ModelExecution, graph_plans
+from drynpu_acl.recording import ApiCall, CapturedCalls, CopyCall, DeviceStream, MarkRows, ModelExecution, graph_plans
 
 _OTHER_COLLECTOR = "PROFILER_SAMPLECONFIG"
 """Set by the vendor's msprof for a program that it starts."""
@@ -80,6 +81,7 @@ class Profiling:
     steps: Steps = field(factory=Steps)
     readers: OpReaders = field(factory=OpReaders)
     sessions: Sessions = field(init=False)
+    timer: SimulatedTimer = field(init=False)
     stamps: MarkHandles = field(init=False)
     calls: SessionCalls = field(init=False)
     subscriptions: Subscriptions = field(init=False)
@@ -90,6 +92,7 @@ class Profiling:
         shared = self.settings.shared
         self.stamps = MarkHandles(self._marks)
         self.sessions = self.sessions_class(self.settings, self._plan, self.stamps.forget)
+        self.timer = SimulatedTimer(settings=self.settings, plan=self._plan)
         self.calls = SessionCalls(settings=self.settings, owner=self.owner, sessions=self.sessions)
         self.subscriptions = Subscriptions(self.readers, self.settings.chip, shared.seed, graph_plans(self._plan))
         self.subscribing = SubscriptionCalls(
@@ -168,11 +171,14 @@ class Profiling:
 
     # -- what runs
 
+    def _captured(self) -> list[CapturedCalls]:
+        """Return what takes over: a recording, and the timer of events."""
+        return [each for each in (self.sessions.captured, self.timer.captured) if each is not None]
+
     def executed(self, model_id: int, stream: int, operators: Operators, start_ns: int, end_ns: int) -> None:
         """Take over one run of a model."""
-        captured = self.sessions.captured
         device_id = self.runtime.device_id()
-        if captured is not None:
+        for captured in self._captured():
             name = self.runtime.model_name(model_id) or str(model_id)
             load = self.runtime.model_load(model_id)
             captured.executions.append(
@@ -182,19 +188,20 @@ class Profiling:
 
     def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int) -> None:
         """Take over a copy."""
-        captured = self.sessions.captured
-        if captured is not None:
+        for captured in self._captured():
             thread, device_id = threading.get_native_id(), self.runtime.device_id()
             captured.copies.append(CopyCall(kind, size, start_ns, end_ns, thread, device_id))
 
     def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[Any, ...] = ()) -> None:
         """Take over a call of the library."""
-        captured = self.sessions.captured
-        if captured is None:
+        kept = self._captured()
+        if not kept:
             return
         stream_at, event_at = _HANDLES.get(name, (None, None))
         stream = None if stream_at is None else self.runtime.stream_id(arguments[stream_at])
         event = 0 if event_at is None else arguments[event_at]
         thread, device_id = threading.get_native_id(), self.runtime.device_id()
-        captured.calls.append(ApiCall(name, start_ns, end_ns, thread, device_id, stream, event))
+        call = ApiCall(name, start_ns, end_ns, thread, device_id, stream, event)
+        for captured in kept:
+            captured.calls.append(call)
         self.sessions.save()

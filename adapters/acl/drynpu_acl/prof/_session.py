@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import define, field
 
-from drynpu import DrynpuError, OutputError, say
+from drynpu import OutputError, say
 from drynpu.options import GraphApi, ProfilingRequest
 from drynpu.recorder import Planner, Recorder
 from drynpu_acl.prof._settings import AclSettings
@@ -98,14 +98,15 @@ class Sessions:
         except Exception as error:  # noqa: BLE001 - the script goes on, whatever befalls its profile
             recording.recorder.stop()
             recording.recorder.release()
-            self.notes = (_failure(recording.recorder, error),)
+            self.notes = (recording.recorder.failure(error),)
             say(f"acl.prof: {self.notes[0]}")
             return False
         if outcome.prof_path is not None:
             self.finished.append(outcome.prof_path)
         self.notes = outcome.notes
-        for note in self.notes:
-            say(note)
+        from drynpu.views import say_notes
+
+        say_notes(self.notes)
         return True
 
     def show(self) -> None:
@@ -114,12 +115,3 @@ class Sessions:
             from drynpu.views import show_finished
 
             show_finished(self.finished, say)
-
-
-def _failure(recorder: Recorder, error: Exception) -> str:
-    """Return the line about a recording that could not be written, or not to its end."""
-    reason = str(error) if isinstance(error, DrynpuError | OSError) else repr(error)
-    path = None if recorder.outcome is None else recorder.outcome.prof_path
-    if path is None:
-        return f"no profile was written: {reason}"
-    return f"results are missing beside the records: {reason}. `drynpu analyze {path}` writes them."

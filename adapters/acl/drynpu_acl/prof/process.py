@@ -67,6 +67,7 @@ PROFILING = Profiling(
     sessions_class=CheckedSessions if _CHECK else Sessions,
 )
 PROCESS.listener = PROCESS.lifecycle = PROFILING
+PROCESS.devices.timer = PROFILING.timer
 at_process_end(_end)  # what a parent process records is the parent's
 CHECKED = (
     start_check(_CHECK, PROFILING.sessions, PROFILING.settings.shared.devices, lambda: PROCESS.memory.peak_bytes)

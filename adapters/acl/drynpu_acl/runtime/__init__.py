@@ -11,6 +11,7 @@ from __future__ import annotations
 from drynpu_acl.runtime._aipp import AIPP_INPUT
 from drynpu_acl.runtime._aipp import FORMATS as AIPP_FORMATS
 from drynpu_acl.runtime._conversion import GEAR_INPUT
+from drynpu_acl.runtime._evaluation import Evaluation, Evaluators
 from drynpu_acl.runtime._memory import Memory
 from drynpu_acl.runtime._onnx import parse_model
 from drynpu_acl.runtime._process import PROCESS, Process
@@ -20,6 +21,8 @@ __all__ = [
     "AIPP_INPUT",
     "GEAR_INPUT",
     "PROCESS",
+    "Evaluation",
+    "Evaluators",
     "Memory",
     "Process",
     "parse_model",

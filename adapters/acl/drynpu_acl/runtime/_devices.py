@@ -19,6 +19,7 @@ from attrs import define, field
 
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import Handles
+from drynpu_acl.runtime._listener import EventTimer
 
 _NS_PER_MS = 1_000_000
 
@@ -78,6 +79,7 @@ class Devices:
 
     def __init__(self, device_count: int, numbers: Iterator[int]) -> None:
         self.count = device_count
+        self.timer: EventTimer | None = None
         self.contexts: Handles[Context] = Handles(numbers)
         self.streams: Handles[Stream] = Handles(numbers)
         self.events: Handles[Event] = Handles(numbers)
@@ -197,12 +199,16 @@ class Devices:
         """Give up an event."""
         code, _ = self.events.look_up(handle)
         self.events.remove(handle)
+        if self.timer is not None:
+            self.timer.forget(handle)
         return code
 
     def record_event(self, handle: int, stream: int) -> int:
         """Put an event on a stream, which has reached it at once."""
         code, event = self._event(handle, stream)
         if event is not None:
+            if self.timer is not None:
+                self.timer.on_record(handle)
             event.recorded_ns = time.time_ns()
         return code
 
@@ -228,7 +234,7 @@ class Devices:
         return self.events.look_up(handle)[0]
 
     def event_elapsed_time(self, first: int, second: int) -> tuple[float, int]:
-        """Return ``(milliseconds, code)`` between two events, as measured on this CPU."""
+        """Return ``(milliseconds, code)`` between two events; without a timer the time is this CPU's."""
         if 0 in (first, second):
             return 0.0, ReturnCode.INVALID_PARAM
         one, other = self.events.get(first), self.events.get(second)
@@ -236,7 +242,9 @@ class Devices:
             return 0.0, ReturnCode.INVALID_HANDLE
         if one.recorded_ns is None or other.recorded_ns is None:
             return 0.0, ReturnCode.EVENT_TIMESTAMP_INVALID
-        elapsed_ns = other.recorded_ns - one.recorded_ns
+        modelled = None if self.timer is None else self.timer.times_ns(first, second)
+        begin_ns, end_ns = modelled or (one.recorded_ns, other.recorded_ns)
+        elapsed_ns = end_ns - begin_ns
         return (
             (elapsed_ns / _NS_PER_MS, ReturnCode.SUCCESS)
             if elapsed_ns >= 0

@@ -42,3 +42,16 @@ class Lifecycle(Protocol):
 
     def finalize(self) -> None:
         """End it."""
+
+
+class EventTimer(Protocol):
+    """Knows when the simulated device reaches events, which are given by their handles."""
+
+    def on_record(self, event: int) -> None:
+        """Note that an event is about to be recorded."""
+
+    def times_ns(self, *events: int) -> tuple[int, ...] | None:
+        """Return when the device reaches the last records of events; ``None`` where that is not known of one."""
+
+    def forget(self, event: int) -> None:
+        """Forget an event that is no more."""

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from drynpu import DrynpuError
+from drynpu import DrynpuError, PluginError
 from drynpu.arrays import I64, U8, Array
 from drynpu.kernels import TensorDesc
 from drynpu.kernels.ops import ge_dtype
 from drynpu_acl.kernels import ACL_SIZES, Compiled, GraphNode, acl_dtype, compile_graph
 from drynpu_acl.runtime._aipp import AIPP_INPUT, AippSettings, BadConversion, apply_aipp, data_bytes, static_settings
 from drynpu_acl.runtime._conversion import GEAR_INPUT, GEAR_SUFFIX, Conversion, find_conversion
-from drynpu_acl.runtime._evaluation import WITH_GRAPHS, Evaluation, build_evaluator
+from drynpu_acl.runtime._evaluation import NewRun, choose_evaluators
 
 _LARGEST_MODEL = 2**31
 """Protocol buffers hold less than 2 GiB."""
@@ -143,7 +143,7 @@ class ModelFile:
     _evaluator: Any = field(repr=False)
     _constants: frozenset[str] = field(repr=False)
     _weights: Mapping[str, TensorDesc] = field(repr=False)
-    _branches: bool = False
+    _new_run: NewRun = field(repr=False)
 
     def run(self, feeds: Mapping[str, Array], images: tuple[AippSettings, U8] | None = None) -> NodeTimes:
         """
@@ -152,14 +152,15 @@ class ModelFile:
         *images* are settings and bytes of the input that the model prepares by itself, before all nodes.
         """
         values: dict[str, Any] = {"": None, **self._evaluator.rt_inits_, **feeds}
-        run = Evaluation(_node, tensors=dict(feeds))
+        run = self._new_run(_node)
+        run.tensors.update(feeds)
         if self.aipp is not None and images is not None:
             started, raw = time.time_ns(), images[1].reshape(images[0].stored_shape)
             name = self.aipp.tensor.name
             values[name] = apply_aipp(*images).astype(self.aipp.tensor.numpy_type)
             run.tensors[self.aipp.raw_name] = raw
             run.add(GraphNode(f"{name}_aipp", "Aipp", (self.aipp.raw_name,), (name,)), [values[name]], started)
-        run.run(self._evaluator, values, {}, "")
+        run.run(self._evaluator, values)
         return NodeTimes(
             {tensor.name: np.asarray(values[tensor.name]) for tensor in self.outputs},
             np.array(run.start_ns, np.int64),
@@ -169,7 +170,7 @@ class ModelFile:
                 for name, value in run.tensors.items()
                 if name not in self._weights and isinstance(value, (np.ndarray, np.generic))
             ),
-            tuple(run.nodes) if self._branches else (),
+            tuple(run.nodes) if run.varying else (),
             frozenset(run.constants),
             frozenset(run.results),
         )
@@ -275,16 +276,19 @@ def parse_model(data: bytes, name: str, folder: Path | None = None, conversion: 
         # In this order: the checker refuses results without a shape, which inference gives them.
         proto = onnx.shape_inference.infer_shapes(proto, data_prop=bool(conversion.shapes))
         onnx.checker.check_model(proto)
-        evaluator = build_evaluator(proto)
+        evaluators = choose_evaluators([node.op_type for node in proto.graph.node])
+        evaluator = evaluators.build(proto)
+    except PluginError as error:
+        raise UnreadableModel(f"{name}: {error}") from error
     except Exception as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise UnreadableModel(
             f"{name}: not a readable ONNX model, which is expected also under .om: {reason}"
         ) from error
-    return _model(proto, evaluator, name, conversion)
+    return _model(proto, evaluator, name, conversion, evaluators.new_run)
 
 
-def _model(proto: Any, evaluator: Any, name: str, conversion: Conversion) -> ModelFile:
+def _model(proto: Any, evaluator: Any, name: str, conversion: Conversion, new_run: NewRun) -> ModelFile:
     graph = proto.graph
     weights = {key: _described(value) for key, value in evaluator.rt_inits_.items() if isinstance(value, np.ndarray)}
     inputs = tuple(_tensor(value) for value in graph.input if value.name not in weights)
@@ -315,7 +319,7 @@ def _model(proto: Any, evaluator: Any, name: str, conversion: Conversion) -> Mod
         evaluator,
         frozenset(evaluator.rt_inits_),
         weights,
-        any(node.op_type in WITH_GRAPHS for node in graph.node),
+        new_run,
     )
 
 

@@ -6,8 +6,8 @@ from typing import NoReturn as _NoReturn
 
 from acl import blas, fv, himpi, mdl, op, prof, rt, util
 
-from drynpu import needs_plugin as _needs_plugin
 from drynpu.plugins import join_parts as _join_parts
+from drynpu.plugins import missing_part as _missing_part
 from drynpu_acl.binding import Binder as _Binder
 from drynpu_acl.runtime import PROCESS as _process
 
@@ -80,5 +80,5 @@ app_log = _bind("app_log", "is", _tensors.app_log, api="")
 
 def __getattr__(name: str) -> _NoReturn:
     if name == "media" and name not in parts:
-        raise AttributeError(_needs_plugin(f"acl.{name}", "offline_inference"))
+        raise _missing_part(f"acl.{name}", "offline_inference")
     raise AttributeError(f"module 'acl' has no attribute {name!r}")
