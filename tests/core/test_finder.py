@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import pytest
 
-from drynpu import needs_plugin
+from drynpu import facade_version, needs_plugin
 from drynpu.plugins import PLUGINS_VARIABLE, FacadePart, build_manager
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
@@ -129,12 +129,29 @@ def test_apex_is_found_by_the_users_code_alone_and_only_beside_an_npu(look: Look
 
 
 def test_the_facade_of_a_plugin_that_is_off_is_not_found_and_says_why(look: Look, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     code = "import contextlib, io\nimport importlib.util\nimport torch_npu\n"
     code += "with contextlib.redirect_stderr(io.StringIO()) as said:\n    print(importlib.util.find_spec('apex'))\n"
     code += "print(said.getvalue())"
     line = f"[drynpu] {needs_plugin('apex', 'apex')}"
     for value in ("", "-apex", "other"):
         assert " ".join(look(script(tmp_path, START + code), DRYNPU_PLUGINS=value)) == f"None {line}"
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [("msmemscope", "memory_record.csv"), ("msprof_analyze", "pip install"), ("te", "hook")]
+)
+def test_a_package_of_the_toolkit_without_a_facade_names_the_way(
+    look: Look, tmp_path: Path, name: str, way: str
+) -> None:
+    code = "import contextlib, io, probing\nwith contextlib.redirect_stderr(io.StringIO()) as printed:\n"
+    code += f"    print(probing.imported('{name}'), end='')\n    print(len(printed.getvalue()))\n"
+    code += f"    try:\n        import {name}\n    except ModuleNotFoundError as error:\n        print(error.name)\n"
+    code += "print(printed.getvalue())"
+    quiet, module, *line = look(script(tmp_path, START + code), DRYNPU_AUTOLOAD="1")
+    assert (quiet, module) == ("False0", name), "a package that tries it goes on in silence"
+    assert line[1:6] == [f"'{name}'", "of", "the", "toolkit", "is"]
+    assert way in " ".join(line)
 
 
 def test_a_checkout_that_looks_for_nvidias_kernels_does_not_find_apex(look: Look, tmp_path: Path) -> None:
@@ -167,12 +184,21 @@ def test_the_distribution_is_shown_as_the_module_is(look: Look) -> None:
     code = START + "import importlib.metadata as m, probing\n"
     code += "print(probing.release(), m.version('torch-npu'), m.version('torch.NPU'), m.files('torch_npu'))\n"
     code += "print(m.packages_distributions().get('torch_npu'))"
-    from torch import __version__
+    __version__ = pytest.importorskip("torch").__version__
 
     release = f"{__version__.partition('+')[0]}+drynpu"
     assert look("-c", code) == ["None", release, release, "None", "['torch-npu']"]
     listed = START + "import importlib.metadata as m; print([d.name for d in m.distributions()].count('torch-npu'))"
     assert look("-c", listed) == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "stated"),
+    [("", "2.13.0+drynpu"), ("2.7.1.post2", "2.7.1.post2"), ("2.6.0rc1+a", "2.6.0rc1+a"), ("newest", "2.13.0+drynpu")],
+)
+def test_a_setting_states_another_release(setting: str, stated: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert facade_version("2.13.0+cpu", {"DRYNPU_TORCH_NPU_VERSION": setting}) == stated
+    assert ("'newest'" in capsys.readouterr().err) == (setting == "newest")
 
 
 def test_a_genuine_distribution_is_the_only_one(look: Look, tmp_path: Path) -> None:
@@ -225,12 +251,20 @@ def test_it_imports_next_to_nothing(look: Look) -> None:
     assert look("-c", code) == ["__future__", "_drynpu_finder"]
 
 
-PACKAGES = ("acl", "torch_npu", "torch_npu.contrib", "torch_npu.npu", "torch_npu.utils")
+PACKAGES = (
+    "acl",
+    "npu_bridge.estimator.npu",
+    "torch_npu",
+    "torch_npu._C",
+    "torch_npu.contrib",
+    "torch_npu.npu",
+    "torch_npu.utils",
+)
 """Packages of facades that plugins may add to."""
 
 
 def every_part() -> list[FacadePart]:
-    return [part for package in PACKAGES for part in build_manager().facade_parts(package)]
+    return [part for package in PACKAGES for _, part in build_manager().facade_parts(package)]
 
 
 def test_the_finder_knows_every_facade(monkeypatch: pytest.MonkeyPatch) -> None:

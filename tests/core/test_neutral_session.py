@@ -8,6 +8,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def test_the_full_set_of_deliverables(tmp_path: Path) -> None:
     assert kernels.count("aclnnMatmul_MatMulV2") == 2 * 4
     assert {row["Task Type"] for row in rows} == {"AI_CORE", "AI_CPU", "COMMUNICATION"}  # one kind of core there
     assert {row["Model ID"] for row in rows if row["Op Name"] in kernels} == {"1"}
-    with sqlite3.connect(next(prof.glob("msprof_*.db"))) as database:
+    with closing(sqlite3.connect(next(prof.glob("msprof_*.db")))) as database:
         assert database.execute("select count(*) from COMPUTE_TASK_INFO").fetchone() == (len(kernels),)
 
 

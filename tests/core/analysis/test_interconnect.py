@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
+from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary, shown_hccs
 
 from .conftest import make_profile
 
 WAYS = ("rx", "tx")
 
 
-def port_sample(function: int, raw_ns: int, **more: object) -> dict[str, object]:
-    rest = {"device_id": 3, "port": "roce", "func_id": function, "raw_ns": raw_ns, "time_ns": 9000 + raw_ns}
+def port_sample(function: int, time_ns: int, **more: object) -> dict[str, object]:
+    rest = {"device_id": 3, "port": "roce", "func_id": function, "time_ns": time_ns}
     return {**rest, "bandwidth": 2, **more}
 
 
@@ -28,8 +28,8 @@ def test_a_port_moved_what_its_totals_gained_in_the_time_between_its_samples() -
     ]  # fmt: skip
     rows = port_summary(make_profile(network_samples=samples), "roce").to_dicts()
     assert [(row["device_id"], row["func_id"], row["time_ns"], row["bandwidth"]) for row in rows] == [
-        (3, 1, 9004, 2.0),
-        (3, 5, 9000, 2.0),
+        (3, 1, 1004, 2.0),
+        (3, 5, 1000, 2.0),
     ]
 
     def of(row: dict[str, float], name: str) -> list[float]:
@@ -71,3 +71,13 @@ def test_hccs_has_most_least_and_mean_of_both_directions_by_device() -> None:
         (1, "tx", 11.0, 2.0, 6.0),
         (1, "rx", 90.0, 30.0, 60.0),
     ]
+
+
+def test_the_last_sample_of_hccs_is_not_shown_where_bytes_moved() -> None:
+    samples = [
+        {"device_id": device, "time_ns": time, "tx_bytes": moved, "rx_bytes": 0, "tx_mb_s": float(time)}
+        for device, moved, times in ((0, 5, (1, 2, 3)), (1, 0, (1, 2)), (2, 5, (7,)))
+        for time in times
+    ]
+    shown = shown_hccs(make_profile(hccs_samples=samples).frame("hccs_samples"))
+    assert shown.select("device_id", "time_ns").rows() == [(0, 1), (0, 2), (1, 1), (1, 2), (2, 7)]

@@ -99,3 +99,18 @@ def test_results_of_others_are_told_with_what_they_lack(tmp_path: Path) -> None:
     assert alone.files == {"kernel_details.csv": 5}
     assert "shapes of kernels" in alone.missing
     assert "tasks of collectives" not in alone.missing, "there are no collectives"
+
+
+def test_without_types_names_tell_kernels_apart_but_not_by_their_numbers() -> None:
+    names = ("trans_TransData_0", "trans_TransData_12", "Conv2D1", "aclnnX_MaxPoolV1", "aclnnX_MaxPoolV1")
+    rows = [
+        {"name": name, "op_type": kind, "start_ns": n, "duration_ns": 1}
+        for n, name in enumerate(names)
+        for kind in ("",)
+    ]
+    shares = summarise(make_profile(kernels=rows)).kernels
+    assert {share.op_type: share.count for share in shares} == {
+        "trans_TransData": 2,
+        "Conv2D": 1,
+        "aclnnX_MaxPoolV1": 2,
+    }

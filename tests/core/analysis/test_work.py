@@ -78,3 +78,26 @@ def test_without_scopes_in_names_the_modules_of_operators_tell() -> None:
     operators = [host_op("aten::mm", 10, 90, module_hierarchy="Net.fc"), host_op("aten::mm", 110, 190)]
     found = scope_flops(profile(*kernels, api=calls, host_ops=operators))
     assert found.select("scope", "parent", "level", "flops").rows() == [("Net", "", 0, MM), ("Net/fc", "Net", 1, MM)]
+
+
+def test_without_scopes_in_names_the_launches_of_mindspore_tell() -> None:
+    scope = "Default/network-Net/fc-Dense"
+    launches = [
+        {"name": f"Kernel::KernelLaunch::{scope}/MatMul-op0", "start_ns": 10, "end_ns": 90, "tid": 1},
+        {"name": "Kernel::KernelLaunch::Gradients/Default/MatMul-op1", "start_ns": 110, "end_ns": 190, "tid": 1},
+    ]
+    ran = [{"connection_id": n, "stream_id": 2, "start_ns": at, "duration_ns": 5} for n, at in ((1, 500), (2, 600))]
+    calls = [
+        {"connection_id": n, "level": "node", "start_ns": at, "end_ns": at + 1, "tid": 1}
+        for n, at in ((1, 20), (2, 120))
+    ]
+    scopes = scope_flops(
+        profile(
+            *(product(500, 5) | each for each in ran),
+            tasks=[{**each, "kernel_name": "mm"} for each in ran],
+            api=calls,
+            framework_events=launches,
+        )
+    )
+    assert scopes.filter(scopes["level"] == 2)["scope"].to_list() == [scope]
+    assert scopes.filter(scopes["level"] == 0).select("scope", "flops").rows() == [("Default", MM), ("Gradients", MM)]

@@ -11,8 +11,8 @@ from drynpu.kernels import (
     KernelSpec,
     TaskType,
     TensorDesc,
-    described_kernel,
 )
+from drynpu_calibration import described_kernel
 
 TYPES = ("FLOAT16", "FLOAT", "DT_BF16", "INT8", "INT32", "INT64", "DOUBLE", "BOOL")
 FREE = (

@@ -14,7 +14,6 @@ from describe import describe, scalar
 from kernel_specs import specs, tensor_texts, work_text
 
 from drynpu import DrynpuError
-from drynpu.analysis import predict_kernels, predict_transfers
 from drynpu.kernels import (
     CoreCounters,
     CostTable,
@@ -26,7 +25,7 @@ from drynpu.kernels import (
     metric_columns,
 )
 from drynpu.platforms import load_chip
-from drynpu_calibration import Kernels, Measured, fit, predicted_us, recalibrate
+from drynpu_calibration import Kernels, Measured, fit, predict_kernels, predict_transfers, predicted_us, recalibrate
 
 CHIPS = ("Ascend310P3", "Ascend910A", "Ascend910B2", "Ascend910_93", "Ascend950PR")
 

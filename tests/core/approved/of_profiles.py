@@ -121,7 +121,7 @@ def _memory(profile: Profile) -> Iterator[str]:
 
 
 def seen(profile: Profile) -> Iterator[str]:
-    """Yield the timeline as it is seen whole and in parts, the arrows of each kind of event, what a search finds."""
+    """Yield the timeline as it is seen whole and in parts."""
     from drynpu_pages import tracks as timeline  # a plugin, which the other approved results do without
 
     index = timeline.timeline_index(profile)
@@ -139,14 +139,6 @@ def seen(profile: Profile) -> Iterator[str]:
             )
             yield from describe(boxes, f"visible from {share} in {pixels}, {most_lanes} lanes")
             yield from describe(boxes.busy_share, "busy_share")
-    for number, track in enumerate(index.tracks):
-        for depth, lane in enumerate(track.lanes):
-            for place in sorted({0, len(lane) // 2, len(lane) - 1}):
-                spot = timeline.Spot(number, depth, place)
-                yield f"## {number} {depth} {place}: {index.name(spot)}"
-                yield from describe(timeline.launches_of(profile, index, spot), "launches_of")
-    for text in ("MatMul", "add", "step"):
-        yield from describe(timeline.find_events(index, tracks, text), f"find_events {text}")
 
 
 def advised(profile: Profile) -> Iterator[str]:

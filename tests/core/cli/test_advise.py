@@ -7,7 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+
+from drynpu import CommandError
+from drynpu.cli.compare import _judge
 
 Command = Callable[..., Any]
 
@@ -32,7 +36,11 @@ def test_two_runs_are_compared(drynpu: Command, run: Path) -> None:
     assert "Kernels by type" in ended.out
     assert all(len(line) <= 100 for line in ended.out.splitlines())
     tables = json.loads(drynpu("compare", run, run, "--json").out)
-    assert set(tables) == {"steps", "kernels", "operators", "collectives", "memory"}
+    assert set(tables) == {
+        *("runs", "changed", "careful"), *("steps", "kernels", "operators", "collectives", "memory"),
+    }  # fmt: skip
+    assert [Path(each["path"]) for each in tables["runs"]] == [run, run]
+    assert (tables["changed"], tables["careful"]) == ({}, [])
     assert {row["name"] for row in tables["kernels"]} == {"Add", "Thing"}
 
 
@@ -53,3 +61,29 @@ def test_of_several_runs_the_newest_is_meant_and_named(
     assert drynpu("compare", run, tmp_path).err == notice
     written = drynpu("export", tmp_path, "--to", "chrome", "-o", tmp_path / "out")
     assert (written.code, written.err) == (0, notice)
+
+
+@pytest.mark.parametrize(
+    ("factor", "limit", "said"),
+    [
+        (1.2, 0.1, "a step is longer by 20.0%; --fail-over allows 10.0%"),
+        (1.1, 0.1, ""),
+        (0.5, 0.0, ""),
+        (None, 0.1, "--fail-over needs the time of a step in both runs; one of them has none"),
+    ],
+)
+def test_a_check_fails_where_a_step_is_longer_than_allowed(factor: float | None, limit: float, said: str) -> None:
+    steps = pl.DataFrame({"name": ["step"], "factor": [factor]}, schema={"name": pl.String, "factor": pl.Float64})
+    if not said:
+        _judge(steps, limit)
+        return
+    with pytest.raises(CommandError) as caught:
+        _judge(steps, limit)
+    assert (str(caught.value), caught.value.exit_code) == (said, 1)
+
+
+def test_the_allowed_share_is_read(drynpu: Command, run: Path) -> None:
+    assert drynpu("compare", run, run, "--fail-over", "10%").code == 0
+    ended = drynpu("compare", run, run, "--fail-over", "much")
+    assert ended.code == 2
+    assert "'much' is no share; write it as 10%" in ended.err

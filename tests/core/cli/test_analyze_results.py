@@ -41,7 +41,7 @@ def test_results_are_summed_up_and_stay_as_they_are(drynpu: Run, results: Path) 
     assert (ended.code, ended.err) == (0, "")
     assert "Top kernels (6 in all" in ended.out
     assert "No raw data: read from results. Not in them: collectives, memory of operators" in ended.out
-    assert "Read: " in ended.out
+    assert "Read:" in ended.out
     assert content(results) == before
     document = json.loads(drynpu("analyze", results, "--json").out)
     assert [step["step"] for step in document["steps"]] == ["0", "1"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +79,31 @@ def test_the_command_names_what_is_broken(process: Callable[..., Any], tmp_path:
     for surface, reason in reasons.items():
         assert surfaces[surface]["text"].startswith(f"broken: {reason}; "), surface
         assert "drynpu" in surfaces[surface]["text"].partition("; ")[2]
+
+
+def broken_package() -> str:
+    raise ModuleNotFoundError("no metadata of torch")
+
+
+def test_what_fails_before_its_program_starts_is_broken() -> None:
+    probe = Probe(surface="x", code="", advice="do this", missing=broken_package)
+    (probed,) = run_probes([probe])
+    assert (probed.state, probed.text) == ("broken", "broken: ModuleNotFoundError: no metadata of torch; do this")
+
+
+def test_no_place_for_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(_probing.tempfile, "tempdir", str(tmp_path / "nowhere"))
+    (probed,) = run_probes([Probe(surface="x", code="", advice="do this")])
+    assert probed.state == "broken"
+    assert probed.text.endswith("; do this")
+
+
+def test_the_command_names_packages_that_are_too_old(
+    drynpu: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = metadata.version
+    there = {"numpy": "1.21.6", "polars": "1.20.0", "rich": "13.10"}
+    monkeypatch.setattr("importlib.metadata.version", lambda name: there.get(name) or real(name))
+    ended = drynpu("doctor", "--quick", "--json")
+    assert ended.code == 1
+    assert json.loads(ended.out)["problems"] == ["numpy 1.21.6: drynpu needs 1.24 or newer: pip install 'numpy>=1.24'"]

@@ -20,7 +20,7 @@ import json, os, sys
 print(json.dumps({
     "argv": sys.argv, "path": sys.path[0], "file": __file__, "name": __name__,
     "main": sys.modules["__main__"].__dict__ is globals(), "doc": __doc__,
-    "environment": {k: v for k, v in os.environ.items() if k.startswith(("DRYNPU_", "KINETO", "TF_ENABLE"))},
+    "environment": {k: v for k, v in os.environ.items() if k.startswith(("DRYNPU_", "KINETO", "TF_ENABLE", "TF_CPP"))},
 }))
 """
 
@@ -112,6 +112,16 @@ def test_an_error_of_the_script_is_shown_as_python_shows_it(process: Run, tmp_pa
     assert "drynpu/cli" not in ended.err
 
 
+def test_the_traceback_of_a_wrong_option_ends_in_the_script(process: Run, tmp_path: Path) -> None:
+    text = 'from drynpu.options.profiling_options import parse\n\nparse(\'{"output": ".", "task_trace": "maybe"}\')\n'
+    ended = process("run", str(script(tmp_path, text)))
+    lines = ended.err.splitlines()
+    assert [line.strip() for line in lines if line.startswith("  File ")] == [
+        f'File "{tmp_path / "script.py"}", line 3, in <module>'
+    ]
+    assert lines[-1].startswith("drynpu._errors.OptionError: task_trace: EK0001 value 'maybe' refused")
+
+
 def test_the_main_module_lasts_as_long_as_the_process(process: Run, tmp_path: Path) -> None:
     """Spawned children import it by its file, pickles name its classes, exit handlers still see it."""
     script(
@@ -160,11 +170,18 @@ def test_ctrl_c_ends_it_as_it_ends_python(tmp_path: Path) -> None:
 def test_settings_reach_the_script(process: Run, tmp_path: Path) -> None:
     script(tmp_path, TELL)
     plain = tell(process("run", "script.py"))["environment"]
-    assert plain == {"DRYNPU_AUTOLOAD": "1", "KINETO_LOG_LEVEL": "99", "TF_ENABLE_ONEDNN_OPTS": "0"}
+    assert plain == {
+        "DRYNPU_AUTOLOAD": "1",
+        "DRYNPU_BUILD": "1",
+        "KINETO_LOG_LEVEL": "99",
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "TF_ENABLE_ONEDNN_OPTS": "0",
+    }
     options = ["--chip", "910b4", "--clock", "wall", "--seed", "7", "--devices", "2", "--strict", "-q"]
     given = tell(process("run", *options, "script.py", environment={"KINETO_LOG_LEVEL": "3", "DRYNPU_SEED": "1"}))
     assert given["environment"] == {
         "DRYNPU_AUTOLOAD": "1",
+        "DRYNPU_BUILD": "1",
         "DRYNPU_CHIP": "910b4",
         "DRYNPU_CLOCK": "wall",
         "DRYNPU_SEED": "7",
@@ -172,6 +189,7 @@ def test_settings_reach_the_script(process: Run, tmp_path: Path) -> None:
         "DRYNPU_STRICT": "1",
         "DRYNPU_QUIET": "1",
         "KINETO_LOG_LEVEL": "3",
+        "TF_CPP_MIN_LOG_LEVEL": "1",
         "TF_ENABLE_ONEDNN_OPTS": "0",
     }
 

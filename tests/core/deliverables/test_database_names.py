@@ -29,7 +29,7 @@ def test_names_become_their_numbers(name: str) -> None:
         ("ub_read_bw(GB/s)", False, "ub_read_bw", 2.0**30),
         ("aic_mac_ratio", True, "aic_mac_ratio", 1.0),
         ("aic_total_cycles", True, "aic_total_cycles", 1.0),
-        ("GM_to_L1_datas(KB)", True, "GM_to_L1_datas(KB)", 1.0),
+        ("GM_to_L1_datas(KB)", True, "GM_to_L1_datas", 1.0),
     ],
 )
 def test_names_of_counters(column: str, split: bool, name: str, scale: float) -> None:

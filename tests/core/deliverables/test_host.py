@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -21,11 +22,12 @@ from drynpu.kernels import KernelPlan, Operators
 from drynpu.options import Clock, HostSystem, HostUsage, Level, ProfilingRequest, Sampling
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
-from drynpu.recorder import HostSampler, Outcome, write_recording
+from drynpu.recorder import HostSampler, Outcome, _sampler, write_recording
 from drynpu.simulate import Destination, HostSamples, Recording
 from drynpu.tables import Profile
 
 STEP_NS = 20_000_000
+PROBES = (_sampler._SYSTEM_PROBES, _sampler._USAGE_PROBES)
 NOW = datetime(2026, 1, 31, 23, 59, 58)
 TOTAL_KB = 1_000_000
 EVERYTHING = Sampling(
@@ -151,16 +153,16 @@ def test_every_table_has_the_numbers_of_the_samples(exported: Exported) -> None:
     ]
     assert table(files["cpu_usage.csv"]) == [
         ["Device_id", "Cpu Type", "User(%)", "Sys(%)", "IoWait(%)", "Irq(%)", "Soft(%)", "Idle(%)"],
-        ["host", "host", *(f"{part / 168 * 100:.6f}" for part in (30, 20, 5, 1, 2, 100))],
+        ["host", "host", *(str(round(part / 168 * 100, 3)) for part in (30, 20, 5, 1, 2, 100))],
     ]
     assert table(files["process_cpu_usage.csv"]) == [
         ["Device_id", "PID", "Name", "CPU(%)"],
-        ["host", "88", "eight", "50.000000"],
-        ["host", "77", "seven", "9.523810"],
+        ["host", "88", "eight", "50.0"],
+        ["host", "77", "seven", "9.524"],
     ]
     assert table(files["process_mem.csv"]) == [
         ["Device_id", "PID", "Name", "Size(pages)", "Resident(pages)", "Shared(pages)"],
-        ["host", "77", "seven", "40.0", "30.0", "20.0"],
+        ["host", "77", "seven", "40", "30", "20"],
     ]
     header, row = table(files["sys_mem.csv"])
     assert ",".join(header) == (
@@ -168,7 +170,7 @@ def test_every_table_has_the_numbers_of_the_samples(exported: Exported) -> None:
         "Committed AS(kB),"
         "Huge Pages Total(pages),Huge Pages Free(pages)"
     )
-    assert row == ["host", "1000.0", "125.0", "5.0", "6.0", "7.0", "8.0", "9.0", "3.0", "2.0"]
+    assert row == ["host", "1000", "125", "5", "6", "7", "8", "9", "3", "2"]
 
 
 @pytest.mark.parametrize("clock", list(Clock))
@@ -207,7 +209,7 @@ def test_an_unknown_share_of_waiting_and_card_is_not_made_up(
     rows = tuple((*row[:3], None) for row in samples.disk)
     files = exported(HostSamples(texts=samples.texts, disk=rows))
     assert table(files["host_disk_usage.csv"])[1][1] == "1000.0"
-    assert table(files["host_network_usage.csv"])[1] == ["host", "N/A", "122.07", "152.588"]
+    assert table(files["host_network_usage.csv"])[1] == ["host", "0", "N/A", "N/A"]
     names = {event["args"].get("name") for event in json.loads(files["msprof.json"].read_text())}
     assert not {"Disk Usage", "Network Usage"} & names
     assert "CPU Usage" in names
@@ -256,6 +258,54 @@ def test_the_sampler_measures_this_process(tmp_path: Path) -> None:
     assert not profile.notes
 
 
+def proc_files(root: Path, number: int, boot: int) -> None:
+    """Write a /proc whose counters stood at *boot* when the recording began and moved by *number* samples since."""
+    threads = {str(tid): stat(tid, boot + ticks, boot, 0) for tid, ticks in ((77, number), (78, 0))}
+    files = {
+        "uptime": f"{boot + number * STEP_NS / 1e9:.2f} 1.00\n",
+        "stat": "".join(
+            f"{core} {' '.join(str(boot + step * number) for step in (6, 0, 2, 10, 1, 1, 0, 0))}\n"
+            for core in ("cpu", "cpu0")
+        ),
+        "meminfo": "MemTotal: 1000 kB\nMemFree: 100 kB\n",
+        "net/dev": f"Inter-|   Receive | Transmit\n eth0: {boot + number * 2000} 0 0 0 0 0 0 0 {boot} {'0 ' * 7}\n",
+        "sys/kernel/task_delayacct": "1",
+        "self/io": f"read_bytes: {boot + 4096 * number}\nwrite_bytes: {boot}\n",
+        "self/stat": stat(77, boot, boot, 0),
+        "self/statm": "40 30 20 0 0 0 0\n",
+        **{f"self/task/{tid}/stat": text for tid, text in threads.items()},
+        "77/comm": "seven\n", "77/stat": threads["77"], "77/statm": "40 30 20 0 0 0 0\n",
+    }  # fmt: skip
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def test_samples_are_of_the_recording_whatever_the_host_did_since_it_started(
+    exported: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psutil, "pids", lambda: [77])
+    tables = []
+    for boot in (0, 10_000_000):
+        clock = SimpleNamespace(time_ns=map(at, sorted([*range(4)] * 6)).__next__, perf_counter_ns=lambda: 0)
+        monkeypatch.setattr("drynpu.recorder._sampler.time", clock)
+        samples = _sampler._Samples(system=tmp_path / "proc", process=tmp_path / "proc" / "self")
+        for number in range(4):
+            proc_files(tmp_path / "proc", number, boot)
+            samples.take({str(probe): probe for probes in PROBES for probe in probes.values()})
+        assert not samples.failures
+        each = {name: {pid: "".join(parts) for pid, parts in by.items()} for name, by in samples.processes.items()}
+        texts = {name: "".join(parts) for name, parts in samples.texts.items()}
+        files = exported(HostSamples(texts=texts, processes=each, disk=tuple(samples.disk), samples=4))
+        tables.append({name: table(path) for name, path in files.items() if name.endswith(".csv")})
+        for path in tmp_path.glob("PROF_*"):
+            shutil.rmtree(path)
+    assert tables[0] == tables[1]
+    assert tables[0]["cpu_usage.csv"][1] == ["host", "host", *(str(n / 20 * 100) for n in (6, 2, 1, 1, 0, 10))]
+    assert tables[0]["process_cpu_usage.csv"][1] == ["host", "77", "seven", "5.0"]
+    assert {"host_cpu_usage.csv", "host_disk_usage.csv", "host_network_usage.csv"} <= tables[0].keys()
+
+
 def test_a_sampler_without_anything_to_do_starts_no_thread() -> None:
     before = threading.active_count()
     sampler = HostSampler(Sampling(host_systems=(HostSystem.NUMA,)))
@@ -265,7 +315,9 @@ def test_a_sampler_without_anything_to_do_starts_no_thread() -> None:
 
 
 def test_what_cannot_be_read_does_not_stop_the_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("drynpu.recorder._sampler._PROC", tmp_path / "nowhere")
+    monkeypatch.setattr("drynpu.host._COUNTERS", tmp_path)
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self" / "stat").touch()
     samples = measured(EVERYTHING, 0.05)
     assert len(samples.failures) >= 4
     assert not samples.texts

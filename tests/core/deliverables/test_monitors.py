@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def again(made: Any) -> Any:
 def rows_of(profile: Profile, query: str) -> list[tuple[Any, ...]]:
     path = export_msprof_db(profile)
     assert path is not None
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database:
         return database.execute(query).fetchall()
 
 

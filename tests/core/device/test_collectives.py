@@ -185,7 +185,7 @@ def test_dies_of_a_package_use_their_own_link() -> None:
 def test_behind_a_switch_the_peers_share_the_rate() -> None:
     pair = Topology(load_chip("910_93"), (0, 2)).link(0, 1)
     shared = Topology(load_chip("910_93"), (0, 2)).link(0, 1, sharing=7)
-    assert pair.gbs == pytest.approx(7 * shared.gbs) == pytest.approx(196 * 0.7)
+    assert pair.gbs == pytest.approx(7 * shared.gbs) == pytest.approx(196 * 0.85)
 
 
 def test_cards_talk_over_pcie() -> None:
@@ -276,3 +276,11 @@ def test_every_problem_is_told() -> None:
         CollectiveRequest(kind="send", size_bytes=1, ranks=(0, 1), rank=0)
     with pytest.raises(OptionError, match="the rank itself"):
         CollectiveRequest(kind="send", size_bytes=1, ranks=(0, 1), rank=0, peer=0)
+
+
+def test_each_further_peer_behind_a_switch_adds_its_notification_and_the_other_die_takes_no_share() -> None:
+    topology = Topology(load_chip("910_93"), tuple(range(16)))
+    lone, busy = topology.link(0, 5), topology.link(0, 5, sharing=14)
+    assert busy.latency_us - lone.latency_us == pytest.approx(13 * topology.chip.interconnect.notify_us)
+    assert topology.sharers(0, range(1, 16)) == 14
+    assert topology.sharers(0, (1,)) == 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from drynpu.kernels import KernelSpec, TaskType, TensorDesc
-from drynpu.kernels._access import access_ns, chain_ns, dealt_rows
+from drynpu.kernels._access import access_ns, chain_ns, dealt_rows, has_short_rows
 
 ROW, ROW_UNIFIED, RUN, NORMALISED, STEP, OUTER = 290, 100, 18, 15, 60, 250
+ELEMENT, REPEATED, STATIC_RUN = 32.5, 0.12, 4
 
 
 def tensor(*shape: int, dtype: str = "FLOAT", layout: str = "ND") -> TensorDesc:
@@ -32,9 +34,48 @@ def index(*shape: int) -> TensorDesc:
     ([tensor(50, 8), index(0)], tensor(16, 64), 4),
 ])  # fmt: skip
 def test_each_row_that_an_index_names_is_waited_for(inputs: list[TensorDesc], output: TensorDesc, rows: float) -> None:
-    gather = spec("GatherV2", inputs, [output])
+    gather = spec("Index", inputs, [output])
     assert access_ns(gather) == rows * ROW
     assert access_ns(gather, split=False) == rows * ROW_UNIFIED
+
+
+@pytest.mark.parametrize(("table", "width", "expected"), [
+    (500, 1024, 4096 * 0.033),  # L2 holds it
+    (500, 8, 20),  # never less than one access after the other
+    (200_000, 1024, 4096 * 0.25),  # from memory
+    (20_000_000, 1, ROW),
+])  # fmt: skip
+def test_rows_of_a_table_come_from_where_it_lies(table: int, width: int, expected: float) -> None:
+    gather = spec("GatherV2", [tensor(table, width), index(7)], [tensor(7, width)])
+    assert access_ns(evolve(gather, bytes_written=7 * width * 4)) == pytest.approx(7 * expected)
+
+
+def test_a_masked_scatter_counts_its_elements_one_by_one() -> None:
+    x = tensor(30, 40)
+    assert access_ns(spec("MaskedScatter", [x, tensor(30, 40, dtype="BOOL"), tensor(9, 40)], [x])) == 1200 * ELEMENT
+
+
+@pytest.mark.parametrize(("operand", "repeated"), [
+    (tensor(30, 1), 1), (tensor(1, 40), 0), (tensor(40), 0), (tensor(1), 0), (tensor(30, 40), 0),
+    (tensor(30, 1, dtype="INT64"), 2),
+])  # fmt: skip
+def test_what_is_repeated_inside_rows_is_laid_out_first(operand: TensorDesc, repeated: int) -> None:
+    product = spec("Mul", [tensor(30, 40), operand], [tensor(30, 40)])
+    assert access_ns(product) == pytest.approx(repeated * 1200 * REPEATED)
+    assert access_ns(evolve(product, static=True)) == 0, "a static graph reads it in place"
+
+
+def test_rows_keep_together_in_a_static_transpose() -> None:
+    turned = spec("Transpose", [tensor(6, 10, 40)], [tensor(10, 6, 40)])
+    assert access_ns(turned) == 60 * RUN
+    assert access_ns(evolve(turned, static=True)) == 60 * STATIC_RUN
+
+
+@pytest.mark.parametrize(("columns", "is_short"), [(100, True), (128, False), (96, False), (72, True)])
+def test_halves_that_are_no_whole_lines_are_copied_apart(columns: int, *, is_short: bool) -> None:
+    x, y = tensor(9, columns, dtype="FLOAT16"), tensor(9, columns // 2, dtype="FLOAT16")
+    assert has_short_rows(spec("SwiGlu", [x], [y])) == is_short
+    assert not has_short_rows(spec("Mul", [x], [y]))
 
 
 def test_a_scatter_has_its_index_first_where_its_data_come_last() -> None:
@@ -48,7 +89,9 @@ def test_a_scatter_has_its_index_first_where_its_data_come_last() -> None:
     (tensor(6, 10, 4), tensor(10, 6, 4), 8),  # shorter than what is turned at once
     (tensor(6, 10), tensor(10, 6), 8),  # nothing stays
     (tensor(24, 24), tensor(24, 24), 8),  # two dims of one length changed places
-    (tensor(6, 1, 40), tensor(6, 40), 8),  # dims of 1 are none
+    (tensor(6, 1, 40), tensor(6, 40), 240),  # dims of 1 are none: nothing changes its place
+    (tensor(24, 40, dtype="FLOAT16"), tensor(40, 24, dtype="FLOAT16"), 64 * 24 / 32 * 40 / 48),  # squares of 16 x 16
+    (tensor(7, 9, 1, 1, layout="NCHW"), tensor(7, 1, 1, 1, 16, layout="NC1HWC0"), 112),  # one position: a copy
     (tensor(64, 48), tensor(3, 4, 16, 16, layout="FRACTAL_NZ"), 128),  # 16 rows of 32 bytes
     (tensor(64, 48, dtype="FLOAT16"), tensor(3, 4, 16, 16, dtype="FLOAT16", layout="FRACTAL_NZ"), 256),
     (tensor(2, 3, 5, 7, layout="NCHW"), tensor(2, 1, 5, 7, 16, layout="NC1HWC0"), 35),  # a plane
@@ -73,11 +116,18 @@ def test_a_change_of_layout_without_tensors_copies_nothing() -> None:
     (tensor(4, 7, 33), 28), (tensor(5), 1), (tensor(3, 5, 32, 32, layout="FRACTAL_NZ"), 15),
 ])  # fmt: skip
 def test_norms_wait_for_each_row(x: TensorDesc, rows: int) -> None:
-    norm = spec("LayerNormV3", [x, tensor(2)], [x])
+    norm = spec("RmsNorm", [x, tensor(2)], [x])
     assert access_ns(norm) == rows * NORMALISED
     assert dealt_rows(norm) == rows
-    assert access_ns(spec("LayerNormV3", [tensor()], [tensor()])) == 0
+    assert access_ns(spec("RmsNorm", [tensor()], [tensor()])) == 0
     assert dealt_rows(spec("Add", [x], [x])) == access_ns(spec("Add", [x], [x])) == 0
+
+
+def test_a_layer_norm_joins_the_lanes_of_each_row_and_goes_through_it_element_by_element() -> None:
+    x = tensor(4, 7, 33)
+    norm = spec("LayerNormV3", [x, tensor(33)], [x])
+    assert access_ns(norm) == pytest.approx(28 * 300 + 28 * 33 * 0.25)
+    assert access_ns(norm, split=False) == 28 * NORMALISED
 
 
 @pytest.mark.parametrize(("op_type", "x", "output", "expected"), [

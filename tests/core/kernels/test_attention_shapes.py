@@ -69,7 +69,7 @@ def test_statistics_say_what_the_layout_leaves_open() -> None:
 
 
 @pytest.mark.parametrize(("mask", "is_causal"), [
-    (tensor(S, S, dtype="BOOL"), True), (tensor(B, 1, S, S, dtype="UINT8"), True),
+    (tensor(S, S, dtype="BOOL"), True), (tensor(B, 1, S, S, dtype="UINT8"), False),
     (tensor(2048, 2048, dtype="INT8"), True),
     (tensor(S, T, dtype="BOOL"), False), (tensor(T, T, dtype="BOOL"), False), (tensor(S, S), False),
     (tensor(S, dtype="BOOL"), False),

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import pytest
 
 from drynpu.kernels import KernelSpec, TaskType, TensorDesc, cost
-from drynpu.kernels._described import described_kernel
 from drynpu.kernels._pipes import mac_rate
 from drynpu.platforms import Chip, known_chips
+from drynpu_calibration import described_kernel
 
 COUNT = int(os.environ.get("MONOTONICITY_KERNELS", "3000"))
 TINY = 1 - 1e-9

@@ -201,6 +201,7 @@ def test_an_engine_takes_its_start_the_slowest_pipe_and_a_part_of_the_others(
         scalar_ns=40.0,
         scalar_share=0.125,
         icache_cold=0.5,
+        static_saves_ns=90.0,
     )
     slowest, second, third = sorted(busy, reverse=True)
     work = max(slowest + TUNING.pipes.unhidden_share * (second + third), limit)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from drynpu.kernels import KernelSpec, TaskType, TensorDesc, cost
-from drynpu.kernels._described import described_kernel
 from drynpu.kernels._sorting import operations_per_element
 from drynpu.platforms import load_chip
+from drynpu_calibration import described_kernel
 
 
 def sorting(op_type: str, *shape: int) -> KernelSpec:

@@ -18,11 +18,7 @@ from drynpu.options import (
     Severity,
     acl_json,
     deliverables,
-    estimate_footprint,
-    explain,
     from_mapping,
-    parse_document,
-    parse_mapping,
     profiling_options,
     to_mapping,
 )
@@ -113,7 +109,6 @@ def test_anything_but_on_is_off_and_no_error(section: Any) -> None:
     assert parsed.request.level is Level.NONE
     assert not parsed.request.switches.acl_api
     assert deliverables(parsed.request, "5") == ()
-    assert estimate_footprint(parsed.request).parts == ()
     assert parsed.notices[-1].message.startswith("Profiling switch is off")
     assert parsed.effective == {"switch": "off"}
 
@@ -283,19 +278,6 @@ def test_the_limit_is_exactly_one_mebibyte() -> None:
     too_long = {"profiler": on(output="x" * 1024 * 1024)}
     with pytest.raises(OptionError, match=reason):
         acl_json.parse_document(too_long)
-
-
-def test_it_is_told_from_the_other_dialects() -> None:
-    assert parse_mapping({"switch": "on", "l2": "on", "output": "/o"}).dialect == "acl_json"
-    assert parse_mapping({"profiler": {"switch": "on", "output": "/o"}}).request.level is Level.L1
-    assert parse_document('{"profiler": {"switch": "off"}}').dialect == "acl_json"
-    assert parse_mapping({"l2": "on", "output": "/o"}).dialect == "profiling_options"
-
-
-def test_explained_with_its_own_names() -> None:
-    rows = {row.path: row for row in explain(parse(on()))}
-    assert rows["switches.acl_api"].option == "ascendcl"
-    assert rows["switches.acl_api"].files == ("api_statistic_*.csv (AscendCL rows)",)
 
 
 # -- anything at all ------------------------------------------------------------------------------------------------

@@ -29,7 +29,6 @@ from drynpu.options import (
     Schedule,
     Switches,
     from_json,
-    from_keywords,
     from_mapping,
     from_yaml,
     leaf_values,
@@ -141,7 +140,7 @@ def test_any_document_gives_a_request_or_an_option_error(document: Any) -> None:
 
 
 def test_empty_document_is_the_defaults() -> None:
-    assert from_mapping({}) == from_yaml("") == from_keywords() == ProfilingRequest()
+    assert from_mapping({}) == from_yaml("") == ProfilingRequest()
     assert ProfilingRequest().level is Level.L1
     assert ProfilingRequest().activities == (Activity.HOST, Activity.DEVICE)
 
@@ -214,24 +213,6 @@ def test_classes_refuse_what_documents_cannot_say(build: Any, line: str) -> None
     with pytest.raises(OptionError) as caught:
         build()
     assert caught.value.problems[0].startswith(line)
-
-
-def test_keywords_are_flat_or_nested() -> None:
-    flat = from_keywords(level=Level.L2, with_stack=True, io_hz=50, schedule=Schedule(wait=1))
-    nested = from_mapping(
-        {"level": "l2", "switches": {"with_stack": True}, "sampling": {"io_hz": 50}, "schedule": {"wait": 1}}
-    )
-    assert flat == nested
-    assert from_keywords(switches=Switches(tx=True), with_stack=True).switches == Switches(tx=True, with_stack=True)
-
-
-def test_keyword_problems_come_together() -> None:
-    with pytest.raises(OptionError) as caught:
-        from_keywords(with_stak=True, io_hz=500, switches={"tx": True}, tx=False)
-    lines = caught.value.problems
-    assert lines[0] == "with_stak: unknown option. Did you mean 'with_stack'?"
-    assert "switches.tx: given twice, in switches and as tx." in lines
-    assert "sampling.io_hz: 500 is not allowed; allowed: 1 to 100 Hz." in lines
 
 
 @pytest.mark.parametrize(

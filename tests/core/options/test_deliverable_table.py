@@ -142,7 +142,7 @@ _TS_CPU = {"ts_cpu_top_function", "ts_cpu_pmu_events"}
         (
             "sys_hardware_mem_freq",
             {
-                "310": _MEMORY | {"ddr"},
+                "310": {"npu_mem", "ddr"},
                 "310B": _MEMORY | {"ddr", "llc_read_write"},
                 "310P": _MEMORY | {"ddr", "llc_read_write"},
                 "910": _MEMORY | {"hbm", "llc_read_write"},

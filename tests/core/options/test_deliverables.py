@@ -26,11 +26,9 @@ from drynpu.options import (
     Sampling,
     Switches,
     deliverables,
-    explain,
     files_of_option,
     known_deliverables,
     leaf_values,
-    msprof_cli,
     profiling_options,
 )
 
@@ -153,17 +151,6 @@ def test_files_of_one_option() -> None:
     assert "msprof_*.json (QoS)" not in files_of_option(memory, "sampling.hardware_memory_hz", torch=False)
     traced = device(switches=Switches(task_block=BlockTrace.ALL))
     assert files_of_option(traced, "switches.task_block", torch=False) == ("msprof_*.json (Block Detail)",)
-
-
-def test_explain_for_a_chip_names_its_files_only() -> None:
-    parsed = msprof_cli.parse(
-        {"output": "/o", "sys-io-profiling": "on"}, application=["./a"], chip="950", environ={}, cwd="/"
-    )
-    (row,) = [row for row in explain(parsed, chip="Ascend950PR") if row.path == "sampling.io_hz"]
-    assert row.option == "--sys-io-sampling-freq"
-    assert row.files == ("ub_*.csv",)
-    with pytest.raises(OptionError):
-        explain(parsed, chip="nope")
 
 
 # -- any request ----------------------------------------------------------------------------------------------------

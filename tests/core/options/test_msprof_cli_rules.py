@@ -22,10 +22,8 @@ from drynpu.options import (
     Origin,
     Severity,
     deliverables,
-    explain,
     from_mapping,
     msprof_cli,
-    parse_mapping,
     to_mapping,
 )
 from drynpu.options.msprof_cli import FLAGS, LaunchMode, MsprofParsed, to_flags
@@ -336,26 +334,6 @@ def test_flags_of_tasks_are_useless_without_tasks() -> None:
 )
 def test_sampling_the_host_alone(flags: dict[str, str], mode: LaunchMode) -> None:
     assert parse({"output": "/o", "sys-period": "5", **flags}).launch.mode is mode
-
-
-# -- through the common doors ---------------------------------------------------------------------------------------
-
-
-def test_it_is_told_from_the_other_dialects() -> None:
-    parsed = parse_mapping({"--l2": "on", "--task-time": "l0"})
-    assert parsed.dialect == "msprof_cli"
-    assert parsed.request.level is Level.L0
-    with pytest.raises(OptionError, match="Argument --l2: invalid value: x"):
-        parse_mapping({"--l2": "x"})
-
-
-def test_explained_with_its_own_names() -> None:
-    rows = {row.path: row for row in explain(run({"sys-io-profiling": "on"}), chip="Ascend910B2")}
-    assert rows["level"].option == "--task-time"
-    assert rows["sampling.io_hz"].option == "--sys-io-sampling-freq"
-    assert rows["sampling.io_hz"].files == ("nic_*.csv", "roce_*.csv")
-    assert rows["output.export"].files == ("msprof_*.json", "msprof_*.db", "README.txt")
-    assert rows["window.delay_s"].option == "--delay"
 
 
 # -- anything at all ------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu._errors import OptionError
-from drynpu.options import Action, NoticeCode, Schedule, Severity, lint_schedule
+from drynpu.options import Action, Schedule
 
 small = st.integers(0, 6)
 parameters = st.fixed_dictionaries(
@@ -71,28 +71,6 @@ def test_examples_of_the_reference() -> None:
 def test_negative_step() -> None:
     with pytest.raises(OptionError, match="step: -1 is below 0"):
         Schedule().action(-1)
-
-
-def test_lint_of_a_schedule_that_never_records() -> None:
-    schedule = Schedule(skip_first=10, wait=2, warmup=1, active=3, repeat=1)
-    (notice,) = lint_schedule(schedule, 13)
-    assert notice.severity is Severity.ERROR
-    assert notice.code is NoticeCode.NEVER_RECORDS
-    assert "first recorded step is step 13" in notice.message
-    assert "the run has 13 steps" in notice.message
-    (notice,) = lint_schedule(schedule, 14)
-    assert notice.code is NoticeCode.INCOMPLETE_CYCLE
-    assert "needs 16 steps" in notice.message
-    assert lint_schedule(schedule, 16) == ()
-    assert lint_schedule(schedule) == ()
-
-
-def test_lint_of_warmup_and_repeat() -> None:
-    codes = [notice.code for notice in lint_schedule(Schedule(active=1))]
-    assert codes == [NoticeCode.NO_WARMUP, NoticeCode.MANY_DIRECTORIES]
-    (notice,) = lint_schedule(Schedule(warmup=1, active=1, repeat=0), 6)
-    assert "3 directories" in notice.message
-    assert lint_schedule(Schedule(warmup=1, active=1, repeat=0), 2) == ()
 
 
 def test_all_fields_out_of_range_are_named() -> None:

@@ -122,6 +122,15 @@ EVENT = {
 """Register by what it counts (Ascend/msprof metric_calculator_group)."""
 
 
+BITS_310 = {
+    **dict.fromkeys((0x12, 0x13, 0x44), 2048),
+    **dict.fromkeys((0x21, 0x43), 4096),
+    **dict.fromkeys((0x28, 0x2A, 0x37, 0x38), 8192),
+    **dict.fromkeys((0x32, 0x3D, 0x3E), 1024),
+}
+"""Where tasks of the 310 count otherwise (Ascend/msprof msconfig/ai_core_config.py, ``metrics``)."""
+
+
 def test_bits_of_a_count_before_the_950() -> None:
     expected = {0x3D: 128, 0x3E: 128, 0x17F: 256, 0x180: 256, 0x191: 256}
     for group, text in (("Memory", MEMORY), ("MemoryL0", L0), ("MemoryUB", UB)):
@@ -137,7 +146,8 @@ def test_bits_of_a_count_before_the_950() -> None:
     python = {int(code, 16): int(sentence[1]) * int(sentence[2]) for code in re.findall(r"0x[0-9a-f]+", sentence[3])}
     assert python == dict.fromkeys((0x21, 0x28, 0x2A, 0x32), 2048)
     for version in set(EVERY[:9]) - {"5"}:
-        assert find_platform(version).counter_set.bits_per_count == expected | python, version
+        other = BITS_310 if version == "0" else {}
+        assert find_platform(version).counter_set.bits_per_count == expected | python | other, version
 
 
 def test_bits_of_a_count_of_the_950() -> None:
@@ -308,12 +318,22 @@ def test_weights_of_operations_are_those_of_the_page() -> None:
         assert COMMON[name].terms == tuple((int(code, 16), float(weight)) for code, weight in terms)
 
 
+def _of_all_cores(column: MetricColumn) -> MetricColumn:
+    """Return a rate as the 310 has it: its own bits, in the time of the core."""
+    if column.formula is not Formula.BANDWIDTH:
+        return column
+    terms = tuple((code, float(BITS_310.get(code, bits))) for code, bits in column.terms)
+    return MetricColumn(column.name, Formula.SHARED_BANDWIDTH, terms)
+
+
 @pytest.mark.parametrize("version", EVERY)
 def test_columns_follow_from_their_events(version: str) -> None:
     newer = version in {"15", "16"}
     expected = {**(NEWER if newer else COMMON), **CHANGED.get(version, {}), **(NATIVE if version == "5" else {})}
     samples = {**expected, **({} if newer else NATIVE), **SAMPLED.get(version, {})}
     sampled = {name.lower(): column for name, column in samples.items()}
+    if version == "0":
+        expected = {name: _of_all_cores(column) for name, column in expected.items()}
     for name, group in find_platform(version).counter_groups.items():
         for column in (*group.cube, *group.vector):
             assert column == expected[column.name], name
@@ -335,12 +355,12 @@ def _sampled_names(group: CounterGroup) -> list[str]:
     return [column.name for column in group.sampled]
 
 
-def test_tasks_have_traffic_of_l2_on_the_a2_alone() -> None:
-    """4.2: "which the Python path drops"; the native path keeps it."""
+def test_tasks_have_traffic_of_l2_on_the_310_and_the_a2_alone() -> None:
+    """4.2: "which the Python path drops"; the native path keeps it, and the Python path for the 310."""
     for version in EVERY:
         memory = find_platform(version).counter_groups["Memory"]
         shown = {column.name for column in (*memory.cube, *memory.vector)} & {"l2_read_bw(GB/s)", "l2_write_bw(GB/s)"}
-        assert len(shown) == (2 if version == "5" else 0), version
+        assert len(shown) == (2 if version in {"0", "5"} else 0), version
 
 
 def test_samples_of_cores_have_traffic_of_l2_on_the_310_and_the_a2_alone() -> None:

@@ -219,6 +219,10 @@ def test_changes_of_the_clock_are_shown_where_they_are_read() -> None:
     assert numbers(True, "files.frequency_layer") == {"5", "7", "8", "11"}
 
 
+def test_the_memory_of_modules_is_not_read_on_0() -> None:
+    assert numbers(False, "files.module_memory") == {"0"}
+
+
 def test_pcie_of_5_is_its_last_sample() -> None:
     assert numbers(True, "files.last_pcie_sample") == {"5"}
 

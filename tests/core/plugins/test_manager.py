@@ -319,7 +319,7 @@ def test_parts_of_a_facade_are_gathered_by_its_package(tmp_path: Path) -> None:
             return parts
 
     plugins = build_manager(entry_points=(), plugins=[("one", Plugin()), ("two", Rules())])
-    assert [plugins.facade_parts(part.package) for part in parts] == [(part,) for part in parts]
+    assert [plugins.facade_parts(part.package) for part in parts] == [(("one", part),) for part in parts]
     assert plugins.facade_parts("vendor_y") == ()
 
 

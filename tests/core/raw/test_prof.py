@@ -61,7 +61,7 @@ def some_records(name: str, count: int, seed: int = 0) -> npt.NDArray[np.void]:
         records[field] = records[field] % values + (1 if field == "count" else 0)
     if entry.running is not None:
         field, shift = entry.running
-        records[field] = records[field] & ~(0xF << shift) & 0xFF | (np.arange(count) & 0xF) << shift
+        records[field] = records[field] & (~(0xF << shift) & 0xFF) | (np.arange(count) & 0xF) << shift
     return records
 
 

@@ -44,6 +44,18 @@ def test_attributes_without_a_form_keep_their_spelling() -> None:
     assert unpack(pack(signature)).key == signature.key
 
 
+def test_shared_values_are_packed_once_and_come_back_in_every_part() -> None:
+    plain, with_array = Signature("x", (TensorDesc((2,), "FLOAT"),), (1,)), Signature("y", (), (np.array([4]),))
+    shared: dict[int, object] = {id(plain): None, id(with_array): None}
+    first, second = (pack((np.arange(count), plain, with_array), shared) for count in (1, 2))
+    assert shared[id(plain)] is not None
+    # Arrays lie in one archive alone, under the number that they have there.
+    assert shared[id(with_array)] is None
+    for data in (first, second):
+        _, again, other = unpack(data)
+        assert (again.key, other.attributes[0].tolist()) == (plain.key, [4])
+
+
 @pytest.mark.parametrize(
     "damage", [lambda data: data[:-40], lambda data: b"", lambda data: data.replace(b"HostCall", b"HostXall")]
 )

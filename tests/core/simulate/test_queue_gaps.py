@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from drynpu.simulate._simulate import simulate
 BEGIN_NS = 1_700_000_000_000_000_000
 LARGE = TensorDesc((1 << 28,), "FLOAT")
 """A gigabyte: its kernel takes longer than the launch of the next one."""
-GAP_US = 0.12
-"""0.11 us, on the grid of 20 ns."""
+GAP_US = 0.02
+MIXED_GAP_US = 1.1
 
 
 def kernel(task: TaskType, copy: Copy | None = None) -> KernelSpec:
@@ -26,13 +27,16 @@ def kernel(task: TaskType, copy: Copy | None = None) -> KernelSpec:
     return KernelSpec(name="Add", op_type="Add", task_type=task, copy=copy, vector_ops=LARGE.elements, **tensors)
 
 
-def gaps_us(chip: str, task: TaskType, *, l2_counters: bool, copy: Copy | None = None) -> np.ndarray:
-    """Return the gaps between 200 kernels that the host launches far ahead."""
-    calls = [Call(Signature("op", (LARGE,)), BEGIN_NS + 2000 * n, BEGIN_NS + 2000 * n + 1000, 1) for n in range(200)]
-    loaded = load_chip(chip)
+def gaps_us(chip: str, *tasks: TaskType, l2_counters: bool, copy: Copy | None = None) -> np.ndarray:
+    """Return the gaps between 200 kernels of *tasks* in turn that the host launches far ahead."""
+    calls = [
+        Call(Signature("op", (LARGE,)), BEGIN_NS + 2000 * n, BEGIN_NS + 2000 * n + 1000, 1)
+        for n in range(200 // len(tasks))
+    ]
+    loaded, places = load_chip(chip), itertools.cycle(tasks)
     result = simulate(
         Recording(operators=Operators.from_calls(calls), begin_ns=BEGIN_NS, end_ns=BEGIN_NS + 1_000_000),
-        plan=lambda _: KernelPlan(kernels=(kernel(task, copy),)),
+        plan=lambda _: KernelPlan(kernels=tuple(kernel(next(places), copy) for _ in tasks)),
         chip=loaded,
         clock=Clock.PROJECTED,
         seed=0,
@@ -45,6 +49,12 @@ def gaps_us(chip: str, task: TaskType, *, l2_counters: bool, copy: Copy | None =
 
 def test_kernels_that_wait_start_shortly_after_each_other() -> None:
     assert gaps_us("910B2", TaskType.AI_VECTOR_CORE, l2_counters=False) == pytest.approx(np.full(199, GAP_US))
+
+
+def test_a_kernel_of_both_kinds_of_cores_starts_later_and_so_does_the_next_one() -> None:
+    tasks = (TaskType.AI_VECTOR_CORE, TaskType.AI_CORE, TaskType.MIX_AIC, TaskType.AI_VECTOR_CORE)
+    gaps = gaps_us("910B2", *tasks, l2_counters=False)
+    assert gaps == pytest.approx(np.resize([GAP_US, MIXED_GAP_US, MIXED_GAP_US, GAP_US], 199))
 
 
 def test_a_stream_rests_until_l2_counters_are_read() -> None:

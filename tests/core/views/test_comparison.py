@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu.views.comparison import comparison_blocks
-from drynpu.views.content import Note, Table, find_block
+from drynpu.views.content import Facts, Note, Table, find_block
 from drynpu.views.runs import View
 
 
@@ -28,3 +28,14 @@ def test_the_steps_are_shown_as_the_caller_makes_them(view: View) -> None:
     steps = view.rank.steps
     mean = (steps["computing_us"].mean() or 0.0) / 1000
     assert shown["parts"]["computing"] == ("Computing", [mean, mean])
+
+
+def test_the_runs_and_how_often_each_ran_a_kernel_are_shown(view: View) -> None:
+    blocks = comparison_blocks(view.rank, view.rank)
+    runs = next(block for block in blocks if isinstance(block, Facts))
+    assert [fact.label for fact in runs.facts] == ["First", "Second"]
+    assert all(view.rank.path.name in fact.text for fact in runs.facts)
+    assert all("chip Ascend" in fact.detail for fact in runs.facts)
+    kernels = find_block(blocks, "compared-kernels", Table)
+    assert all(text.count(" → ") == 1 for text in kernels.frame["counts"])
+    assert kernels.columns[5].name == "counts"

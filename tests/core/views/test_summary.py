@@ -15,6 +15,7 @@ from rich.console import Console
 from drynpu.analysis import Busy, GraphIterations, KernelShare, Summary
 from drynpu.views import print_summary, render_summary, summary_document
 
+GRAPH = GraphIterations(graph="net", count=4, iteration_us=9.0, forward_backward_us=None, wait_us=None)
 WIDTHS = pytest.mark.parametrize("width", [80, 120])
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 
@@ -78,9 +79,9 @@ def test_the_numbers_of_the_summary_are_there(width: int) -> None:
     assert "Top kernels (1320 in all, 4.473 ms)" in text
     kernel = next(line for line in lines if "MatMulV2" in line)
     assert kernel.replace("│", " ").split() == ["MatMulV2", "AI_CORE", "117", "0.914", "20.4%"]
-    assert "Device memory: peak 30.0 MB allocated, 38.0 MB reserved" in text
+    assert "Device memory: peak 30.00 MiB allocated, 38.00 MiB reserved" in text
     assert "Every operator that launches a kernel is mapped." in text
-    assert "Written: demo_out/host_1_ascend_pt (3 files, 2.0 MB)" in text
+    assert "Written: demo_out/host_1_ascend_pt (3 files, 2.00 MiB)" in text
     assert f"  {OUTPUT}/kernel_details.csv" in lines
 
 
@@ -168,7 +169,7 @@ def test_nothing_recorded() -> None:
     text = shown(empty)
     for word in ("Where the step time", "Top kernels", "mapped", "trace_view"):
         assert word not in text
-    assert "(0 files, 0.0 MB)" in text
+    assert "(0 files, 0 B)" in text
     assert "drynpu analyze" in text
 
 
@@ -199,11 +200,11 @@ def test_results_that_others_wrote() -> None:
     of_others = summary(chip="N/A", missing=("calls of the toolkit", "steps"))
     text = shown(of_others)
     assert "No raw data: read from results. Not in them: calls of the toolkit, steps.\n" in text
-    assert "Read: demo_out/host_1_ascend_pt (3 files, 2.0 MB)" in text
+    assert "Read: demo_out/host_1_ascend_pt (3 files, 2.00 MiB)" in text
     assert "drynpu analyze demo_out/host_1_ascend_pt --output FOLDER\n" in text
     assert "Written" not in text
     assert "Not in them" not in shown(evolve(of_others, missing=()))
-    assert "(1 file, 0.0 MB)" in shown(evolve(of_others, files={"trace_view.json": 1}))
+    assert "(1 file, 1 B)" in shown(evolve(of_others, files={"trace_view.json": 1}))
     assert "open trace_view.json" in shown(evolve(of_others, files={"trace_view.json": 1}))
 
 
@@ -300,3 +301,25 @@ def test_control_characters_of_names_are_spelled_out() -> None:
     assert "\x1b" not in text
     assert "\x07" not in text
     assert text.count("\\x1b[31mred\\x07") == 7
+
+
+@pytest.mark.parametrize(("free_us", "is_split"), [(18.0, True), (19_000.0, False)])
+def test_a_recording_without_steps_that_is_one_pause_says_what_is_known(free_us: float, is_split: bool) -> None:
+    one = summary(steps=steps((0, "", 100.0, 0.0, free_us)), iterations=(GRAPH,))
+    text = shown(one)
+    assert ("Where the step time went" in text) == is_split
+    assert ("No step is marked. 4 runs of 1 graph, 1320 kernels of 4.47 ms in 19.10 ms" in text) != is_split
+
+
+def test_earlier_recordings_of_a_process_say_what_ran() -> None:
+    first, second = Path("out/PROF_1"), Path("out/PROF_2")
+    text = shown(summary(role="training"), 120, others=[first, second], remarks={second: "training, 8 iterations"})
+    assert "What ran: training.\n" in text
+    assert "Written before: out/PROF_1\nWritten before: out/PROF_2 (training, 8 iterations)\n" in text
+    assert summary(role="training").in_short == "training, 1320 kernels, 4.473 ms"
+
+
+def test_where_types_are_missing_the_level_that_records_them_is_named() -> None:
+    said = "N/A: types and cores are recorded from profiler level Level1 on."
+    assert said in shown(summary(kernels=(KernelShare("Conv2D", "N/A", 2, 3.0, 1.0),)))
+    assert said not in shown(summary())

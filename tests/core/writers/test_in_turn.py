@@ -21,7 +21,7 @@ from drynpu.writers.trace_json import COMPACT, Events, write_trace
 @pytest.fixture(params=[1, 2, 7])
 def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     count = int(request.param)
-    monkeypatch.setattr(_in_turn, "_processors", lambda: count)
+    monkeypatch.setattr(_in_turn, "processors", lambda: count)
     return count
 
 

@@ -49,7 +49,7 @@ def test_strings_are_escaped_once_per_row(texts: list[str]) -> None:
 
 
 def test_blocks_and_chunks_are_joined_by_single_commas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_json, "_CHUNK_ROWS", 2)
+    monkeypatch.setattr(trace_json, "CHUNK_ROWS", 2)
     blocks: list[Events | list[str]] = [events([]), [], events(list("abcde")), ['{"M": 1}'], events(["f"]), []]
     found = json.loads(written(tmp_path, blocks, COMPACT))
     assert [event.get("name", "M") for event in found] == ["a", "b", "c", "d", "e", "M", "f"]

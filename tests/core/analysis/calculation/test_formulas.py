@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.analysis.calculation import kernel_work
-from drynpu.analysis.calculation._formulas import Call, cube_operations
+from drynpu.analysis.calculation._formulas import Call, cube_operations, formula_of
+from drynpu.analysis.calculation._work import call_of
+from drynpu.kernels import TensorDesc, family_of
+from drynpu.kernels.ops import kernel_types
 from drynpu.products import load_profile
 
 SIZES = st.integers(1, 5)
@@ -19,7 +22,8 @@ GENUINE = Path(os.environ.get("GENUINE_PROFILES", Path(__file__).parents[5] / "s
 
 
 def call(inputs: list[tuple[int, ...]], outputs: list[tuple[int, ...]], form: str = "ND", out: str = "ND") -> Call:
-    return Call(inputs, outputs, [form] * len(inputs), [out] * len(outputs))
+    return Call([TensorDesc(each, "FLOAT16", form) for each in inputs],
+                [TensorDesc(each, "FLOAT16", out) for each in outputs])  # fmt: skip
 
 
 @given(SIZES, SIZES, SIZES, st.booleans(), st.booleans())
@@ -63,6 +67,88 @@ def test_what_is_not_known_is_not_guessed() -> None:
     assert cube_operations("MatMulV2", call([(3, 4)], [])) is None
     assert cube_operations("MatMulV2", call([(3, 5), (4, 6)], [(3, 6)])) is None
     assert cube_operations("Conv2D", call([(1, 2, 3, 4), (2, 2, 3, 3)], [(1, 2, 1, 2)])) is None
+
+
+A, B, C, BIAS = (4, 8), (8, 16), (4, 16), (16,)
+IMAGE, WEIGHTS, RESULT = (2, 3, 8, 8), (5, 3, 3, 3), (2, 5, 6, 6)
+CONVOLUTION = 2 * (2 * 6 * 6) * (5 * 3 * 3 * 3)
+SPACE, WINDOWS, SPACE_RESULT = (2, 3, 4, 8, 8), (5, 3, 3, 3, 3), (2, 5, 2, 6, 6)
+CONVOLUTION_3D = 2 * (2 * 2 * 6 * 6) * (5 * 3 * 27)
+PRODUCTS = ("MatMul", "MatMulV2", "MatMulV3", "Gemm", "GemmV2", "GemmV3", "FusionOp_MatMul_AddN", "QuantBatchMatmulV3",
+            "QuantMatmul", "WeightQuantBatchMatmulV2", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3",
+            "BatchMatmulFixpipe", "TransposeBatchMatMul", "MatmulAllReduce", "MatmulAllReduceAddRmsNorm",
+            "FusedMatMul", "MatMulCompress", "MatMulV2Compress", "LinearActivation")  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "inputs", "outputs", "form", "operations"), [
+    (PRODUCTS, [A, B, BIAS], [C], "ND", 1024),
+    (PRODUCTS, [(8, 4), (16, 8)], [C], "ND", 1024),
+    (("MatMulV2", "FusionOp_MatMul_GeLU"), [(3, 2, 16, 16), (4, 3, 16, 16)], [(4, 2, 16, 16)], "FRACTAL_NZ",
+     2 * 32 * 48 * 64),
+    (("BatchMatMulV2", "BatchMatMulV3"), [(4, 8), (3, 8, 16)], [(3, 4, 16)], "ND", 3 * 1024),
+    (("BatchMatMulV2",), [(3, 1, 4, 8), (1, 2, 8, 16)], [(3, 2, 4, 16)], "ND", 6 * 1024),
+    (("AllGatherMatmul", "AllGatherMatmulV2"), [A, B], [(8, 16), (8, 8)], "ND", 2 * 1024),
+    (("MatmulReduceScatter", "MatmulReduceScatterV2"), [A, B], [(2, 16)], "ND", 1024),
+    (("GroupedMatmul", "GroupedMatMul", "GroupedMatmulV5"), [A, (3, 8, 16)], [C], "ND", 1024),
+    (("GroupedMatmulSwigluQuant", "GroupedMatmulSwigluQuantV2"), [A, (3, 8, 16)], [(4, 8), (4,)], "ND", 1024),
+    (("GroupedMatmul",), [A, B, B], [C, (2, 16)], "ND", 1024 + 512),
+    (("GroupedMatmulAdd",), [(8, 4), B, (3,)], [(3, 4, 16)], "ND", 1024),
+    (("FFN", "MoeFFN"), [A, B, (16, 8)], [A], "ND", 2048),
+    (("DynamicRNN", "DynamicRNNV2"), [(7, 2, 3), (5, 8), (8,)], [(7, 2, 2)], "ND", 2 * 14 * 40),
+    (("DynamicRNNGrad",), [(7, 2, 3), (5, 8), (8,)], [(5, 8)], "ND", 4 * 14 * 40),
+    (("DynamicGRUV2", "DynamicAUGRU"), [(7, 2, 3), (3, 6), (2, 6)], [(7, 2, 2)], "ND", 2 * 14 * 30),
+    (("Conv2D", "Conv2DV2", "FusionOp_Conv2D_BNTrainingReduce", "Conv2DCompress", "DeformableConv2D"),
+     [IMAGE, WEIGHTS], [RESULT, (5,)], "NCHW", CONVOLUTION),
+    (("DepthwiseConv2D", "DepthwiseConv2d", "DepthwiseConv2DV2"), [IMAGE, (3, 1, 3, 3)], [(2, 3, 6, 6)], "NCHW",
+     2 * (2 * 6 * 6) * 27),
+    (("Conv2DBackpropInputD", "Conv2DBackpropInputV2", "DepthwiseConv2DBackpropInputD"),
+     [WEIGHTS, RESULT], [IMAGE], "NCHW", CONVOLUTION),
+    (("Conv2DBackpropInput", "FusionOp_Conv2DBackpropInput_ReluGradV2"), [(4,), WEIGHTS, RESULT], [IMAGE], "NCHW",
+     CONVOLUTION),
+    (("Conv2DBackpropFilterD", "Conv2DBackpropFilterV2", "DepthwiseConv2DBackpropFilterD"),
+     [IMAGE, RESULT], [WEIGHTS], "NCHW", CONVOLUTION),
+    (("Conv2DTransposeD", "Conv2DTransposeV2"), [RESULT, WEIGHTS], [IMAGE], "NCHW", CONVOLUTION),
+    (("Conv3D", "Conv3DV2"), [SPACE, WINDOWS], [SPACE_RESULT], "NCDHW", CONVOLUTION_3D),
+    (("Conv3DBackpropInputD", "Conv3DBackpropInputV2"), [WINDOWS, SPACE_RESULT], [SPACE], "NCDHW", CONVOLUTION_3D),
+    (("Conv3DBackpropFilterD", "Conv3DBackpropFilterV2"), [SPACE, SPACE_RESULT], [WINDOWS], "NCDHW", CONVOLUTION_3D),
+    (("Conv3DTranspose", "Conv3DTransposeD", "Conv3DTransposeV2"), [SPACE_RESULT, WINDOWS], [SPACE], "NCDHW",
+     CONVOLUTION_3D),
+    (("FlashAttentionScore", "PromptFlashAttention", "PromptFlashAttentionV3", "FusedInferAttentionScore",
+      "FusedInferAttentionScoreV4", "UnpadFlashAttentionNdKernel", "IncreFlashAttentionV4"),
+     [(2, 8, 32, 64), (2, 2, 16, 64), (2, 2, 16, 64)], [(2, 8, 32, 64)], "ND", 4 * (2 * 8 * 32 * 16) * 64),
+    (("FlashAttentionScoreGrad", "FlashAttentionScoreGradV2"), [*[(2, 8, 32, 64)] * 4], [*[(2, 8, 32, 64)] * 3], "ND",
+     10 * (2 * 8 * 32 * 32) * 64),
+])  # fmt: skip
+def test_a_formula_is_for_all_spellings_of_a_family(
+    names: tuple[str, ...],
+    inputs: list[tuple[int, ...]],
+    outputs: list[tuple[int, ...]],
+    form: str,
+    operations: int,
+) -> None:
+    counted = {name: cube_operations(name, call(inputs, outputs, form, form)) for name in names}
+    assert counted == dict.fromkeys(names, operations)
+
+
+@pytest.mark.parametrize(("inputs", "formats"), [
+    ("2,1,8,8,16;9,1,16,16", "NC1HWC0;FRACTAL_Z"), ("9,1,16,16;2,1,8,8,16;2,1,8,8,2", "FracZ;NC1HWC0;ND"),
+])  # fmt: skip
+def test_weights_are_found_by_their_format_wherever_they_stand(inputs: str, formats: str) -> None:
+    texts = (inputs, "FLOAT16;FLOAT16", formats, "2,1,16,16,16", "FLOAT16", "NC1HWC0")
+    assert cube_operations("Conv2DBackpropInputD", call_of(*texts)) == 2 * (2 * 64) * (9 * 256)
+
+
+def test_lengths_that_no_shape_states_are_not_guessed() -> None:
+    paged = call_of("4,1,16,128;9,128,1024;9,128,1024;4,3", "FLOAT16;FLOAT16;FLOAT16;INT32", "", "4,1,16,128", "", "")
+    packed = call_of("64,16,128;64,2,128;64,2,128;3", "FLOAT16;FLOAT16;FLOAT16;INT64", "", "64,16,128", "", "")
+    assert [cube_operations("FusedInferAttentionScore", each) for each in (paged, packed)] == [None, None]
+
+
+def test_every_kernel_of_the_cube_that_a_rule_launches_has_a_formula() -> None:
+    none = {"DeformableOffsets", "DeformableOffsetsGrad", "Im2col", "MultiScaleDeformableAttnFunction",
+            "MultiScaleDeformableAttnGrad", "RingAttentionUpdate"}  # fmt: skip
+    cube = {kind for kind in kernel_types() if family_of(kind).name in {"matmul", "conv", "attention"}}
+    assert {kind for kind in cube if formula_of(kind) is None} == none & cube
 
 
 @pytest.mark.skipif(not GENUINE.is_dir(), reason="no genuine profiles")

@@ -9,17 +9,22 @@ from typing import Any
 import polars as pl
 import pytest
 from attrs import evolve
+from tests.core.analysis.conftest import make_profile
 
 from drynpu.analysis import STEP_TRACE, Summary, summarise
 from drynpu.analysis.hints import (
     Finding,
+    _remedies,
     communication_findings,
     find_all,
     host_findings,
     kernel_findings,
     memory_findings,
+    rank_findings,
 )
-from drynpu.analysis.hints._communication import _small, _waiting
+from drynpu.analysis.hints._communication import _REMEDIES, _small, _waiting
+from drynpu.analysis.hints._remedies import framework_of, remedy_for
+from drynpu.analysis.hints._waits import Parts
 from drynpu.products import load_profile
 from drynpu.tables import API, GC, KERNELS, Profile
 
@@ -181,8 +186,8 @@ def test_ranks_wait_where_more_than_half_of_the_time_is_waiting() -> None:
 
 
 def test_exposed_communication(plain: Profile) -> None:
-    found = named(communication_findings(plain, steps((80.0, 20.0, 900.0))))["exposed-communication"]
-    assert (found.cost_us, found.page) == (20.0, "cluster")
+    exposed = named(communication_findings(plain, steps((80.0, 20.0, 900.0))))["exposed-communication"]
+    assert (exposed.cost_us, exposed.page) == (20.0, "cluster")
     assert not named(communication_findings(plain, steps((90.0, 10.0, 0.0))))
 
 
@@ -199,13 +204,92 @@ def test_memory_that_is_reserved_and_not_used() -> None:
 
 def test_what_costs_most_stands_first_and_what_nobody_knows_last(plain: Profile) -> None:
     summary: Summary = evolve(summarise(plain), steps=steps((10.0, 30.0, 60.0)))
-    found = find_all(plain, summary)
-    costs = [finding.cost_us for finding in found]
+    findings = find_all(plain, summary)
+    costs = [finding.cost_us for finding in findings]
     assert costs == sorted(costs, key=lambda cost: -1.0 if cost is None else cost, reverse=True)
-    assert [finding.name for finding in found] == [
+    assert [finding.name for finding in findings] == [
         "step-interval",
-        "device-waits-for-host",
         "exposed-communication",
         "unmapped",
     ]
-    assert found[-1].evidence == "2 kernels stand for them: Thing x2."
+    assert "In the same time: The device waits for the host. 60% of the time is free" in findings[0].evidence
+    assert findings[-1].evidence == "2 kernels stand for them: Thing x2."
+
+
+MS = 1_000_000
+
+
+def collective() -> Profile:
+    """A collective of 100 ms: 5 of waiting for rank 3, a pause of 80, 10 of transfer to rank 2; 20 ms of computing."""
+    task = {"connection_id": 7, "plane_id": 1, "is_master": True, "link": "HCCS", "transport": "SDMA", "src_rank": 0}
+    tasks = [
+        {**task, "name": "Notify_Wait", "start_ns": 0, "duration_ns": 5 * MS, "dst_rank": 3},
+        {**task, "name": "Memcpy", "start_ns": 85 * MS, "duration_ns": 10 * MS, "dst_rank": 2,
+         "transfer_ns": 10 * MS, "transfer_bytes": 1 << 20},
+    ]  # fmt: skip
+    tasks[0]["transfer_ns"] = None
+    return make_profile(
+        communication_ops=[{"connection_id": 7, "name": "hcom_allReduce__1", "start_ns": 0, "duration_ns": 100 * MS}],
+        communication_tasks=tasks,
+        kernels=[{"name": "k", "op_type": "Add", "start_ns": 0, "duration_ns": 20 * MS}],
+        api=[{"name": "aclrtSynchronizeStream", "start_ns": 30 * MS, "end_ns": 99 * MS}],
+    )
+
+
+def test_communication_is_split_and_says_what_it_waited_for_and_what_moving_less_wins() -> None:
+    findings = named(communication_findings(collective(), steps((20_000.0, 80_000.0, 0.0))))["exposed-communication"]
+    assert "transit 10.00 ms (10%), wait 5.00 ms (5%), idle 85.00 ms (85%)" in findings.evidence
+    assert (
+        "80.00 ms in hcom_allReduce__1, ends with Memcpy with rank 2; the device computes for 15.00 ms"
+        in findings.evidence
+    )
+    assert findings.remedy.startswith("Moving less wins nothing")
+
+
+@pytest.mark.parametrize(
+    ("parts", "word"), [((60, 20, 20), "Overlap"), ((20, 60, 20), "slow rank"), ((1, 2, 90), "Moving")]
+)
+def test_the_remedy_is_for_the_largest_part(parts: tuple[int, int, int], word: str) -> None:
+    transit, wait, idle = parts
+    assert word in _REMEDIES[Parts(elapsed=sum(parts), transit=transit, wait=wait, idle=idle).largest]
+
+
+def test_time_that_two_conditions_share_is_counted_once() -> None:
+    profile = collective()
+    findings = find_all(profile, evolve(summarise(profile), steps=steps((20_000.0, 80_000.0, 0.0))))
+    assert [finding.name for finding in findings] == ["exposed-communication"]
+    assert (
+        "In the same time: The host waits for the device. 1 synchronising calls a step take 69.00 ms"
+        in findings[0].evidence
+    )
+    assert ".item()" not in findings[0].remedy
+
+
+@pytest.mark.parametrize("slow", [None, 0, 54])
+def test_all_ranks_of_a_run_are_looked_at(plain: Profile, slow: int | None) -> None:
+    usual = evolve(summarise(plain), steps=steps((60_000.0, 30_000.0, 10_000.0)))
+    late = evolve(usual, steps=steps((95_000.0, 1_000.0, 10_000.0)))
+    findings = named(rank_findings([(str(rank), plain, late if rank == slow else usual) for rank in range(64)]))
+    assert ("slow-ranks" in findings) == (slow is not None)
+    if slow is not None:
+        assert findings["slow-ranks"].title == f"Rank {slow} of 64 ranks holds the others up"
+        assert findings["slow-ranks"].rank == str(slow)
+        assert f"{slow} (+49%)" in findings["slow-ranks"].evidence
+    assert not list(rank_findings([("0", plain, late)]))
+
+
+@pytest.mark.parametrize("framework", ["", "torch", "mindspore"])
+def test_remedies_are_in_the_words_of_the_framework(framework: str) -> None:
+    words = " ".join(remedy_for(name, framework) for name in _remedies._REMEDIES)
+    torch_words = ("TASK_QUEUE_ENABLE", "npu_format_cast", "empty_cache", ".item()", "bucket_cap_mb", "NpuFused")
+    assert [word in words for word in torch_words] == [framework == "torch"] * len(torch_words)
+    assert ("jit_level" in words) == (framework == "mindspore")
+
+
+@pytest.mark.parametrize(("more", "framework"), [
+    ({"product": "mindspore", "profiler_info": {"a": 1}}, "mindspore"),
+    ({"profiler_info": {"a": 1}}, "torch"),
+    ({}, ""),
+])  # fmt: skip
+def test_the_framework_is_known_where_its_profiler_left_something(more: dict[str, Any], framework: str) -> None:
+    assert framework_of(make_profile(**more)) == framework

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ def test_timeline_and_database_show_the_samples(run: Callable[..., Any]) -> None
     assert sum(average) == pytest.approx(sum(per_core) / 24, abs=1e-4)
     path = export_msprof_db(made.profile)
     assert path is not None
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database:
         of = dict(database.execute("SELECT value, id FROM STRING_IDS"))
         sums = database.execute("SELECT coreType, sum(totalCycle), count(*) FROM SAMPLE_PMU_TIMELINE GROUP BY coreType")
         found = {kind: (cycles, count) for kind, cycles, count in sums}

@@ -114,11 +114,11 @@ def test_waits_for_the_data_queue(record: Record, exported: Exported) -> None:
     assert header == "Device_id,Node Name,Start Time(us),End Time(us),Queue Size"
     (row,) = rows
     assert [row[0], row[1], row[4]] == ["0", "GetNext_dequeue_wait", "130"]
-    assert int(row[3]) - int(row[2]) == 20
+    assert float(row[3]) - float(row[2]) == 20
     (wait,) = profile.frame("get_nexts").rows(named=True)
     assert profile.prof_path is not None
     offset = ProfReader(profile.prof_path, RECORD_KINDS).anchors(0).offset_ns
-    assert abs(int(row[2]) * 1000 + offset - wait["start_ns"]) <= 1000
+    assert abs(int(float(row[2])) * 1000 + offset - wait["start_ns"]) <= 1000
 
 
 def test_a_buffer_that_nobody_counted_has_no_size(record: Record, exported: Exported) -> None:
@@ -128,7 +128,7 @@ def test_a_buffer_that_nobody_counted_has_no_size(record: Record, exported: Expo
     assert profile.frame("data_queue")["buffered"].to_list() == [None]
     files = exported(chip="Ascend910A", recording={"dataset": (uncounted,)})
     assert [row[2:] for row in table(files["dp.csv"])[1]] == [["Last queue deque", "IteratorV2", "N/A"]]
-    assert [row[4] for row in table(files["aicpu_mi.csv"])[1]] == ["N/A"]
+    assert [row[4] for row in table(files["aicpu_mi.csv"])[1]] == ["4294967295"], "as the toolkit shows it"
 
 
 def test_without_the_switch_nothing_is_recorded(record: Record) -> None:

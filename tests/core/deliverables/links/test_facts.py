@@ -102,7 +102,7 @@ def profile_of(**tables: pl.DataFrame) -> Any:
 
 
 def test_ways_of_ports_and_hccs_stay_apart_in_files_and_rows() -> None:
-    port = {"device_id": 2, "port": "roce", "time_ns": 9, "raw_ns": 5, **PORT}
+    port = {"device_id": 2, "port": "roce", "time_ns": 9, **PORT}
     hccs = {"device_id": 2, "time_ns": 9, "tx_bytes": 5, "rx_bytes": 6, "tx_mb_s": 1.5, "rx_mb_s": 3.25}
     profile = profile_of(
         network_samples=pl.DataFrame([port], schema=NETWORK_SAMPLES),

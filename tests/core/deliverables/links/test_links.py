@@ -91,7 +91,8 @@ def test_hccs_file_and_layer(
     run: Callable[..., Any], collective: Callable[..., Any], read_table: Rows, read_counters: Counters
 ) -> None:
     made = run(collectives=(collective(),), interconnection_hz=50)
-    files, samples = made.files(), made.profile.frame("hccs_samples")
+    # The toolkit leaves out the last sample where bytes moved.
+    files, samples = made.files(), made.profile.frame("hccs_samples").head(-1)
     header, rows = read_table(files["hccs.csv"])
     assert header == ["Device_id", "Mode", "Max", "Min", "Average"]
     assert [row[1] for row in rows] == ["Tx (MB/s)", "Rx (MB/s)"]
@@ -180,7 +181,7 @@ def test_roce_carries_what_leaves_the_board(
     roce, nic = ports.filter(pl.col("port") == "roce"), ports.filter(pl.col("port") == "nic")
     assert (roce["rx_bytes"][-1], roce["tx_bytes"][-1]) == expected(of, "Ascend910B2", LinkType.ROCE)
     assert roce["tx_packets"][-1] == -(-roce["tx_bytes"][-1] // 4096)
-    seconds = roce["raw_ns"].diff().fill_null(0) / 1e9
+    seconds = roce["time_ns"].diff().fill_null(0) / 1e9
     assert float((roce["tx_byte_rate"] * seconds).sum()) == pytest.approx(roce["tx_bytes"][-1], rel=1e-6)
     assert (roce["tx_byte_rate"].max() or 0) * 8 / 1e6 < roce["bandwidth"][0] == 200_000
     assert nic["tx_bytes"].max() == nic["rx_bytes"].max() == 0

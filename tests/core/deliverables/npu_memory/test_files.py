@@ -11,6 +11,7 @@ import polars as pl
 
 from drynpu.deliverables.npu_memory.files import csv_files, layers, torch_csv_files
 from drynpu.deliverables.npu_memory.tables import NPU_MEM, NPU_MODULE_MEM
+from drynpu.platforms._platform import PlatformFiles
 from drynpu.writers.number_text import Writer
 from drynpu.writers.trace_json import COMPACT, write_trace
 
@@ -21,7 +22,8 @@ def test_memory_samples() -> None:
     samples = pl.DataFrame([(0, 0, NS, 1536, 2048), (0, 1, NS, 0, 1024)], schema=NPU_MEM, orient="row")
     rows = [(0, 5000, NS, 1024), (0, 33, NS + 1000, 2 * 1024**2), (0, 33, NS, 0)]
     tables = {"npu_mem": samples, "npu_module_mem": pl.DataFrame(rows, schema=NPU_MODULE_MEM, orient="row")}
-    profile: Any = SimpleNamespace(frame=tables.__getitem__)
+    platform = SimpleNamespace(files=PlatformFiles())
+    profile: Any = SimpleNamespace(frame=tables.__getitem__, platform=platform)
     files = csv_files(profile, Writer.NATIVE)
     assert files["npu_mem"].write_csv() == (
         "Device_id,event,ddr(KB),hbm(KB),memory(KB),timestamp(us)\n"
@@ -40,6 +42,8 @@ def test_memory_samples() -> None:
         "0,APP,1736408883704644.212\t,2.0,NPU:0\n"
         "0,Unknown,1736408883704643.212\t,0.0009765625,NPU:0\n"
     )
+    platform.files = PlatformFiles(module_memory=False)
+    assert csv_files(profile, Writer.PYTHON).keys() == {"npu_mem"}
 
 
 def test_memory_counters(tmp_path: Path) -> None:

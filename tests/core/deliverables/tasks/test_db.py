@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from drynpu.deliverables.tasks.db import _copies, _in_contexts, _KernelRows, _schedules, _shape, _TaskRows
+from drynpu.deliverables.tasks.tables import SCHEMAS
 from drynpu.tables import KERNELS, NO_CONTEXT, TASKS
 from drynpu.tables.stored import stored
 
@@ -16,7 +17,8 @@ UNKNOWN = "N/A"
 def test_what_schedules_communication_is_described_above_level0(detailed: bool, kind: tuple[str, str]) -> None:
     columns = {"name": ["none", "one", ""], "task_type": ["x", "AI_CPU", ""], "op_type": ["y", "Reduce", None]}
     kernels = pl.DataFrame(pl.DataFrame(columns).rows(named=True), schema=KERNELS)
-    rows = _KernelRows(stored(kernels), pl.Series([None, 5, 6]), pl.Series([1, 2]))
+    attributes = pl.DataFrame(schema=SCHEMAS["operator_attributes"])
+    rows = _KernelRows(stored(kernels), pl.Series([None, 5, 6]), pl.Series([1, 2]), attributes)
     assert _schedules(rows, detailed=detailed).frame().rows() == [
         ("one", 5, *kind),
         (UNKNOWN, 6, UNKNOWN, UNKNOWN),

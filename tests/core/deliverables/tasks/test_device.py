@@ -68,9 +68,9 @@ def test_operator_information_comes_back(tools: Any, write: Write) -> None:
 
 def test_copies_come_back(tools: Any, write: Write) -> None:
     copies = tools.read(write(tools.mixture())).tasks.filter(pl.col("copy_bytes").is_not_null())
-    assert copies.select("kernel_type", "kernel_name", "copy_bytes", "copy_kind").rows() == [
-        ("MEMCPY_ASYNC", "", 256 * 512 * 2, 1),
-        ("MEMCPY_ASYNC", "", 256 * 512 * 2, 2),
+    assert copies.select("kernel_type", "kernel_name", "copy_bytes", "copy_kind", "copy_engine").rows() == [
+        ("MEMCPY_ASYNC", "", 256 * 512 * 2, 1, "PCIE_DMA_SQE"),
+        ("MEMCPY_ASYNC", "", 256 * 512 * 2, 2, "PCIE_DMA_SQE"),
     ]
 
 

@@ -12,6 +12,7 @@ from drynpu.deliverables.overlap.facts import OVERLAP_LAYER
 from drynpu.deliverables.tasks.timeline import Timeline, timeline_blocks
 from drynpu.tables import API, COMMUNICATION_OPS, NO_CONTEXT, NO_MODEL, TASKS
 from drynpu.writers.layers import CANN, kept_at_level0, layer_pid
+from drynpu.writers.number_text import Writer
 from drynpu.writers.trace_json import COMPACT, SPACED, write_trace
 
 PID, DEVICE, US = 4321, 1, 1000
@@ -40,13 +41,13 @@ def task(number: int, name: str, kind: str, connection: int, start_us: int, **mo
     return {**TASK, **ids, "kernel_name": name, "kernel_type": kind, "connection_id": connection, **more}
 
 
-def timeline(**frames: pl.DataFrame) -> Timeline:
+def timeline(writer: Writer = Writer.NATIVE, **frames: pl.DataFrame) -> Timeline:
     empty = {
         "api": pl.DataFrame(schema=API),
         "tasks": pl.DataFrame(schema=TASKS),
         "communication_ops": pl.DataFrame(schema=COMMUNICATION_OPS),
     }
-    return Timeline(pid=PID, **(empty | frames))
+    return Timeline(pid=PID, writer=writer, **(empty | frames))
 
 
 def text(directory: Path, data: Timeline, *, pruned: bool = False) -> str:
@@ -80,6 +81,15 @@ def collectives() -> pl.DataFrame:
     row = {"device_id": DEVICE, "name": "hcom_allReduce__586_0_1", "group": "g1", "start_ns": 1300 * US}
     more = {"duration_ns": 8 * US, "connection_id": 4, "dtype": "FP16", "count": 10, "algorithm": "", "rank_size": None}
     return pl.DataFrame([row | more], schema=COMMUNICATION_OPS)
+
+
+@pytest.mark.parametrize(("writer", "kind"), [(Writer.NATIVE, "SDMA_SQE"), (Writer.PYTHON, "MEMCPY_ASYNC")])
+def test_the_native_path_says_what_copied(writer: Writer, kind: str, tmp_path: Path) -> None:
+    """In a genuine timeline 24 copies have the types PCIE_DMA_SQE and SDMA_SQE; the database has MEMCPY_ASYNC."""
+    copy = task(2, "", "MEMCPY_ASYNC", 3, 1130, copy_bytes=4096, copy_kind=3, copy_engine="SDMA_SQE")
+    shown = text(tmp_path, timeline(tasks=pl.DataFrame([copy], schema=TASKS), writer=writer))
+    assert f'{{"name":"MEMCPY_ASYNC","pid":{HARDWARE_PID}' in shown
+    assert f'"Task Type":"{kind}"' in shown
 
 
 def test_process_numbers() -> None:

@@ -426,7 +426,8 @@ def test_samples(made: SimpleNamespace, read: SimpleNamespace, name: str, key: s
     shown = counters(made, name, key)
     stored = read.rows(made.db, f"SELECT timestampNs, {query.format(type=text('type'), mode=text('mode'))}")
     assert [time for time, _ in shown] == [time for time, _ in stored]
-    assert len(shown) > 1
+    last = "HCCS" in query  # whose last sample the toolkit leaves out
+    assert len(shown) + last > 1
     for (_, seen), (_, kept) in zip(shown, stored, strict=True):
         assert kept == pytest.approx(seen * scale, rel=1e-3, abs=scale / 500)
 
@@ -477,4 +478,5 @@ def test_usage_of_the_host(record: Callable[..., Any], read: SimpleNamespace) ->
     assert stored("CPU_USAGE") == [(5, 0, 12.5), (5, 1, 0), (9, 0, 50)]
     assert stored("HOST_MEM_USAGE") == [(5, 1.25)]
     assert stored("HOST_DISK_USAGE") == [(5, 2048, 512, None)]
-    assert stored("HOST_NETWORK_USAGE") == [(5, None, 3072), (9, 0.5, 4096)]
+    # As in the toolkit, nothing stands there while the speed of the link is unknown.
+    assert stored("HOST_NETWORK_USAGE") == [(9, 0.5, 4096)]

@@ -153,6 +153,16 @@ def test_operators_lead_to_their_kernels(torch_made: Any) -> None:
     assert len(stored) == 6
 
 
+def test_operators_lead_to_launches_of_what_is_no_kernel(record: Record, torch_files: Files) -> None:
+    profile = record()
+    files = torch_files(attrs.evolve(profile, kernels=profile.kernels.clear()))
+    query = (
+        "SELECT count(DISTINCT c.connectionId) FROM PYTORCH_API p JOIN CONNECTION_IDS c ON c.id = p.connectionId "
+        "JOIN CANN_API a ON a.connectionId = c.connectionId WHERE p.type = 50001"
+    )
+    assert files.rows(query) == torch_files(profile).rows(query) != [(0,)]
+
+
 def test_forward_and_backward_share_a_connection(torch_made: Any) -> None:
     (last,) = torch_made.profile.queue.select(pl.col("correlation_id").max()).row(0)
     shared = torch_made.rows(
@@ -160,6 +170,25 @@ def test_forward_and_backward_share_a_connection(torch_made: Any) -> None:
         "WHERE p.sequenceNumber = 7 AND c.connectionId >= 5 << 28 ORDER BY p.rowid"
     )
     assert shared == [("MatMul", FIRST_CONNECTION + last + 1)] * 2
+
+
+def test_connections_count_dequeues_before_enqueues(torch_made: Any) -> None:
+    entries = (
+        f"SELECT p.connectionId FROM PYTORCH_API p WHERE {text('p.name')} LIKE '{{}}%' AND type = 50002 ORDER BY rowid"
+    )
+    dequeued, enqueued = (
+        [number for (number,) in torch_made.rows(entries.format(side))] for side in ("Dequeue", "Enqueue")
+    )
+    assert dequeued == list(range(len(dequeued)))
+    assert enqueued == list(range(len(dequeued), len(dequeued) + len(enqueued)))
+    assert [number for (number,) in torch_made.rows("SELECT id FROM CONNECTION_IDS ORDER BY rowid")][
+        : len(dequeued)
+    ] == dequeued
+
+
+def test_workspace_has_a_number_though_no_row_has_it(torch_made: Any) -> None:
+    texts = torch_made.rows(f"SELECT value FROM STRING_IDS WHERE id >= {FIRST_MEMORY_STRING} ORDER BY id LIMIT 4")
+    assert [value for (value,) in texts] == ["GE", "PTA", "WORKSPACE", "PTA+GE"]
 
 
 def test_numbers_of_texts(torch_made: Any) -> None:
@@ -190,10 +219,10 @@ def test_an_operator_without_a_name(record: Record, torch_files: Files) -> None:
     nameless = profile.host_ops.with_columns(
         pl.when(pl.col("op_id") == 0).then(pl.lit("")).otherwise("name").alias("name")
     )
-    made = torch_files(attrs.evolve(profile, host_ops=nameless))
-    assert made.rows("SELECT COUNT(*) FROM PYTORCH_API WHERE name = 4294967295") == [(1,)]
+    files = torch_files(attrs.evolve(profile, host_ops=nameless))
+    assert files.rows("SELECT COUNT(*) FROM PYTORCH_API WHERE name = 4294967295") == [(1,)]
     empty = "SELECT COUNT(*) FROM PYTORCH_API WHERE name IN (SELECT id FROM STRING_IDS WHERE value = '')"
-    assert made.rows(empty) == [(0,)]
+    assert files.rows(empty) == [(0,)]
 
 
 def test_operator_memory(torch_made: Any) -> None:
@@ -279,8 +308,8 @@ def test_marks_that_operators_set(record: Record, torch_files: Files) -> None:
         schema=schemas(GROUPS)["marks"],
     )
     named = ops.with_columns(pl.when(pl.col("op_id") == 3).then(pl.lit("mstx_mark_op")).otherwise("name").alias("name"))
-    made = torch_files(attrs.evolve(profile, host_ops=named, group_tables={**profile.group_tables, "marks": marks}))
-    (found,) = made.rows(
+    files = torch_files(attrs.evolve(profile, host_ops=named, group_tables={**profile.group_tables, "marks": marks}))
+    (found,) = files.rows(
         f"SELECT {text('e.message')}, p.type, p.rowid = (SELECT MAX(rowid) FROM PYTORCH_API) FROM PYTORCH_API p JOIN "
         "CONNECTION_IDS c ON c.id = p.connectionId JOIN MSTX_EVENTS e ON e.connectionId = c.connectionId"
     )

@@ -286,6 +286,9 @@ def write_pipeline(directory: Path, rank: int = 0, *, queue: bool = True) -> Non
     use = [(0, 1.0), (1, 30.5), (2, 0.2), (3, 640.0), (4, 88.25)]
     cpu = {
         "cpu_processor_num": 8,
+        "sampling_interval": 100,
+        "device_info": {"user_utilization": [40, 60], "idle_utilization": [50, 30], "context_switch_count": [7, 9]},
+        "process_info": {"user_utilization": [20, 30], "sys_utilization": [1, 3]},
         "op_info": [
             {"op_id": op, "metrics": {"sys_utilization": [pct, pct], "user_utilization": [pct, pct + 1]}}
             for op, pct in use

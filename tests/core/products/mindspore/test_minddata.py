@@ -74,6 +74,20 @@ def test_without_cpu_use_there_is_no_summary_and_a_broken_file_is_noted(hand: An
     assert "minddata_pipeline_summary_0.json" not in names
 
 
+def test_processors_of_the_machine_and_the_process_are_read(hand: Any, tmp_path: Any) -> None:
+    path = hand.record(tmp_path, communication=False)
+    hand.write_pipeline(path)
+    table = load_profile(path).frame("pipeline_cpu")
+    assert set(table["cores"]) == {8}
+    assert {(row["owner"], row["measure"]): row["values"] for row in table.iter_rows(named=True)} == {
+        ("machine", "user_utilization"): [40, 60],
+        ("machine", "idle_utilization"): [50, 30],
+        ("machine", "context_switch_count"): [7, 9],
+        ("process", "user_utilization"): [20, 30],
+        ("process", "sys_utilization"): [1, 3],
+    }
+
+
 def pipeline(**changed: Any) -> Pipeline:
     standard: dict[str, Any] = {
         "op_ids": [0, 1, 2],

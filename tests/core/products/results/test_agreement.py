@@ -24,7 +24,7 @@ UNKNOWN = {
     # neither batches nor the items of calls nor the hardware's name for tasks that are no kernels.
     "text": {"tasks": ["launch_type"], "kernels": [], "api": [], "host_ops": ["scope", "is_async"], "queue": []},
     "db": {
-        "tasks": ["batch_id", "kernel_type"],
+        "tasks": ["batch_id", "kernel_type", "copy_engine"],
         "kernels": ["batch_id", "node_start_ns", "node_tid"],
         "api": ["item"],
         "host_ops": ["scope", "is_async", "module_hierarchy"],

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -169,7 +170,7 @@ def test_sums_of_a_db_are_those_of_plain_sql() -> None:
 
     (path,) = GENUINE.glob("torch_db_level1/*/*/ascend_pytorch_profiler_0.db")
     profile = load_profile(path)
-    with sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) as database:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
         query = "SELECT count(*), sum(endNs - startNs) FROM TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId)"
         assert database.execute(query).fetchone() == (profile.kernels.height, profile.kernels["duration_ns"].sum())
         query = "SELECT count(*), min(startNs), max(endNs) FROM CANN_API"

@@ -243,7 +243,8 @@ def test_samples(made: SimpleNamespace, process: str, name: str, member: str, qu
     shown = [(ns(event["ts"]), event["args"][member]) for event in layer(made, process) if event["name"] == name]
     stored = made.files.rows(f"SELECT timestampNs, {query}")
     assert [time for time, _ in shown] == [time for time, _ in stored]
-    assert len(shown) > 1
+    last = process == "HCCS"  # whose last sample the toolkit leaves out
+    assert len(shown) + last > 1
     scale = 1 << shift
     seen = [value * scale for _, value in shown]
     assert [value for _, value in stored] == pytest.approx(seen, rel=1e-3, abs=scale / 500)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import polars as pl
 import pytest
 
 from drynpu import OutputError
@@ -283,10 +282,10 @@ def test_a_failing_export_keeps_the_earlier_output(record: Record, monkeypatch: 
     before = digests(export_torch(profile))
     around = sorted(path.name for path in profile.path.iterdir())
 
-    def no_space(path: Path, table: pl.DataFrame, *, line_end: str) -> Path:
+    def no_space(path: Path, make: object, *, line_end: str) -> bool:
         raise OutputError(f"{path}: cannot be written: No space left on device")
 
-    monkeypatch.setattr(_torch, "write_csv", no_space)
+    monkeypatch.setattr(_torch, "write_table", no_space)
     with pytest.raises(OutputError, match=r"\.csv: cannot be written: No space left on device"):
         export_torch(profile)
     directory = profile.path / "ASCEND_PROFILER_OUTPUT"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import polars as pl
 
@@ -19,6 +21,7 @@ from drynpu.deliverables.tasks.statistics import (
     op_statistic_table,
     task_time_table,
 )
+from drynpu.platforms import find_platform
 from drynpu.products.toolkit._msprof import README, readme_text
 from drynpu.products.torch._tables import (
     memory_record_table,
@@ -26,7 +29,7 @@ from drynpu.products.torch._tables import (
     operator_memory_table,
     step_trace_table,
 )
-from drynpu.tables import NO_CONTEXT, NO_MODEL, TASKS
+from drynpu.tables import NO_CONTEXT, NO_MODEL, TASKS, Profile
 from drynpu.writers.files import write_csv
 from drynpu.writers.number_text import Writer
 
@@ -59,6 +62,19 @@ def test_op_statistic_of_the_python_writer(tmp_path: Path) -> None:
     assert line == "0,Add,AI_VECTOR_CORE,56,60.0,38.4,50.698,62.12,1.227"
 
 
+def of_platform(platform: int, device: int) -> Profile:
+    """Return a profile of which its device and platform are known."""
+    return cast("Profile", SimpleNamespace(device_ids=(device,), platform=find_platform(str(platform))))
+
+
+def test_calls_of_models_are_no_calls_where_they_are_pairs_of_events(tmp_path: Path) -> None:
+    rows = [("model", "ModelExecute", 9.0, 1, 9.0, 9.0, 9.0, 0.0), ("node", "launch", 1.0, 1, 1.0, 1.0, 1.0, 0.0)]
+    frame = pl.DataFrame(rows, schema=API_STATISTIC, orient="row")
+    for platform, levels in ((0, ["node"]), (2, ["node"]), (1, ["model", "node"])):
+        table = api_statistic_table(frame, Writer.PYTHON, of_platform(platform, 0))
+        assert table["Level"].sort().to_list() == levels
+
+
 def test_api_statistic(tmp_path: Path) -> None:
     rows = [
         ("runtime", "CtxGet", 6.47, 19, 0.34052631578947367, 0.25, 0.52, 0.0042),
@@ -66,13 +82,13 @@ def test_api_statistic(tmp_path: Path) -> None:
         ("node", "launch", 150.0, 2, 75.0, 50.0, 100.0, 625.0),
     ]
     frame = pl.DataFrame(rows, schema=API_STATISTIC, orient="row")
-    assert text(tmp_path, api_statistic_table(frame, Writer.NATIVE, (0,))) == (
+    assert text(tmp_path, api_statistic_table(frame, Writer.NATIVE, of_platform(5, 0))) == (
         "Device_id,Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance\n"
         "host,runtime,CtxGet,6.47,19,0.341,0.25,0.52,0.004\n"
         "host,node,launch,150,2,75,50,100,625\n"
         "host,runtime,launch,1,1,1,1,1,0\n"
     )
-    assert text(tmp_path, api_statistic_table(frame, Writer.PYTHON, (3,))).splitlines()[2] == (
+    assert text(tmp_path, api_statistic_table(frame, Writer.PYTHON, of_platform(1, 3))).splitlines()[2] == (
         "3,node,launch,150.0,2,75.0,50.0,100.0,625.0"
     )
 
