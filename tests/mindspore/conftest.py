@@ -26,6 +26,7 @@ _OPTIONS = ("-W", "ignore")
 _COMMAND = Path(__file__).with_name("command.py")
 _ENTRY_POINTS = """[drynpu.adapters]
 mindspore = drynpu_mindspore.plugin
+mindspore_events = drynpu_mindspore_events.plugin
 mindspore_kernels = drynpu_mindspore_kernels.plugin
 mindspore_like = drynpu_mindspore_like.plugin
 """

@@ -30,7 +30,10 @@ _SETTINGS = {
     "TF_ENABLE_ONEDNN_OPTS": "0",
     "COLUMNS": "120",
 }
-_READ_LATER = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_")
+_READ_LATER = (
+    *("DRYNPU_", "ASCEND_", "PROFILING_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_", "XDG_CACHE_HOME"),
+    *("PYTORCH_NPU_", "TASK_QUEUE_ENABLE", "HCCL_", "PROF_CONFIG_PATH", "COLUMNS", "CXX"),
+)
 """Begins the names of variables that nothing reads before a script runs; with others it runs in a fresh process."""
 Row = dict[str, str]
 Event = dict[str, Any]
@@ -164,7 +167,7 @@ class Scripts(running.Scripts[Run]):
             return [future.result() for future in [pool.submit(call) for call in calls]]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def native() -> bool:
     """Return whether the native device serves this process and the scripts; otherwise the sink does."""
     from drynpu_torch.install import install

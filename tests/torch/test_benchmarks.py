@@ -42,7 +42,12 @@ def test_every_stage_of_a_recording_is_measured(scripts: Any) -> None:
             {},
             ["torch.add of 8 elements", "  ratio ", "small convolutional", "GPT of the example"],
         ),
-        ("bench_profiler.py", [1], {"MODELS": ("mlp",)}, ["mlp: ", "  step, plain torch", "  step, drynpu recording"]),
+        (
+            "bench_profiler.py",
+            ["--with", "stack", 1],
+            {"MODELS": ("mlp",)},
+            ["mlp: ", "  step, plain torch", "  step, drynpu recording"],
+        ),
         ("bench_recorder.py", [1], {"MANY_OPERATORS": 300}, ["memory of an operator", "small convolutional", "GPT of"]),
         ("bench_step.py", [1], {"STEPS": 20, "CALLS": 20}, ["prof.step() while waiting", "torch.add, profiler record"]),
         ("bench_world.py", [], {"WORLD": 8, "RANK": 1, "MODEL": MODEL}, ["rank 1 of 8: ", "time ", "memory "]),
@@ -50,7 +55,7 @@ def test_every_stage_of_a_recording_is_measured(scripts: Any) -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_benchmark_prints_its_rows(
-    script: str, arguments: list[int], constants: dict[str, Any], begins: list[str]
+    script: str, arguments: list[object], constants: dict[str, Any], begins: list[str]
 ) -> None:
     lines = run_tiny(script, *arguments, **constants)
     for begin in begins:

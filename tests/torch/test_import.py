@@ -23,3 +23,16 @@ def test_what_only_recordings_need_is_imported_for_a_recording(scripts: Any) -> 
     first, *others = scripts(SCRIPT, environment=FRESH).stdout.splitlines()
     assert first == "[]"
     assert "recording True" in others
+
+
+def test_the_module_the_metadata_and_profiles_state_the_release_of_the_setting(scripts: Any) -> None:
+    script = """
+import importlib.metadata, torch_npu
+print(torch_npu.__version__, importlib.metadata.version("torch-npu"))
+with torch_npu.profiler.profile(on_trace_ready=torch_npu.profiler.tensorboard_trace_handler("out")):
+    pass
+"""
+    run = scripts(script, environment={"DRYNPU_TORCH_NPU_VERSION": "2.7.1.post2"})
+    assert run.stdout.splitlines()[0] == "2.7.1.post2 2.7.1.post2"
+    info = run.output("out").document("profiler_info*.json")
+    assert info["torch_npu_version"].startswith("2.7.1.post2+drynpu")

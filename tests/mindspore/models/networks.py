@@ -4,7 +4,7 @@ Networks: each runs once without gradients, then trains for two steps: a ResNet-
 ``networks.py graph|pynative Ascend|CPU NETWORK [whole|ranks]`` prints the sum of what the network returned and the
 losses. On Ascend there is a profile of it. With ``whole`` the batch is twice as large, with ``ranks`` each rank of two
 takes its half, and batch norms share their statistics. Widths are small; depth, kinds of layers and optimizers are
-the real ones'.
+the real ones', but for a ResNet-14, whose stages have one block each.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from mindspore.profiler import ProfilerLevel, _ExperimentalConfig, profile, tens
 
 STEPS = 2
 RANDOM = np.random.default_rng(3)
+DEPTHS = {"resnet50": (3, 4, 6, 3), "resnet14": (1, 1, 1, 1)}
+"""Blocks of each stage."""
 
 
 class Bottleneck(nn.Cell):
@@ -41,14 +43,14 @@ class Bottleneck(nn.Cell):
         return self.relu(y + (self.short(x) if self.changes else x))
 
 
-class ResNet50(nn.Cell):
-    def __init__(self, norm, width=4):
+class ResNet(nn.Cell):
+    def __init__(self, norm, counts, width=4):
         super().__init__()
         norm = functools.partial(norm, momentum=0.1)
         self.stem, self.norm, self.relu = nn.Conv2d(3, width, 7, 2), norm(width), nn.ReLU()
         self.pool = nn.MaxPool2d(3, 2, "same")
         blocks, inner = [], width
-        for stage, count in enumerate((3, 4, 6, 3)):
+        for stage, count in enumerate(counts):
             outer = width * 2**stage
             for number in range(count):
                 blocks.append(Bottleneck(inner, outer, 2 if stage and not number else 1, norm))
@@ -196,9 +198,9 @@ def tokens(*shape, high):
 
 def network(name, times=1, norm=nn.BatchNorm2d):
     """Return a network, its optimizer, an input and labels of *times* batches; the same numbers in every process."""
-    if name == "resnet50":
+    if name in DEPTHS:
         image = ms.Tensor(RANDOM.normal(size=(2 * times, 3, 32, 32)).astype(np.float32))
-        return ResNet50(norm), nn.Momentum, image, tokens(2 * times, high=10)
+        return ResNet(norm, DEPTHS[name]), nn.Momentum, image, tokens(2 * times, high=10)
     if name == "bert":
         return Bert(), nn.AdamWeightDecay, tokens(3 * times, 8, high=50), tokens(24 * times, high=50)
     if name == "lstm":

@@ -15,12 +15,12 @@ pytestmark = pytest.mark.slow
 _SCRIPT = Path(__file__).with_name("networks.py")
 # By step. Batch norms over few rows make much of rounding: a ResNet-50 whose images change by 1e-7 of their value has a
 # first loss that differs by 1e-5, and a second one by 4e-2.
-TOLERANCES = {"resnet50": (2e-5, 1e-2)}
+TOLERANCES = {"resnet14": (2e-5, 1e-2)}
 
 
 @pytest.mark.parametrize(
     ("network", "mode"),
-    [("llama", "graph"), ("bert", "pynative"), ("lstm", "graph"), ("resnet50", "graph"), ("resnet50", "pynative")],
+    [("llama", "graph"), ("bert", "pynative"), ("lstm", "graph"), ("resnet14", "graph"), ("resnet14", "pynative")],
 )
 def test_two_ranks_train_as_one_with_the_whole_batch(network: str, mode: str, scripts: Any) -> None:
     ranks = scripts.ranks(_SCRIPT, mode, "Ascend", network, "ranks")

@@ -57,6 +57,12 @@ show(
     ],
 )
 ms.runtime.synchronize()
+begin, end = (ms.runtime.Event(enable_timing=True) for _ in range(2))
+begin.record()
+end.record(ms.runtime.Stream())
+end.wait()
+end.synchronize()
+assert begin.query(), "it has happened as soon as it is recorded"
 for target in ("GPU", "Abacus"):
     try:
         ms.set_context(device_target=target)

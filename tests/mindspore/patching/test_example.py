@@ -39,7 +39,8 @@ def test_the_callback_of_the_example_records_its_three_steps(scripts: Any) -> No
 
 def test_by_epochs_it_records_one_of_three(scripts: Any) -> None:
     ended = scripts.simulated(EXAMPLES / "train_profiler.py", "--by", "epoch", "--steps", "5", "--output", "out")
-    assert ended.stdout.count(", loss is ") == 15
+    # As on a device an epoch that sinks its data is one step to callbacks.
+    assert ended.stdout.count(", loss is ") == 3
     (run,) = ended.runs("out")
     assert forward_launches(run) == {5}
 

@@ -158,6 +158,9 @@ class RecordingBackend:
     def clear(self) -> None:
         self._note("clear")
 
+    def exchange(self, held: object) -> object:
+        return held
+
     def delete_dir(self) -> None:
         self._note("delete_dir")
 

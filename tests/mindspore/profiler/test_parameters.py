@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from attrs import fields
 
+from drynpu import say_once
 from drynpu_mindspore.profiler import (
     AicoreMetrics,
     ExperimentalConfig,
@@ -210,7 +211,7 @@ def test_a_bad_schedule_becomes_the_default_one(bench: Any) -> None:
     assert settled.logged == [
         "For Profiler, schedule value is Invalid, reset to Schedule(wait=0, active=1, warmup=0, repeat=0, skip_first=0)"
     ]
-    assert not bench.surface.session.is_set_schedule
+    assert not bench.surface.session.current.is_set_schedule
 
 
 LEVEL1_METRICS = (
@@ -330,22 +331,25 @@ def test_data_is_not_profiled_with_a_schedule(bench: Any) -> None:
     settled = Settled(bench, schedule=bench.surface.schedule(wait=1, warmup=1, active=1), data_process=True)
     assert settled.parameters.data_process is False
     assert settled.warned == ["When 'schedule' is set, 'data_process' will be set to False."]
-    assert bench.surface.session.is_set_schedule
+    assert bench.surface.session.current.is_set_schedule
 
 
-def test_what_the_current_release_does_not_know_has_no_effect(bench: Any) -> None:
-    settled = Settled(bench, aicore_metrics=AicoreMetrics.Memory, unheard_of=1)
-    assert settled.logged == settled.warned == []
-    assert settled.parameters.aic_metrics is AicoreMetrics.AiCoreNone
+@pytest.mark.parametrize("value", [AicoreMetrics.Memory, AicoreMetrics.L2Cache, AicoreMetrics.AiCoreNone, None])
+def test_metrics_by_their_old_name_are_recorded(bench: Any, value: Any) -> None:
+    level = {"profiler_level": ProfilerLevel.Level1}
+    settled, current = Settled(bench, aicore_metrics=value, **level), Settled(bench, aic_metrics=value, **level)
+    assert settled.parameters.aic_metrics is current.parameters.aic_metrics
+    both = Settled(bench, aicore_metrics=AicoreMetrics.L2Cache, aic_metrics=AicoreMetrics.Memory, **level)
+    assert both.parameters.aic_metrics is AicoreMetrics.Memory
 
 
-@pytest.mark.parametrize(
-    ("value", "lines"), [(AicoreMetrics.Memory, 1), (2, 1), (AicoreMetrics.AiCoreNone, 0), (None, 0)]
-)
-def test_metrics_by_their_old_name_get_a_line_on_stderr(bench: Any, value: Any, lines: int, capsys: Any) -> None:
-    Settled(bench, aicore_metrics=value)
-    said = capsys.readouterr().err.splitlines()
-    assert [line.startswith("[drynpu] aicore_metrics is ignored by MindSpore since") for line in said] == [True] * lines
+@pytest.mark.parametrize(("name", "near"), [("nope", ""), ("profile_memry", "; did you mean profile_memory?")])
+def test_a_keyword_that_is_no_parameter_is_said(bench: Any, name: str, near: str, capsys: Any) -> None:
+    say_once.cache_clear()
+    Settled(bench, **{name: 1})
+    assert capsys.readouterr().err.splitlines() == [
+        f"[drynpu] Profiler({name}=...): MindSpore has no such parameter and ignores it{near}"
+    ]
 
 
 @pytest.mark.parametrize("value", ["db", ExportType.Db, [ExportType.Db], [ExportType.Db, ExportType.Db]])
@@ -394,9 +398,9 @@ def test_a_handler_that_is_made_later_moves_no_profiler(bench: Any, tmp_path: Pa
     profiler.start()
     (request,) = bench.backend.requests
     assert (request.folder, request.parameters.output_path) == (tmp_path / "here", "./here"), "as it was written"
-    bench.surface.Profiler(output_path=3, start_profile=False)
+    later = bench.surface.Profiler(output_path=3, start_profile=False)
     assert not any("type of output_path" in text for _, text in bench.texts()), "the handler's counts"
-    assert bench.surface.session.parameters.output_path == str(tmp_path / "traces")
+    assert later._state.parameters.output_path == str(tmp_path / "traces")
 
 
 def test_a_handler_says_what_it_does_not_take(bench: Any, tmp_path: Path) -> None:

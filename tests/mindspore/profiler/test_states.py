@@ -347,10 +347,33 @@ def test_paths_are_those_that_the_vendor_takes(bench: Any, tmp_path: Path) -> No
     assert bench.surface.session.place.worker_name is None, "as in the last call"
 
 
-def test_a_run_that_was_never_analysed_stays(bench: Any) -> None:
-    bench.surface.Profiler().stop()
-    bench.surface.Profiler().stop()
-    assert bench.calls() == ["init", "start", "stop", "start", "stop"]
+def test_a_run_that_was_never_analysed_is_left_to_its_profiler(bench: Any) -> None:
+    first = bench.surface.Profiler(output_path="a")
+    first.stop()
+    second = bench.surface.Profiler(output_path="b")
+    second.analyse()
+    three = ["init", "start", "stop"]
+    assert bench.calls() == [*three, *three, "finalize", "analyse", "clear"]
+    first.analyse()
+    assert bench.calls() == ["finalize", "analyse", "clear"]
+
+
+def test_a_profiler_that_starts_ends_what_another_one_records(bench: Any) -> None:
+    outer = bench.surface.Profiler(output_path="a")
+    inner = bench.surface.Profiler(output_path="b")
+    assert bench.calls() == ["init", "start", "init", "stop", "finalize", "start"]
+    inner.analyse()
+    outer.analyse()
+    assert bench.calls() == ["stop", "finalize", "analyse", "clear", "finalize", "analyse", "clear"]
+
+
+def test_a_profiler_that_is_not_started_leaves_the_one_that_records_alone(bench: Any) -> None:
+    outer = bench.surface.Profiler(output_path="a")
+    waiting = bench.surface.Profiler(output_path="b", start_profile=False)
+    outer.analyse()
+    assert bench.calls() == ["init", "start", "stop", "finalize", "analyse", "clear"]
+    waiting.start()
+    assert bench.surface.session.current.folder.name == "b"
 
 
 def test_recording_begins_after_what_was_called_before(bench: Any) -> None:

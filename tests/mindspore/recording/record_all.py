@@ -23,6 +23,7 @@ from drynpu_mindspore.profiler import (
     build_surface,
 )
 from drynpu_mindspore.recording import RecordingBackend
+from drynpu_mindspore_kernels.graph_engine import WholeGraphs
 
 FORWARD = "Default/network-WithLossCell/_backbone-Net/fc-Dense/MatMul-op0"
 BACKWARD = "Gradients/Default/network-WithLossCell/_backbone-Net/out-Dense/Grad_MatMul/MatMul-op1"
@@ -76,7 +77,7 @@ def config(**changed: Any) -> Any:
 
 
 def main() -> None:
-    backend = RecordingBackend(Capture())
+    backend = RecordingBackend(Capture(), new_graph_engine=WholeGraphs)
     backend.prepare()
     context.set_context(mode=context.GRAPH_MODE)
     network = nn.WithLossCell(Net(), nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))

@@ -70,7 +70,7 @@ def test_a_training_that_tells_no_step_is_saved_at_the_steps_of_its_model(tmp_pa
     assert len(re.findall("STEP", run.stdout)) == STEPS
     done = analyze(tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "Recovered: 0 steps with" in " ".join(done.stderr.split())
+    assert 0 < recovered_steps(done.stderr) <= STEPS, "each iteration of a graph is one"
     (killed,) = (tmp_path / "out").iterdir()
     assert len(load_profile(killed).kernels) > 0
 

@@ -156,6 +156,17 @@ def test_several_starts_are_one_history(directories: dict[str, list[Path]]) -> N
     assert float(second["Allocation Time(us)"]) < float(first["Release Time(us)"])
 
 
+def test_the_graph_engine_plans_memory_ahead(directories: dict[str, list[Path]]) -> None:
+    """At jit level O2 the plan stands in static_op_mem, from the first node that holds a result to the last reader."""
+    path = directories["graph"][0]
+    *planned, total = rows(path / "ASCEND_PROFILER_OUTPUT" / "static_op_mem.csv")
+    assert any(row["Op Name"].endswith(ENTROPY) for row in planned)
+    lives = [(int(row["Node Index Start"]), int(row["Node Index End"]), float(row["Size(KB)"])) for row in planned]
+    assert all(first <= last for first, last, _ in lives)
+    alive = [sum(size for first, last, size in lives if first <= node <= last) for node, _, _ in lives]
+    assert (total["Op Name"], float(total["Size(KB)"])) == ("TOTAL", max(alive))
+
+
 def test_the_metadata_says_what_is_modelled(directories: dict[str, list[Path]]) -> None:
     told = {kind: json.loads((paths[0] / "profiler_metadata.json").read_text()) for kind, paths in directories.items()}
     label = "device memory: allocations and releases, from the graphs"

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from drynpu.kernels import TaskType, build_rule_book
-from drynpu_mindspore.graph_engine import WholeGraphs
+from drynpu_mindspore.capture import find_runs
 from drynpu_mindspore.rules import RULES
+from drynpu_mindspore_kernels.graph_engine import WholeGraphs
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +105,8 @@ def test_the_work_of_the_cube_unit_is_what_a_hand_counts(workloads, mode, networ
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_compiled_graph_has_the_cube_work_that_a_hand_counts(workloads, network, split):
     _, captured, _ = workloads("graph")[network]
-    sunk = WholeGraphs(split=split).sink(captured.memory.graphs, captured.operators)
+    graphs, operators = captured.memory.graphs, captured.operators
+    sunk = WholeGraphs(split=split).sink(graphs, find_runs(graphs, operators), operators)
     assert sunk.notes == ()
     kernels = launched(sunk.operators)
     assert sum(kernel.cube_flops for kernel in kernels) == STEPS * BY_HAND[network]

@@ -99,7 +99,7 @@ def test_the_example_trains_as_without_the_npu(scripts: Any, example: Path) -> N
     # Initialisers, checkpoints and reads of the global step take no data: only steps have rows, each with its points.
     steps = training.rows("step_trace")
     assert len(steps) == 4
-    assert all(float(row["Iteration Refresh(us)"]) >= 0 for row in steps)
+    assert all(row["Iteration Refresh(us)"] == "N/A" or float(row["Iteration Refresh(us)"]) > 0 for row in steps)
     taking = [row for row in training.rows("op_summary") if row["Op Name"] == "trans_TransData_0"]
     assert {row["FP Start(us)"] for row in steps} <= {row["Task Start Time(us)"] for row in taking}
     assert {"op_summary.csv", "op_statistic.csv", "step_trace.csv", "task_time.csv", "aicpu.csv"} <= training.stems

@@ -6,6 +6,15 @@ import pytest
 
 from drynpu_tf.face import only_in_v1
 
+V1, PRIVATE = "tensorflow.compat.v1", "tensorflow.python"
+LATE = (
+    "if npu:\n    from npu_bridge.npu_init import *",
+    "try:\n    import npu_bridge\nexcept ImportError:\n    pass",
+    "def main():\n    from npu_bridge.estimator import npu_ops",
+)
+"""Imports of npu_bridge that may not run, or late."""
+ENDS_EAGER = ("disable_v2_behavior", "disable_eager_execution")
+
 
 @pytest.mark.parametrize(
     ("source", "names"),
@@ -24,6 +33,17 @@ from drynpu_tf.face import only_in_v1
         ("import npu_bridge\ntry:\n    import tensorflow.contrib.rnn\nexcept ImportError:\n    pass", ()),
         ("import npu_bridge\nimport tensorflow.contributed", ()),
         ("from tensorflow.contrib import slim", ()),
+        *((f"import tensorflow.compat.v1 as tf\ntf.placeholder(1)\n{late}", (V1,)) for late in LATE),
+        ("from tensorflow.compat import v1 as tf\nif 1:\n    import npu_bridge", (V1,)),
+        *((f"import tensorflow.compat.v1 as tf\ntf.{end}()\n{LATE[0]}", ()) for end in ENDS_EAGER),
+        ("import tensorflow.compat.v1 as tf", ()),
+        (
+            f"from tensorflow.python.framework.ops import IndexedSlices\n{LATE[0]}",
+            (f"{PRIVATE}.framework.ops.IndexedSlices",),
+        ),
+        (f"from tensorflow.python.util import nest\n{LATE[1]}", ()),
+        (f"import tensorflow.python.training.tracking.base\n{LATE[2]}", (f"{PRIVATE}.training.tracking.base",)),
+        ("from tensorflow.python.framework.ops import IndexedSlices", ()),
         ("", ()),
     ],
 )

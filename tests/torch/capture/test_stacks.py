@@ -42,6 +42,8 @@ def test_what_records_is_not_shown_nor_what_it_calls_of_python() -> None:
         ("<attrs generated methods drynpu.recorder._actions.Transition>(29): __init__", 730, 790),
         ("<built-in function setattr>", 740, 741),
         (f"{ADAPTER}/device/_tensor.py(40): npu", 300, 400),
+        ("cattrs/converters.py(9): structure", 391, 399),
+        ("attr/_make.py(4): __init__", 393, 396),
         (f"{ADAPTER}/device/_state.py(9): drain", 800, 890),
         ("threading.py(396): notify_all", 810, 820),
     ]

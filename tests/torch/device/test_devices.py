@@ -154,7 +154,7 @@ def test_options_that_the_vendor_refuses_are_refused(npu: DeviceState) -> None:
         torch.npu.set_option(["jitCompile"])
 
 
-@pytest.mark.parametrize("name", ["SyncLaunchStream", "MemPool"])
+@pytest.mark.parametrize("name", ["NPUPluggableAllocator", "MemPool"])
 def test_what_is_not_built_says_so_when_it_is_used(name: str) -> None:
     wanted = getattr(torch.npu, name)
     with pytest.raises(

@@ -17,13 +17,12 @@ MODULES = {
     "distributed.run": "parse_args",
     "distributed.tensor.experimental": "context_parallel",
     "jit": "optimize",
+    "multiprocessing.reductions": "rebuild_npu_event rebuild_npu_tensor",
     "npu.amp": "GradScaler autocast custom_bwd custom_fwd",
     "npu.amp.sharded_grad_scaler": "_ShardedGradScaler",
     "npu.autocast_utils": "get_amp_supported_dtype is_autocast_enabled set_autocast_enabled get_autocast_dtype "
     "set_autocast_dtype",
     "npu.deterministic": "enable_deterministic_with_backward disable_deterministic_with_backward",
-    "npu.graphs": "is_current_stream_capturing graph_pool_handle NPUGraph graph make_graphed_callables "
-    "super_kernel_scope_begin super_kernel_scope_end",
     "npu.memory": "caching_allocator_alloc caching_allocator_delete empty_cache memory_stats memory_summary MemPool "
     "empty_virt_addr_cache get_allocator_backend host_empty_cache host_memory_stats reset_peak_host_memory_stats "
     "host_memory_stats_as_nested_dict reset_accumulated_host_memory_stats change_current_allocator use_mem_pool",
@@ -59,7 +58,7 @@ MODULES = {
 }
 ABSENT = (
     *("distributed.rpc.options", "jit.fusion_pass.fast_gelu", "jit.register_fusion_pattern"),
-    *("multiprocessing.reductions", "npu.aclnn.backends", "npu.npugraph_ex", "utils.collect_hccl_info"),
+    *("npu.aclnn.backends", "npu.npugraph_ex", "utils.collect_hccl_info"),
 )
 
 pytestmark = pytest.mark.usefixtures("npu")
@@ -83,7 +82,6 @@ def test_what_is_absent_is_known(name: str) -> None:
 
 def test_a_name_means_the_same_wherever_it_is_imported_from() -> None:
     assert module("npu.npu_config").set_option is torch.npu.set_option
-    assert module("npu.graphs").make_graphed_callables is torch.npu.make_graphed_callables
     assert module("npu.memory").MemPool is torch.npu.MemPool
     assert module("npu.autocast_utils").get_amp_supported_dtype is torch.npu.get_amp_supported_dtype
     assert module("profiler.scheduler").Schedule is module("profiler").schedule

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
@@ -35,12 +34,11 @@ get_mm_bmm_format_nd get_npu_overflow_flag clear_npu_overflow_flag stress_detect
 get_rng_state_all set_rng_state_all is_jit_compile_false get_amp_supported_dtype is_autocast_enabled is_bf16_supported
 set_autocast_enabled get_autocast_dtype set_autocast_dtype current_blas_handle stop_device restart_device
 check_uce_in_memory config matmul conv enable_deterministic_with_backward disable_deterministic_with_backward mstx
-SyncLaunchStream NPUGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables ExternalEvent
-ExternalStream graph_task_group_begin graph_task_group_end graph_task_update_begin graph_task_update_end
+SyncLaunchStream is_current_stream_capturing ExternalEvent ExternalStream
 set_device_limit get_device_limit set_stream_limit reset_stream_limit get_stream_limit ipc_collect
 obfuscation_initialize obfuscation_finalize obfuscation_calculate set_op_timeout_ms host_empty_cache host_memory_stats
 host_memory_stats_as_nested_dict reset_accumulated_host_memory_stats reset_peak_host_memory_stats
-set_deterministic_level use_compatible_impl are_compatible_impl_enabled NpuGraphOpHandler register_npu_graph_handler
+set_deterministic_level use_compatible_impl are_compatible_impl_enabled
 super_kernel_scope_begin super_kernel_scope_end npurt
 """
 
@@ -53,7 +51,7 @@ def test_every_name_is_there() -> None:
     assert {*NAMES.split(), *kinds} <= set(torch.npu.__all__)
 
 
-@pytest.mark.parametrize("name", ["SyncLaunchStream", "MemPool", "set_dump", "utilization"])
+@pytest.mark.parametrize("name", ["NPUPluggableAllocator", "MemPool", "set_dump", "utilization"])
 def test_what_is_not_provided_says_so_when_it_is_used(name: str) -> None:
     with pytest.raises(
         NotImplementedError, match=f"^torch.npu.{name} exists in torch_npu, but drynpu does not provide"
@@ -73,18 +71,6 @@ def test_a_class_that_is_not_provided_may_be_derived_from_and_named() -> None:
     assert not isinstance(3, (Pool, torch.npu.SyncLaunchStream))
     with pytest.raises(NotImplementedError, match=r"torch\.npu\.Pool"):
         Pool()
-
-
-def test_handlers_of_operators_in_graphs_are_registered_by_name() -> None:
-    module = sys.modules["torch.npu._npugraph_handlers.npugraph_handler"]
-    specs = module._NPU_GRAPH_OP_HANDLERS["npu_fused_infer_attention_score.default"].get_update_specs
-    assert ("arg", 6, "actual_seq_lengths_kv") in specs("npu_fused_infer_attention_score.default")
-
-    @torch.npu.register_npu_graph_handler(["one_op", "one_op.default"])
-    class Handler(torch.npu.NpuGraphOpHandler):  # type: ignore[name-defined,misc]
-        pass
-
-    assert [module._NPU_GRAPH_OP_HANDLERS.pop(name) for name in ("one_op", "one_op.default")] == [Handler] * 2
 
 
 @pytest.mark.parametrize(("name", "dtype"), DTYPES.items())
@@ -262,3 +248,24 @@ def test_a_fraction_of_memory_is_checked_with_the_vendors_tag() -> None:
         torch.npu.set_per_process_memory_fraction(1)
     with pytest.raises(ValueError, match=r"Allowed range: 0~1\n.*ERR00003"):
         torch.npu.set_per_process_memory_fraction(1.5)
+
+
+def test_streams_are_made_as_with_the_vendor() -> None:
+    import torch_npu
+    from torch_npu import version
+    from torch_npu.npu._recovery import check_npu_tensor_is_safe, update_npu_tensor_to_safe
+
+    assert torch.npu.Stream(device_index=0, is_sync_launch=True).is_sync_launch
+    assert torch.npu.SyncLaunchStream().is_sync_launch
+    stream = torch.npu.Stream()
+    same = torch.npu.ExternalStream(stream.npu_stream)
+    assert same.npu_stream == stream.npu_stream
+    with torch.npu.stream(same):
+        assert torch_npu._C._npu_getCurrentRawStream(0) == stream.npu_stream
+    with pytest.raises(RuntimeError, match="priority"):
+        torch.npu.ExternalStream(1, priority=-1)
+    assert version.__version__ == torch_npu.__version__
+    update_npu_tensor_to_safe(torch.ones(1))
+    assert check_npu_tensor_is_safe(torch.ones(1))
+    with pytest.raises(RuntimeError, match="should be Tensor"):
+        update_npu_tensor_to_safe(1)

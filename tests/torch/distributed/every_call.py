@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import os
 import sys
 from pathlib import Path
 
@@ -144,4 +145,9 @@ if backend == "hccl":
 else:
     everything()
 Path(f"{backend}_{rank}.txt").write_text(digest.hexdigest(), encoding="utf-8")
+if backend == "gloo":
+    # The reference, without drynpu: now and then PyTorch's threads end such a process with "terminate called without an
+    # active exception" while its groups end. Nothing here is about that.
+    dist.barrier()
+    os._exit(0)
 dist.destroy_process_group()

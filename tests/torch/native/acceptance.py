@@ -293,8 +293,9 @@ with torch.npu.stream(stream):
 check("stream ends", torch.npu.current_stream().stream_id, 0)
 plain = torch.Stream(device="npu")
 check("plain stream", (plain.query(), plain.device.type), (True, "npu"))
-with plain:
-    check("plain stream is current", torch.npu.current_stream().stream_id, plain.stream_id)
+if hasattr(plain, "__enter__"):  # from PyTorch 2.7
+    with plain:
+        check("plain stream is current", torch.npu.current_stream().stream_id, plain.stream_id)
 check("stream by id", torch.npu.Stream(stream_id=7, device="npu:0").stream_id, 7)
 begin, end = torch.Event("npu", enable_timing=True), torch.Event("npu", enable_timing=True)
 begin.record()
@@ -311,7 +312,9 @@ check("not pinned", torch.ones(3).is_pinned(), False)
 check("pinned factory", torch.empty(3, pin_memory=True).is_pinned(), True)
 check("pinned view", torch.ones(8).pin_memory()[4:].is_pinned(), True)
 check("pinned to device", torch.ones(3).pin_memory().npu(non_blocking=True).tolist(), [1, 1, 1])
-loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(host), batch_size=1, pin_memory=True)
+# PyTorch 2.6 pins for CUDA, unless the loader names a device.
+named = {} if hasattr(plain, "__enter__") else {"pin_memory_device": "npu"}
+loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(host), batch_size=1, pin_memory=True, **named)
 check("pinned by a loader", [batch[0].is_pinned() for batch in loader], [True, True])
 
 # Random numbers.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ import numpy as np
 import torch
 
 from drynpu_torch.capture import ColumnTracer
+from drynpu_torch.capture._garbage import collection_costs
 from drynpu_torch.install import install
 
 
@@ -81,6 +83,87 @@ def watched() -> object:
     return int(chunk.delays[:, 1].sum()), here_ns, waited_ns[0]
 
 
+def slept() -> object:
+    """
+    Sleep after many short turns, while the thread that writes waits for a processor.
+
+    Returns what was noted beside the waits of this thread, and the sleep, in ns.
+    """
+    x, tracer, begun, done = torch.zeros(3, device="npu"), ColumnTracer(), threading.Event(), threading.Event()
+    processor = min(os.sched_getaffinity(0))
+
+    def write() -> None:
+        os.sched_setaffinity(0, {processor})
+        tracer.library.watch_this_thread()
+        begun.set()
+        done.wait()
+        end_ns = time.thread_time_ns() + 200_000_000
+        while time.thread_time_ns() < end_ns:
+            len(bytearray(1_000_000))
+
+    busy = subprocess.Popen(
+        [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{processor}}})\nwhile True: pass"]
+    )
+    thread = threading.Thread(target=write)
+    try:
+        thread.start()
+        begun.wait()
+        tracer.start()
+        x.exp()
+        here_ns = _waited_ns()
+        # Each nap is a turn, and too short for a wait to be looked for.
+        end_ns = time.perf_counter_ns() + 100_000_000
+        while time.perf_counter_ns() < end_ns:
+            x.exp()
+            time.sleep(0.00005)
+        done.set()
+        time.sleep(0.3)
+        x.exp()
+        here_ns = _waited_ns() - here_ns
+        chunk = tracer.stop()
+    finally:
+        busy.kill()
+        busy.wait()
+        thread.join()
+    return int(chunk.delays[:, 1].sum()) - here_ns, 300_000_000
+
+
+def collected() -> object:
+    """
+    Collect garbage here and then, while this thread sleeps, in another thread.
+
+    Returns what both collections took, and what was noted after each beside the waits of this thread, in ns.
+    """
+    x, tracer, costs = torch.zeros(3, device="npu"), ColumnTracer(), []
+    objects = [[] for _ in range(2_000_000)]
+    gc.disable()
+
+    def note(cost_ns: int) -> None:
+        costs.append(cost_ns)
+        tracer.library.note_collection(cost_ns)
+
+    with collection_costs(note):
+        here_ns = [_waited_ns()]
+        tracer.start()
+        x.exp()
+        gc.collect()
+        x.exp()
+        first = tracer.stop()
+        here_ns.append(_waited_ns())
+        tracer.start()
+        x.exp()
+        thread = threading.Thread(target=gc.collect)
+        thread.start()
+        time.sleep(1.0)
+        x.exp()
+        second = tracer.stop()
+        here_ns.append(_waited_ns())
+        thread.join()
+    del objects
+    noted = [int(chunk.delays[:, 1].sum()) for chunk in (first, second)]
+    return costs, [each - (end - begin) for each, begin, end in zip(noted, here_ns, here_ns[1:], strict=False)]
+
+
 def touched() -> object:
     """Return the accesses of some operators: block, offset, bytes, whether written, in the order of their times."""
     tracer = ColumnTracer()
@@ -100,7 +183,7 @@ def touched() -> object:
     return table, inside, sorted({int(each) for each in rows["block_bytes"]})
 
 
-CASES = {case.__name__: case for case in (delayed, watched, touched)}
+CASES = {case.__name__: case for case in (delayed, watched, slept, collected, touched)}
 
 if __name__ == "__main__":
     install()

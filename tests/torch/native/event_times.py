@@ -1,8 +1,13 @@
-"""Time work by events outside and beside recordings; ``python event_times.py CASE`` prints what the tests expect."""
+"""
+Time work by events outside and beside recordings; ``python event_times.py CASE [torch]`` prints what the tests expect.
+
+With ``torch`` the events are PyTorch's own.
+"""
 
 from __future__ import annotations
 
 import csv
+import functools
 import gc
 import json
 import os
@@ -18,7 +23,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from drynpu_torch.device import state
 
-Event = torch.npu.Event
+Event = functools.partial(torch.Event, "npu") if sys.argv[2:] == ["torch"] else torch.npu.Event
 
 
 def new_events(count: int = 2) -> list[Any]:
@@ -34,6 +39,69 @@ def timed(work: Any) -> float:
     elapsed_ms = begin.elapsed_time(end)
     assert elapsed_ms == begin.elapsed_time(end), "the answer stays the same"
     return elapsed_ms
+
+
+def options() -> object:
+    """Return times of the same work: without a profile, in profiles with each option, beside and after them."""
+    model, x = torch.nn.Linear(64, 64).npu(), torch.ones(8, 64).npu()
+
+    def work() -> None:
+        for _ in range(3):
+            model(x).sum().backward()
+
+    work()  # the first backward pass makes the gradients
+    times = {"alone": [timed(work)]}
+    flags = ("record_shapes", "profile_memory", "with_stack", "with_modules")
+    for chosen in ((), *((flag,) for flag in flags), flags):
+        handler = torch_npu.profiler.tensorboard_trace_handler(tempfile.mkdtemp())
+        schedule = torch_npu.profiler.schedule(wait=1, warmup=1, active=3, repeat=1)
+        with torch_npu.profiler.profile(
+            on_trace_ready=handler, schedule=schedule, **dict.fromkeys(chosen, True)
+        ) as prof:
+            times["+".join(chosen)] = steps = []
+            for _ in range(6):
+                steps.append(timed(work))
+                prof.step()
+    with profile(activities=[ProfilerActivity.CPU], with_stack=True):
+        times["torch.profiler"] = [timed(work)]
+    begin, end = new_events()
+    with torch_npu.profiler.profile(on_trace_ready=handler):
+        begin.record()
+        work()
+        end.record()
+    times["asked after the profile"] = [begin.elapsed_time(end)]
+    recorded = (end.recorded_time() - begin.recorded_time()) / 1e3 if Event is torch.npu.Event else None
+    return times, recorded
+
+
+def untouched() -> object:
+    """Return kernels, steps and memory of a profile in which no times are asked for, and of one in which they are."""
+    model, x = torch.nn.Linear(64, 64).npu(), torch.ones(8, 64).npu()
+
+    def work() -> None:
+        model(x).sum().backward()
+
+    work()
+    results = []
+    for asks in (False, True):
+        target = Path(tempfile.mkdtemp())
+        with torch_npu.profiler.profile(
+            on_trace_ready=torch_npu.profiler.tensorboard_trace_handler(str(target)),
+            schedule=torch_npu.profiler.schedule(wait=0, warmup=0, active=3, repeat=1),
+            **dict.fromkeys(("record_shapes", "profile_memory", "with_stack"), True),
+        ) as prof:
+            for _ in range(3):
+                timed(work) if asks else work()
+                prof.step()
+        prof.export_memory_timeline(str(target / "memory.json"))
+        _, sizes = json.loads((target / "memory.json").read_text())
+        rows = []
+        for name in ("kernel_details.csv", "step_trace_time.csv"):
+            (table,) = target.rglob(name)
+            with table.open() as file:
+                rows.append([row.get("Name", row.get("Computing")) for row in csv.DictReader(file)])
+        results.append([*rows, max(map(sum, sizes)), sum(sizes[-1])])
+    return results
 
 
 def profiled() -> object:
@@ -94,7 +162,7 @@ def stretches() -> object:
 
 
 def beside_torch_profiler() -> object:
-    """Return a time of the host, measured while PyTorch's profiler runs, and a modelled one after it."""
+    """Return a time while PyTorch's profiler runs, one after it, and how many operators that has seen."""
     x = torch.ones(8, device="npu")
 
     def work() -> None:
@@ -113,7 +181,12 @@ def forgotten() -> object:
         timed(lambda: x + 1)
     gc.collect()
     timer = state().timer
-    return len(timer._times_ns), len(timer._pending), state().recorder is not None, state().library.is_recording
+    return (
+        len(timer._line._times_ns),
+        len(timer._line.pending),
+        state().recorder is not None,
+        state().library.is_recording,
+    )
 
 
 def forked() -> object:
@@ -131,7 +204,8 @@ def forked() -> object:
 
 
 CASES = {
-    case.__name__: case for case in (profiled, launched, streams, stretches, beside_torch_profiler, forgotten, forked)
+    case.__name__: case
+    for case in (options, untouched, profiled, launched, streams, stretches, beside_torch_profiler, forgotten, forked)
 }
 if __name__ == "__main__":
     print(json.dumps(CASES[sys.argv[1]]()))

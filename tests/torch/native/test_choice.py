@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from drynpu import CommandError
 from drynpu.options import Settings, TorchDevice
 from drynpu_torch.extension import Build, find_build
+from drynpu_torch.extension._build import string_form
 from drynpu_torch.extension.choice import choose
 
 TRAINING = """
@@ -53,7 +55,8 @@ def test_the_native_device_serves_where_it_is_built(
 
 def test_without_a_compiler_that_is_what_is_missing(tmp_path: Path) -> None:
     choice = choose(Settings(), Build("2.13.0", tmp_path / "npu.so"), lambda: None)
-    assert choice.other == "to get it install a C++ compiler, then run: drynpu native build"
+    assert choice.other.startswith("to get it install a C++ compiler (apt-get install g++;")
+    assert choice.other.endswith(", then run: drynpu native build")
 
 
 @pytest.mark.parametrize(
@@ -72,13 +75,32 @@ def test_a_release_that_the_sink_cannot_serve_needs_the_native_device(
         assert "the sink needs torch 2.10 or newer" in sink.sentence
 
 
+def test_a_release_that_is_too_old_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "2.5.1+cu124")
+    with pytest.raises(CommandError) as refused:
+        find_build()
+    assert str(refused.value) == "PyTorch 2.5.1+cu124 is installed; drynpu needs 2.6 or newer"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "flags"),
+    [
+        (b"_ZN3c105ErrorC1ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", []),
+        (b"_ZN3c105ErrorC1ENS_14SourceLocationESs", ["-D_GLIBCXX_USE_CXX11_ABI=0"]),
+    ],
+)
+def test_strings_have_the_form_of_pytorchs_libraries(tmp_path: Path, symbol: bytes, flags: list[str]) -> None:
+    (tmp_path / "libc10.so").write_bytes(b"\0" + symbol + b"\0")
+    assert string_form(tmp_path) == flags
+
+
 COMPILER = """#!/bin/sh
 echo "module.cpp:1:1: error: no member named 'x' in 'c10::Y'" >&2
 exit 1
 """
 
 
-def test_a_build_that_failed_is_not_advised_again(tmp_path: Path) -> None:
+def test_a_build_that_failed_is_not_advised_again(scripts: Any, tmp_path: Path) -> None:
     """By the command, by its status and where a script starts."""
     compiler = tmp_path / "compiler"
     compiler.write_text(COMPILER)
@@ -98,25 +120,16 @@ def test_a_build_that_failed_is_not_advised_again(tmp_path: Path) -> None:
     assert "the last attempt failed" in said
     assert "no member named 'x'" in said
     assert "run: drynpu native build" not in said
-    _, named, _ = train(tmp_path, XDG_CACHE_HOME=environ["XDG_CACHE_HOME"], CXX=environ["CXX"])
+    _, named, _ = train(scripts, XDG_CACHE_HOME=environ["XDG_CACHE_HOME"], CXX=environ["CXX"])
     assert named[1].endswith(" failed; to get it see: drynpu native status")
     find_build(environ).note_failure(None)
     assert native("status")[1].splitlines()[0].endswith(": not built")
 
 
-def train(folder: Path, **environ: str) -> tuple[str, list[str], dict[str, Any]]:
+def train(scripts: Any, **environ: str) -> tuple[str, list[str], dict[str, Any]]:
     """Run the training and return its last line, the lines of the summary that name a device, and drynpu's metadata."""
-    kept = {name: text for name, text in os.environ.items() if not name.startswith(("DRYNPU_", "ASCEND_", "RANK"))}
-    done = subprocess.run(
-        [sys.executable, "-c", TRAINING],
-        cwd=folder,
-        env={**kept, "COLUMNS": "200", **environ},
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=True,
-    )
-    (metadata,) = folder.glob("out/*/profiler_metadata.json")
+    done = scripts(TRAINING, environment={"COLUMNS": "200", **environ})
+    (metadata,) = done.folder.glob("out/*/profiler_metadata.json")
     lines = done.stdout.splitlines()
     said = next(line for line in lines if line.startswith(("cpu", "npu")))
     named = [line for line in lines if "native device" in line or "sink device" in line]
@@ -124,8 +137,8 @@ def train(folder: Path, **environ: str) -> tuple[str, list[str], dict[str, Any]]
 
 
 @pytest.mark.slow
-def test_the_summary_names_the_device_once(tmp_path: Path) -> None:
-    said, named, described = train(tmp_path)
+def test_the_summary_names_the_device_once(scripts: Any) -> None:
+    said, named, described = train(scripts)
     assert said == "npu:0"
     assert len(named) == 1
     assert named[0].endswith("npu: native device.")
@@ -133,8 +146,8 @@ def test_the_summary_names_the_device_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_a_build_the_summary_has_the_command(tmp_path: Path) -> None:
-    said, named, described = train(tmp_path, XDG_CACHE_HOME=str(tmp_path / "empty"))
+def test_without_a_build_the_summary_has_the_command(scripts: Any, tmp_path: Path) -> None:
+    said, named, described = train(scripts, XDG_CACHE_HOME=str(tmp_path / "empty"))
     assert said == "cpu"
     assert len(named) == 2
     assert named[0].endswith("npu: sink device.")
@@ -145,19 +158,19 @@ def test_without_a_build_the_summary_has_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_who_chose_the_sink_gets_no_note(tmp_path: Path) -> None:
-    said, named, _ = train(tmp_path, DRYNPU_DEVICE="sink")
+def test_who_chose_the_sink_gets_no_note(scripts: Any) -> None:
+    said, named, _ = train(scripts, DRYNPU_DEVICE="sink")
     assert said == "cpu"
     assert len(named) == 1
 
 
 @pytest.mark.slow
-def test_a_build_that_does_not_load_is_left_alone(tmp_path: Path, library: Path) -> None:
+def test_a_build_that_does_not_load_is_left_alone(scripts: Any, tmp_path: Path, library: Path) -> None:
     broken = tmp_path / "cache" / Path(*library.parts[-4:])
     broken.parent.mkdir(parents=True)
     broken.write_bytes(b"of another machine")
     environ = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    said, named, _ = train(tmp_path, **environ)
+    said, named, _ = train(scripts, **environ)
     assert said == "cpu"
     assert "the native device does not load" in named[1]
     assert "drynpu native build --again" in named[1]

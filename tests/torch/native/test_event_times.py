@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,28 @@ PRODUCT_MS = 2 * 4096**3 / 376e12 * 1e3
 def test_products_take_as_long_as_their_kernels_in_a_profile(run: Any) -> None:
     (first_ms, again_ms), inside_ms, kernels_ms, later_ms = run(SCRIPT, "profiled", DRYNPU_COMPUTE="0")
     assert 12 * PRODUCT_MS < kernels_ms < 3 * 12 * PRODUCT_MS
-    for elapsed_ms in (first_ms, again_ms, later_ms):
+    for elapsed_ms in (first_ms, again_ms, inside_ms, later_ms):
         assert elapsed_ms == pytest.approx(kernels_ms, rel=0.05)
-    assert inside_ms > 0, "the host's time: the recording is the profiler's"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("device", "kind"), [("native", "npu"), ("native", "torch"), ("sink", "npu")])
+def test_times_are_the_same_with_and_without_a_profile(run: Any, device: str, kind: str) -> None:
+    times, recorded_ms = run(SCRIPT, "options", kind, device=device)
+    assert [len(each) for each in times.values()] == [1, *[6] * 6, 1, 1]
+    if device == "sink":
+        del times["torch.profiler"]  # which leaves no recorder for the timer
+    # Of a step in which this machine stalls Kineto does not know that.
+    medians = {name: statistics.median(each) for name, each in times.items()}
+    assert medians == pytest.approx(dict.fromkeys(times, medians["alone"]), rel=0.02)
+    if kind == "npu":
+        assert recorded_ms == pytest.approx(times["asked after the profile"][0], abs=0.002)
+
+
+@pytest.mark.slow
+def test_asking_changes_nothing_of_a_profile(run: Any) -> None:
+    silent, asked = run(SCRIPT, "untouched")
+    assert asked == silent
 
 
 def test_small_operators_take_as_long_as_their_launches(run: Any) -> None:
@@ -43,13 +63,14 @@ def test_times_of_later_stretches_go_on_from_the_first(run: Any) -> None:
 @pytest.mark.slow
 def test_a_profiler_of_pytorch_is_left_alone(run: Any) -> None:
     inside_ms, after_ms, count = run(SCRIPT, "beside_torch_profiler")
-    assert inside_ms >= 30, "measured, with the pause"
-    assert 0 < after_ms < 1, "modelled: a pause that is seen once is below the limit of the clock"
+    for elapsed_ms in (inside_ms, after_ms):
+        assert 0 < elapsed_ms < 1, "modelled: a pause that is seen once is below the limit of the clock"
     assert count == 1
 
 
-def test_events_that_are_gone_are_forgotten(run: Any) -> None:
-    assert run(SCRIPT, "forgotten") == [0, 0, False, False]
+@pytest.mark.parametrize("kind", ["npu", "torch"])
+def test_events_that_are_gone_are_forgotten(run: Any, kind: str) -> None:
+    assert run(SCRIPT, "forgotten", kind) == [0, 0, False, False]
 
 
 def test_a_forked_child_asks_nobody(run: Any) -> None:

@@ -219,3 +219,24 @@ def test_only_the_native_device_runs_on_shapes(tmp_path: Path) -> None:
     assert done.returncode
     assert "DRYNPU_COMPUTE=0 needs it; the native device has not been built for torch" in done.stderr
     assert "run: drynpu native build" in done.stderr or "install a C++ compiler" in done.stderr
+
+
+def test_a_graph_fixes_results_that_have_no_values(run: Run) -> None:
+    # The product is larger than DRYNPU_COMPUTED_BYTES and has no values, so neither has what follows from it.
+    script = """
+import json, torch, torch_npu
+x, w = torch.randn(16, 1024, device="npu"), torch.randn(1024, 1024, device="npu")
+small = torch.arange(6, device="npu")
+graph = torch.npu.NPUGraph()
+with torch.npu.graph(graph):
+    y = x @ w
+    z, n = torch_npu.npu_rms_norm(y, w[0], 1e-6)
+    a = z.view(16, 1024)
+    b = small.view(2, 3) + 1
+graph.replay()
+c = torch.empty(0, device="npu").set_(a.untyped_storage(), 1024, (3, 5), (8, 1))
+print(json.dumps([a.shape, n.shape, b.tolist(), c.shape, c.storage_offset(), c.device.type]))
+"""
+    shape, scale, computed, *viewed = run(script, DRYNPU_COMPUTE="0")
+    assert (shape, scale, computed) == ([16, 1024], [16, 1], [[1, 2, 3], [4, 5, 6]])
+    assert viewed == [[3, 5], 1024, "npu"]

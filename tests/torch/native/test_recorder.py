@@ -102,6 +102,21 @@ def test_waits_of_the_thread_that_writes_count_as_those_of_the_threads_that_reco
     assert here_ns + 0.3 * waited_ns < noted_ns
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count such waits")
+def test_a_sleep_after_many_turns_is_no_wait_for_the_thread_that_writes(run: Any) -> None:
+    noted_ns, slept_ns = run(DELAYS, "slept")
+    assert noted_ns < slept_ns / 8
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count such waits")
+def test_a_collection_of_garbage_delays_the_thread_that_collects_and_none_that_sleeps(run: Any) -> None:
+    (here_ns, elsewhere_ns), (noted_here_ns, noted_elsewhere_ns) = run(DELAYS, "collected")
+    assert noted_here_ns > 0.9 * here_ns
+    assert noted_elsewhere_ns < elsewhere_ns / 4
+
+
 def test_which_memory_was_touched_is_noted_but_for_small_tensors(run: Any) -> None:
     rows, has_times_inside, block_bytes = run(DELAYS, "touched")
     whole, half = 256 * 512 * 4, 128 * 512 * 4

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import types
 import warnings
 import weakref
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -25,6 +27,9 @@ MAKERS = {}
 def maker(function):
     MAKERS[function.__name__] = function
     return function
+
+
+dist.init_process_group("cpu:gloo,npu:hccl", store=dist.HashStore(), rank=0, world_size=1)
 
 
 @maker
@@ -106,8 +111,17 @@ def class_raises():
 
 @maker
 def dtensor():
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     return distribute_tensor(torch.ones(4, 4), init_device_mesh("cpu", (1,)), [Shard(0)])
+
+
+@maker
+def fully_sharded():
+    from torch.distributed.fsdp import fully_shard
+
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)).npu()
+    fully_shard(model, mesh=init_device_mesh("npu", (1,)))
+    model(torch.ones(2, 4).npu()).sum().backward()
+    return model, list(model.parameters())
 
 
 @maker
@@ -197,17 +211,46 @@ def module_raises():
     return lazy
 
 
-def record(folder, model, data, **options):
+def record(folder, model, data, after=None, **options):
     handler = torch_npu.profiler.tensorboard_trace_handler(folder)
     with torch_npu.profiler.profile(on_trace_ready=handler, **options) as prof:
         model(data).sum().backward()
         prof.step()
+    if after is not None:
+        after(prof, folder)
+
+
+def levels():
+    """Return the options that further settings make, by what the recording is named."""
+    kinds = torch_npu.profiler
+    settings = {level: {"profiler_level": getattr(kinds.ProfilerLevel, level)} for level in LEVELS}
+    everything = {"l2_cache": True, "mstx": True, "sys_io": True, "sys_interconnection": True, "host_sys": ["cpu"]}
+    both = [kinds.ExportType.Text, kinds.ExportType.Db]
+    settings["experimental"] = {**everything, "gc_detect_threshold": 0.0, "export_type": both}
+    return {name: kinds._ExperimentalConfig(**each) for name, each in settings.items()}
+
+
+LEVELS = ("Level_none", "Level0", "Level1", "Level2")
+EXPORTS = {
+    "memory_timeline": lambda prof, folder: prof.export_memory_timeline(f"{folder}/memory.json"),
+    "stacks": lambda prof, folder: prof.export_stacks(f"{folder}/stacks.txt", "self_npu_time_total"),
+}
+
+
+def record_history(model, data):
+    """Return how many events a snapshot of the memory has in which the model was trained."""
+    torch.npu.memory._record_memory_history(max_entries=10_000)
+    model(data).sum().backward()
+    torch.npu.memory._dump_snapshot("snapshot.pickle")
+    torch.npu.memory._record_memory_history(enabled=None)
+    return sum(map(len, pickle.loads(Path("snapshot.pickle").read_bytes())["device_traces"]))
 
 
 def main():
     model, data = nn.Linear(8, 8).npu(), torch.ones(4, 8).npu()
     record("alone", model, data)
     everything = dict.fromkeys(OPTIONS, True)
+    alone = record_history(model, data)
     kept = []
     for name, make in MAKERS.items():
         objects = make()
@@ -217,9 +260,14 @@ def main():
         kept.append(objects)
     for option in OPTIONS:
         record(option, model, data, **{option: True})
+    for name, config in levels().items():
+        record(name, model, data, experimental_config=config, **everything)
+    for name, export in EXPORTS.items():
+        record(name, model, data, after=export, **everything)
+    assert record_history(model, data) == alone > 0
     lazy = kept[list(MAKERS).index("lazy_copy")]
     assert torch._C._is_cow_tensor(lazy[1]), "a look at a lazy copy has copied it"
-    print("all recorded", *MAKERS, *OPTIONS)
+    print("all recorded", *MAKERS, *OPTIONS, *levels(), *EXPORTS)
 
 
 main()

@@ -187,8 +187,9 @@ class Dialogue:
 
 
 def dynamic_environment(folder: Path) -> dict[str, str]:
+    """Return an environment with its sockets in *folder*; the native device stays in its place, or each builds it."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("DRYNPU_")}
-    return {**kept, "HOME": str(folder)}
+    return {"XDG_CACHE_HOME": str(Path.home() / ".cache"), **kept, "HOME": str(folder)}
 
 
 def record_twice(dialogue: Dialogue) -> None:

@@ -258,5 +258,11 @@ def test_numbers_are_numbers(demo: Any, name: str) -> None:
             assert texts == {"host"}
             continue
         values = [float(text) for text in texts]
+        if column == "Host Self Duration(us)":
+            # torch_npu makes one tree of all threads, as drynpu does. On a busy machine the autograd thread closes an
+            # operator after the main thread has begun the next one, which then is its child and ends later.
+            totals = [float(row["Host Total Duration(us)"]) for row in rows]
+            assert all(float(row[column]) <= total for row, total in zip(rows, totals, strict=True))
+            continue
         assert all(value >= 0 for value in values), column
         assert not [text for text in texts if "e" in text.lower() or text.startswith("+")], column

@@ -41,9 +41,19 @@ from drynpu.products import export_msprof, load_profile
 export_msprof(load_profile(Path(sys.argv[1])))
 """
 LAYERS = {"CPU Usage", "Memory Usage"}
+
+
+def has_speed(card: Path) -> bool:
+    """Whether the kernel knows how fast a card is."""
+    try:
+        return int((card / "speed").read_text()) > 0
+    except (OSError, ValueError):
+        return False
+
+
 MEASURABLE: dict[str, Callable[[], bool]] = {
     "HOST_DISK_USAGE": lambda: Path("/proc/self/io").exists(),
-    "HOST_NETWORK_USAGE": lambda: any(card.name != "lo" for card in Path("/sys/class/net").glob("*")),
+    "HOST_NETWORK_USAGE": lambda: any(map(has_speed, Path("/sys/class/net").glob("*"))),
 }
 """What the kernel of this host has to have for a table."""
 

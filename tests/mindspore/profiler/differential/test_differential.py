@@ -105,7 +105,7 @@ class Ours:
 
     def _parameters(self, **keywords: Any) -> Any:
         parameters = self._session.configure(keywords)
-        return parameters.describe(is_set_schedule=self._session.is_set_schedule)
+        return parameters.describe(is_set_schedule=self._session.current.is_set_schedule)
 
     def _schedule_actions(self, **keywords: Any) -> Any:
         made = self.surface.schedule(**keywords)
@@ -158,6 +158,10 @@ class _Steps:
 
     def close_step(self) -> None:
         self.events.append(["close_step"])
+
+    def exchange(self, held: object) -> object:
+        """The vendor's interface holds one recording."""
+        return held
 
     def configured(self, request: object) -> None:
         """The vendor's interface has no word for it."""
@@ -264,7 +268,6 @@ OLD: dict[str, st.SearchStrategy[Any]] = dict.fromkeys(
         "profile_framework",
         "host_stack",
         "timeline_limit",
-        "aicore_metrics",
         "unheard_of",
     ),
     ANYTHING,
