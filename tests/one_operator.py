@@ -25,7 +25,7 @@ RULES = {
     "onnx": "drynpu_acl.kernels",
 }
 TABLE = Path(__file__).with_name("one_operator.yaml")
-ROWS, COLUMNS, BATCH = 96, 1000, 4
+ROWS, COLUMNS, BATCH = 128, 1000, 4
 TYPES = ("FLOAT", "FLOAT16")
 FLAGS = ("check", "comparison", "logic", "inverted")
 OTHER_TYPES = {"whole": "INT32", "flipped": "INT32", "logic": "BOOL", "inverted": "BOOL", "truth": "BOOL"}

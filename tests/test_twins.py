@@ -25,6 +25,7 @@ BY_CHANCE = {
     "'127.0.0.1'": "every computer's own address",
     "'mindspore'": "the package that is imported, and the framework in records",
     "'profiler'": "a section of acl.json, a folder of MindInsight, the stage of a check",
+    "(torch.float32, torch.float16, torch.bfloat16)": "the floating types that kernels of a device take",
     "ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)": "any function of C with two pointers",
 }
 """Values that are equal by chance -> what they are."""

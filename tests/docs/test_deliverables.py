@@ -81,6 +81,8 @@ HEADERS = {
     ),
 }
 """After ``Device_id``."""
+_STATES = "Time(%),Time(us),Count,Avg(us),Min(us),Max(us),Waiting(us),Running(us),Pending(us)"
+STATES_TASK_TIME = f"{_STATES},Type,API,Task ID,Op Name,Stream ID"
 CORES = {
     ("ai_core_utilization", UNIFIED): f"{_BUSY},icache_miss_rate,memory_bound",
     ("ai_core_utilization", A2_A3): "mac_ratio,scalar_ratio,mte1_ratio,mte2_ratio,fixpipe_ratio,icache_miss_rate",
@@ -173,9 +175,13 @@ COUNTERS = {
         "aicore_time(us),total_cycles,mac_fp16_ratio,mac_int8_ratio,vec_fp32_ratio,vec_fp16_ratio,vec_int32_ratio,"
         "vec_misc_ratio,cube_fops,vector_fops"
     ),
-    ("Memory", UNIFIED): (
+    ("Memory", UNIFIED[1:]): (
         "aicore_time(us),total_cycles,ub_read_bw(GB/s),ub_write_bw(GB/s),l1_read_bw(GB/s),l1_write_bw(GB/s),"
         "main_mem_read_bw(GB/s),main_mem_write_bw(GB/s)"
+    ),
+    ("Memory", UNIFIED[:1]): (
+        "aicore_time(us),total_cycles,ub_read_bw(GB/s),ub_write_bw(GB/s),l1_read_bw(GB/s),l1_write_bw(GB/s),"
+        "l2_read_bw(GB/s),l2_write_bw(GB/s),main_mem_read_bw(GB/s),main_mem_write_bw(GB/s)"
     ),
 }
 
@@ -254,6 +260,8 @@ def test_header_lines_are_the_vendors(runs: Runs, chip: str) -> None:
                 expected = {
                     f"Device_id,Core ID,{text}" for (name, on), text in CORES.items() if name == stem and chip in on
                 }
+            elif stem == "task_time" and chip == "310":
+                expected = {f"Device_id,{STATES_TASK_TIME}"}
             elif stem == "op_statistic" and chip == "310":
                 expected.add(f"Device_id,Model Name,{HEADERS[stem]}")
             assert header in expected, (title, stem)

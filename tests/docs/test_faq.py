@@ -53,7 +53,31 @@ ELSEWHERE = {
     "Parsing failed, or the process was killed": (
         "tests/torch/profiler/test_killed.py",
         "test_a_killed_run_keeps_the_steps_before_the_last_half_second",
-    )
+    ),
+    "The script wants CUDA": (
+        "tests/core/cli/test_cuda_scripts.py",
+        "test_a_script_that_ends_for_want_of_cuda_gets_a_hint",
+    ),
+    "Training in MindSpore has no steps": (
+        "tests/mindspore/recording/test_iterations.py",
+        "test_every_kernel_belongs_to_an_iteration_and_the_step_page_has_them",
+    ),
+    "A second profiler in one process": (
+        "tests/mindspore/profiler/test_states.py",
+        "test_a_profiler_that_starts_ends_what_another_one_records",
+    ),
+    "An operator runs on the CPU": (
+        "tests/plugins/torch_operators/native/test_host_operators.py",
+        "test_the_host_runs_them_between_copies",
+    ),
+    "A package of the toolkit does not import": (
+        "tests/core/test_finder.py",
+        "test_a_package_of_the_toolkit_without_a_facade_names_the_way",
+    ),
+    "Which release of PyTorch, MindSpore, TensorFlow and Python": (
+        "tests/core/cli/test_probing.py",
+        "test_the_command_names_what_is_broken",
+    ),
 }
 """Complaints whose test needs more than a short run, and stands with the feature."""
 CLAIMS = {
@@ -74,8 +98,8 @@ CLAIMS = {
         "test_one_bad_profile_does_not_hide_the_others",
     ),
     "the timeline of `drynpu dashboard DIR`, read all digits": (
-        "tests/plugins/pages/timeline/test_look.py",
-        "test_zooming_keeps_the_middle_to_the_nanosecond",
+        "tests/plugins/pages/perfetto/test_trace.py",
+        "test_every_event_of_a_run_is_there_with_its_times",
     ),
 }
 """What else the page promises, word for word, and the test that shows it."""

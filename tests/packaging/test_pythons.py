@@ -38,7 +38,7 @@ PYTHONS = MATRIX.interpreters()
 
 def test_this_python_is_among_them() -> None:
     assert PYTHONS[f"{sys.version_info.major}.{sys.version_info.minor}"] == Path(sys.executable)
-    assert set(PYTHONS) <= {"3.10", "3.11", "3.12", "3.13"}
+    assert set(PYTHONS) <= {"3.10", "3.11", "3.12", "3.13", "3.14"}
 
 
 @pytest.mark.parametrize("version", PYTHONS)

@@ -59,11 +59,11 @@ def database(path: Path, shift: int, connections: list[int]) -> None:
         made.execute("CREATE TABLE STRING_IDS (id, value)")
         made.executemany("INSERT INTO STRING_IDS VALUES (?, ?)", [(shift, "aten::mm"), (shift + 1, "train.py(3): f")])
         made.execute("CREATE TABLE CONNECTION_IDS (id, connectionId)")
-        made.executemany("INSERT INTO CONNECTION_IDS VALUES (?, ?)", [(shift + 2, number) for number in connections])
+        made.executemany("INSERT INTO CONNECTION_IDS VALUES (?, ?)", [(2, number) for number in connections])
         made.execute("CREATE TABLE PYTORCH_CALLCHAINS (id, stack, stackDepth)")
         made.execute("INSERT INTO PYTORCH_CALLCHAINS VALUES (?, ?, 0)", (shift + 3, shift + 1))
         made.execute("CREATE TABLE PYTORCH_API (name, connectionId, callchainId, startNs)")
-        made.execute("INSERT INTO PYTORCH_API VALUES (?, ?, ?, '7')", (shift, shift + 2, shift + 3))
+        made.execute("INSERT INTO PYTORCH_API VALUES (?, ?, ?, '7')", (shift, 2, shift + 3))
 
 
 def test_numbers_of_databases_are_what_they_stand_for(outputs: tuple[Path, Path]) -> None:
@@ -71,12 +71,14 @@ def test_numbers_of_databases_are_what_they_stand_for(outputs: tuple[Path, Path]
     database(ours / "ascend_pytorch_profiler_1.db", 100, [4, 5])
     database(theirs / "ascend_pytorch_profiler_1.db", 900, [5, 4])
     (found,) = run_comparison.compare_runs(ours, theirs)
-    assert (found.file, found.equal, found.rows) == ("ascend_pytorch_profiler.db", 1, 1)
+    assert (found.file, found.equal, found.rows) == ("ascend_pytorch_profiler.db", 3, 3)
     (theirs / "ascend_pytorch_profiler_1.db").unlink()
     database(theirs / "ascend_pytorch_profiler_1.db", 900, [5])
     (found,) = run_comparison.compare_runs(ours, theirs)
-    assert (found.equal, len(found.differences)) == (0, 2)
-    assert found.differences[0].startswith("PYTORCH_API: 1 rows of ours alone: ('aten::mm', ((4,), (5,)), ((0, 'train")
+    assert (found.equal, len(found.differences)) == (2, 2)
+    assert found.differences[0].startswith(
+        "PYTORCH_API: 1 rows of ours alone: ('aten::mm', (2, (4,), (5,)), ((0, 'train"
+    )
 
 
 def test_arrows_of_the_framework_differ_in_nothing_but_their_id() -> None:
@@ -93,8 +95,11 @@ def test_runs_and_the_command_that_stands_in(tmp_path: Path) -> None:
     assert [run.name for run in torch_runs.all_runs(["Ascend910B2"], every=False)] == [
         "Ascend910B2-run-Level1-text-db-1",
         "Ascend910B2-run-Level1-text-db-2",
+        "Ascend910B2-run-Level1-text-db-4",
     ]
-    assert len(list(torch_runs.all_runs(["Ascend910B2"], every=True))) == 3 * 3 * 2
+    every = [run.name for run in torch_runs.all_runs(["Ascend910B2"], every=True)]
+    assert len(every) == len(set(every)) == 3 * 3 * 3 + 2 * 7
+    assert "Ascend910B2-run-Level2-text-db-1-MemoryAccess" in every
     folder = torch_runs.place_msprof(tmp_path)
     # Where the analysis looks for the toolkit's script, seen from the command.
     root = Path(str(folder).partition("tools")[0])

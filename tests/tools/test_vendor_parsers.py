@@ -8,6 +8,7 @@ from typing import Any
 import comparison
 import parsers
 import pytest
+import reasons
 import recordings
 
 SLICE: dict[str, Any] = {"name": "MatMul", "pid": 7, "tid": 2, "ts": "1.000", "dur": 2.5, "ph": "X"}
@@ -87,3 +88,23 @@ def test_cases_are_every_group_that_a_chip_has() -> None:
     every = list(recordings.all_cases(["Ascend910B2"], ["core", "torch"], every=True))
     assert len(every) == 2 * (1 + 2 * 8)
     assert {case.metrics for case in every if case.level == "l0"} == {""}
+
+
+def test_a_page_tells_why_rows_differ() -> None:
+    equal = comparison.Result("task_time", 42, 42)
+    known = comparison.Result("npu_mem", 2, 0, ("2 rows of ours, 1 of theirs",))
+    unknown = comparison.Result("hccs", 3, 2, ("txThroughput(MB/s), 1 rows: row 0: '1' and '2'",))
+    rows = [("first", (), (equal, equal)), ("second", ("Invalid metric x",), (equal, known, unknown))]
+    assert reasons.reasons_of((), (equal, known, unknown)) == (
+        ["begin"],
+        ["hccs: txThroughput(MB/s), 1 rows: row 0: '1' and '2'"],
+    )
+    lines = reasons.page_lines(rows)
+    assert lines[2] == "| first | 1 | 84 of 84 |  |"
+    assert lines[3] == "| second | 3 | 44 of 47 | npu_mem (0 of 2), hccs (2 of 3); begin, refused; 1 without a reason |"
+    assert [line.partition(":")[0] for line in lines[5:]] == ["- *begin*", "- *refused*"]
+
+
+@pytest.mark.parametrize("name", sorted(reasons.REASONS))
+def test_every_reason_has_a_sign(name: str) -> None:
+    assert name in {of_sign for _, of_sign in reasons._SIGNS}
