@@ -9,6 +9,7 @@ Frameworks disturb each other. So a folder of tests with a ``process.yaml`` has 
 folders below it, too, but for those with a ``process.yaml`` themselves. The file may name
 
 - ``python``: the environment that runs the tests (``.venv`` where it does not say),
+- ``frameworks``: modules without which its tests cannot run; with another Python (``--suffix``) they may be missing,
 - ``needs``: targets of make that set up what the tests use (``native``: the npu device of PyTorch, in C++),
 - ``apart``: why the tests are in no part, and what runs them,
 - ``ignore``: files of the folder that something else runs.
@@ -51,6 +52,7 @@ class TestProcess:
 
     folder: Path
     python: str = ".venv"
+    frameworks: tuple[str, ...] = ()
     needs: tuple[str, ...] = ("native",)
     apart: str = ""
     ignore: tuple[str, ...] = ()
@@ -139,7 +141,38 @@ def set_up(processes: Sequence[TestProcess]) -> None:
     """Make what the processes need; where something cannot be made, its tests say so and the others run."""
     targets = sorted({need for process in processes for need in process.needs})
     if targets:
+        # Make hands the PYTHON of its command line on.
         subprocess.run(["make", "--keep-going", "--no-print-directory", *targets], cwd=ROOT, check=False)
+
+
+def environment_of(process: TestProcess, suffix: str) -> Path:
+    """Return the Python that runs the tests of a process."""
+    return ROOT / f"{process.python}{suffix}" / "bin" / "python"
+
+
+def missing_framework(process: TestProcess, suffix: str) -> str:
+    """Return the first framework that a process needs and that its environment lacks, "" for none."""
+    find = "import sys; from importlib.util import find_spec; sys.exit(find_spec(sys.argv[1]) is None)"
+    for framework in process.frameworks:
+        command = [str(environment_of(process, suffix)), "-c", find, framework]
+        try:
+            status = subprocess.run(command, check=False, capture_output=True).returncode
+        except FileNotFoundError:
+            return framework
+        if status:
+            return framework
+    return ""
+
+
+def with_frameworks(chosen: dict[TestProcess, list[Path]], suffix: str) -> dict[TestProcess, list[Path]]:
+    """Return the processes whose frameworks another Python has; a line names each of the others."""
+    left = {}
+    for process, paths in chosen.items():
+        if missing := missing_framework(process, suffix):
+            print(f"LEFT OUT: {process.folder.relative_to(ROOT)}: there is no {missing} in {process.python}{suffix}")
+        else:
+            left[process] = paths
+    return left
 
 
 def rooms_in(tests: Path, report: Path) -> Iterator[tuple[str, bool]]:
@@ -152,13 +185,15 @@ def rooms_in(tests: Path, report: Path) -> Iterator[tuple[str, bool]]:
             yield room_of(tests, tests.joinpath(*names[: end + 1])), case.find("skipped") is None
 
 
-def run(process: TestProcess, others: Sequence[TestProcess], paths: Sequence[Path], marks: str) -> Outcome:
+def run(
+    process: TestProcess, others: Sequence[TestProcess], paths: Sequence[Path], marks: str, suffix: str = ""
+) -> Outcome:
     """Run a process of pytest to its end."""
     stem = ROOT / "build" / "tests" / "-".join(process.folder.relative_to(ROOT).parts)
     stem.parent.mkdir(parents=True, exist_ok=True)
     report, log = stem.with_suffix(".xml"), stem.with_suffix(".log")
     report.unlink(missing_ok=True)
-    python = ROOT / process.python / "bin" / "python"
+    python = environment_of(process, suffix)
     command = [str(python), "-m", "pytest", "-q", f"--junitxml={report}", *(["-m", marks] if marks else [])]
     command += [str(path.relative_to(ROOT)) for path in paths]
     below = [other.folder for other in others if process.folder in other.folder.parents]
@@ -243,7 +278,8 @@ def main() -> int:
         "paths", nargs="*", help="folders or files of the repository: what tests them is run, all of it"
     )
     parser.add_argument("--part", choices=PARTS, default="quick", help="which tests to run if no path is named")
-    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="processes at a time")
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 2, help="processes at a time")
+    parser.add_argument("--suffix", default="", help="what the names of the environments end in: another Python")
     parser.add_argument("--since", type=float, default=time.time(), help="when the set-up began (date +%%s)")
     options = parser.parse_args()
     tests = ROOT / "tests"
@@ -253,11 +289,15 @@ def main() -> int:
     except LookupError as error:
         parser.error(str(error))
     set_up(list(chosen))
+    if options.suffix:
+        chosen = with_frameworks(chosen, options.suffix)
     begin = time.time()
     marks = "" if options.paths else PARTS[options.part]
     # A process has one busy thread most of the time and waits for scripts the rest of it.
     with ThreadPoolExecutor(options.jobs) as pool:
-        running = [pool.submit(run, process, processes, paths, marks) for process, paths in chosen.items()]
+        running = [
+            pool.submit(run, process, processes, paths, marks, options.suffix) for process, paths in chosen.items()
+        ]
         outcomes = []
         for done in as_completed(running):
             outcomes.append(done.result())

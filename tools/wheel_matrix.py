@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-OLDEST, NEWEST = (3, 10), (3, 13)
+OLDEST, NEWEST = (3, 10), (3, 14)
 EXTRAS = ("core", "sdist", "onnx", "dashboard", "cluster", "torch", "tf", "mindspore")
 LIMITS: Mapping[str, tuple[int, int]] = {"tf": (3, 11), "mindspore": (3, 11)}
 """The newest Python that a framework has wheels for: tensorflow-cpu 2.15, mindspore 2.7.2."""

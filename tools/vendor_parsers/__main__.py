@@ -7,7 +7,7 @@ Compare what the vendor's parsers make of our records with our own deliverables.
 The first is a checkout of Ascend/msprof with its folder ``analysis``, and PROF directories are compared; the second one
 of Ascend/pytorch with ``torch_npu/profiler``, ``torch_npu/utils`` and ``torch_npu/_init``, and runs of torch_npu's
 profiler are. Nothing is written into either. Recordings and exports stay below ``--folder``. Ends with 1 if anything
-differs.
+differs for which there is no reason (reasons.py).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from comparison import Result, compare
 from databases import compare_databases
 from parsers import RESULTS, commit_of, export_msprof
+from reasons import page_lines, reasons_of
 from recordings import CHIPS, FRAMEWORKS, Case, all_cases, record
 from run_comparison import compare_runs
 from torch_runs import OUTPUT, Run, all_runs, rebuild, record_run
@@ -51,12 +52,13 @@ def main() -> int:
         title = f"Ascend/pytorch {commit_of(arguments.torch_npu)}"
         runs = all_runs(arguments.chips, every=arguments.every)
         table = [_compared_run(run, arguments.torch_npu.resolve(), folder) for run in runs]
-    lines = [title, "", *_markdown(table)]
     if arguments.markdown:
+        lines = [title, "", *page_lines([(case.name, errors, results) for case, errors, results in table])]
         arguments.markdown.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    equal = all(not errors and all(result.same for result in results) for _, errors, results in table)
-    _say(*lines[:1], f"{len(table)} recordings, {'all equal' if equal else 'with differences'}")
-    return 0 if equal else 1
+    equal = sum(not errors and all(result.same for result in results) for _, errors, results in table)
+    others = [text for _, errors, results in table for text in reasons_of(errors, results)[1]]
+    _say(title, f"{len(table)} recordings, {equal} equal in every row; {len(others)} differences without a reason")
+    return 1 if others else 0
 
 
 Compared = tuple[Case | Run, tuple[str, ...], list[Result]]
@@ -99,20 +101,6 @@ def _print_case(case: Case | Run, errors: tuple[str, ...], results: list[Result]
     for result in results:
         _say(f"   {result.file}: {result.equal} of {result.rows} rows", *(f"      {of}" for of in result.differences))
     return case, errors, results
-
-
-def _markdown(table: list[Compared]) -> list[str]:
-    files = list(dict.fromkeys(result.file for _, _, results in table for result in results))
-    head = ["recording", "error lines", *files]
-    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
-    for case, errors, results in table:
-        cells = {name: [result for result in results if result.file == name] for name in files}
-        shown = [
-            f"{sum(of.equal for of in compared)} of {sum(of.rows for of in compared)}" if compared else "-"
-            for compared in cells.values()
-        ]
-        lines.append(f"| {' | '.join((case.name, str(len(errors)), *shown))} |")
-    return lines
 
 
 def _say(*lines: str) -> None:

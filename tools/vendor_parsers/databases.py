@@ -60,6 +60,9 @@ FLOAT_SHARE = 2e-4
 ROUNDING_NS = 1
 """Ends of tasks and of what follows from them, which the native path has from a float."""
 
+NARROW = {"PCIE"}
+"""Tables whose rates the native path keeps in 32 bits, which bytes per second overflow."""
+
 REPEATED = {"AICORE_FREQ"}
 """Tables to which the native path adds the same rows once for each thing that it exports."""
 
@@ -128,12 +131,19 @@ def _near_numbers(table: str, ours: object, theirs: object) -> bool:
     if isinstance(ours, tuple):
         # A call from nowhere gets the number of the root of all calls, which no row has.
         return isinstance(theirs, int)
+    if ours is None:
+        # What was not measured is a 0 there.
+        return theirs == 0
+    if table in NARROW and isinstance(ours, int) and ours % 2**32 == theirs:
+        return True
     if not isinstance(ours, (int, float)) or not isinstance(theirs, (int, float)):
         return False
     if ours > _YEAR_2000_NS:
         return abs(ours - theirs) <= (FLOAT_STEP_NS if table in SAMPLES else ROUNDING_NS)
     share = FLOAT_SHARE if table in SAMPLES else 1e-12
-    return (table in SAMPLES or isinstance(ours, float)) and abs(ours - theirs) <= share * abs(theirs)
+    return (table in SAMPLES or isinstance(ours, float) or isinstance(theirs, float)) and abs(
+        ours - theirs
+    ) <= share * abs(theirs)
 
 
 def _tables(database: sqlite3.Connection) -> list[str]:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from drynpu import OptionError
+from drynpu.options import profiling_options
 from drynpu.platforms import load_chip
 
 SESSIONS = Path(__file__).parent / "sessions"
@@ -20,6 +22,9 @@ CHIPS = ("Ascend310", "Ascend910A", "Ascend310P3", "Ascend910B2", "Ascend950PR")
 FRAMEWORKS = ("core", "torch", "tensorflow", "pyacl", "mindspore")
 ENVIRONMENTS = {"mindspore": Path(".venv-mindspore")}
 """Environments in which a framework is installed, where it is not this script's."""
+
+SAMPLED = ("sys_hardware_mem", "sys_io_sampling", "sys_interconnection", "host_sys_usage")
+"""What is sampled often on every chip that has it, by the option of its rate."""
 
 LEVELS = ("l0", "l1", "l2")
 MOST_SECONDS = 600
@@ -79,6 +84,14 @@ def _interpreter(framework: str) -> str:
     return str(python) if python.is_file() else sys.executable
 
 
+def _has_option(chip: str, key: str) -> bool:
+    try:
+        profiling_options.parse({key: 50, "output": "."}, chip=chip)
+    except OptionError:
+        return False
+    return True
+
+
 def _command(case: Case, folder: Path) -> list[str]:
     script = SESSIONS / f"{case.framework}_session.py"
     if case.framework == "core":
@@ -90,7 +103,9 @@ def _command(case: Case, folder: Path) -> list[str]:
         counters = [f"aic_metrics={case.metrics}"] if case.metrics else []
         options = [
             f"task_time={case.level}",
-            "sys_hardware_mem_freq=50",
+            *(f"{rate}_freq=50" for rate in SAMPLED if _has_option(case.chip, f"{rate}_freq")),
+            "host_sys=cpu,mem,disk,network",
+            "host_sys_usage=cpu,mem",
             *(f"{switch}=on" for switch in switches),
             *counters,
         ]

@@ -15,8 +15,11 @@ from typing import Any
 from comparison import Result, compare_rows, compare_slices, read_csv
 
 FILE_ORDER = ("operator_details.csv", "kernel_details.csv", "step_trace_time.csv", "op_statistic.csv")
-NOT_COMPARED = ("STRING_IDS", "CONNECTION_IDS", "PYTORCH_CALLCHAINS")
+NOT_COMPARED = ("CONNECTION_IDS", "PYTORCH_CALLCHAINS")
 """Tables of numbers that others refer to: what the numbers stand for is compared where they are used."""
+
+NOT_SHOWN = {"STRING_IDS": "id"}
+"""Columns of numbers that each writer gives out in another order, by their table."""
 
 TEXT_COLUMNS = (
     *("name", "component", "inputDtypes", "inputShapes", "opName", "groupName", "taskType", "opType", "message"),
@@ -55,7 +58,10 @@ def _compare(name: str, ours: Path, theirs: Path) -> Result:
         return compare_rows(name, read_csv([ours]), read_csv([theirs]), same_cell)
     if name.endswith(".db"):
         return _database(RANK.sub("", name), ours, theirs)
-    documents = [json.loads(path.read_text(encoding="utf-8")) for path in (ours, theirs)]
+    try:
+        documents = [json.loads(path.read_text(encoding="utf-8")) for path in (ours, theirs)]
+    except json.JSONDecodeError as error:  # an analysis that was ended leaves half a file
+        return Result(name, 1, 0, (f"cannot be read: {error}",))
     if name == "trace_view.json":
         return compare_slices(name, *(trace_events(document) for document in documents))
     return compare_slices(name, *(Counter(leaves(document)) for document in documents))
@@ -126,17 +132,22 @@ def _rows(database: sqlite3.Connection, table: str) -> Counter[Row]:
         if "STRING_IDS" in _tables(database)
         else {}
     )
-    lookups = dict.fromkeys(TEXT_COLUMNS, texts)
+    lookups: dict[str, dict[object, object]] = dict.fromkeys(TEXT_COLUMNS, texts)
     if table == "PYTORCH_API":
-        lookups["connectionId"] = _grouped(database, "CONNECTION_IDS", "id, connectionId")
+        connections = _grouped(database, "CONNECTION_IDS", "id, connectionId")
+        lookups["connectionId"] = {number: (number, *rows) for number, rows in connections.items()}
         stacks = _grouped(database, "PYTORCH_CALLCHAINS", "id, stackDepth, stack")
         lookups["callchainId"] = {
             key: tuple((depth, texts.get(text)) for depth, text in lines) for key, lines in stacks.items()
         }
     cursor = database.execute(f"SELECT * FROM {table}")
-    columns = [lookups.get(column, {}) for column, *_ in cursor.description]
+    hidden = NOT_SHOWN.get(table)
+    columns = [None if column == hidden else lookups.get(column, {}) for column, *_ in cursor.description]
     return Counter(
-        tuple(_shown(lookup.get(value, value)) for lookup, value in zip(columns, row, strict=True)) for row in cursor
+        tuple(
+            _shown(lookup.get(value, value)) for lookup, value in zip(columns, row, strict=True) if lookup is not None
+        )
+        for row in cursor
     )
 
 

@@ -13,12 +13,14 @@ from pathlib import Path
 from attrs import frozen
 from parsers import error_lines
 
+from drynpu.platforms import load_chip
+
 HERE = Path(__file__).parent
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 LEVELS = ("Level0", "Level1", "Level2")
-RANKS = (1, 2)
+RANKS = (1, 2, 4)
 FORMS = (("text", "db"), ("text",), ("db",))
-MOST_SECONDS = 600
+MOST_SECONDS = 900
 
 
 @frozen
@@ -29,18 +31,28 @@ class Run:
     level: str
     forms: tuple[str, ...]
     ranks: int
+    metrics: str = "PipeUtilization"
 
     @property
     def name(self) -> str:
         """A name for folders."""
-        return "-".join((self.chip, "run", self.level, *self.forms, str(self.ranks)))
+        group = [self.metrics] * (self.metrics != "PipeUtilization")
+        return "-".join((self.chip, "run", self.level, *self.forms, str(self.ranks), *group))
 
 
 def all_runs(chips: Sequence[str], *, every: bool) -> Iterator[Run]:
-    """Give the runs; without *every* one level, and text and database at once."""
+    """
+    Give the runs; without *every* one level, and text and database at once.
+
+    The other groups of counters differ in columns of kernels alone, so one rank and both forms at once show them.
+    """
     levels, forms = (LEVELS, FORMS) if every else (("Level1",), FORMS[:1])
     for values in itertools.product(chips, levels, forms, RANKS):
         yield Run(*values)
+    for chip in chips if every else ():
+        groups = [name for name in load_chip(chip).platform.counter_groups if name != "PipeUtilization"]
+        for level, group in itertools.product(LEVELS[1:], groups):
+            yield Run(chip, level, FORMS[0], 1, group)
 
 
 def record_run(run: Run, folder: Path) -> list[Path]:
@@ -53,7 +65,8 @@ def record_run(run: Run, folder: Path) -> list[Path]:
         If the session ends with an error or a directory is missing.
     """
     folder.mkdir(parents=True)
-    script = [str(HERE / "sessions" / "torch_run_session.py"), str(folder), run.level, ",".join(run.forms)]
+    session = str(HERE / "sessions" / "torch_run_session.py")
+    script = [session, str(folder), run.level, ",".join(run.forms), run.metrics]
     starts = {1: ["-m", "drynpu", "run"]}
     several = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(run.ranks)]
     environment = {**os.environ, "DRYNPU_CHIP": run.chip, "DRYNPU_QUIET": "1"}

@@ -1,7 +1,7 @@
 """
 Two profiled steps of a training with every option that leaves records of the host; under torchrun with collectives.
 
-    drynpu run torch_run_session.py FOLDER LEVEL FORMS
+    drynpu run torch_run_session.py FOLDER LEVEL FORMS METRICS
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def train(model: torch.nn.Module, optimizer: torch.optim.Optimizer, device: torc
 
 def main() -> None:
     """Record."""
-    folder, level, forms = sys.argv[1:]
+    folder, level, forms, metrics = sys.argv[1:]
     device = torch.device("npu", int(os.environ.get("LOCAL_RANK", "0")))
     torch.npu.set_device(device)
     torch.manual_seed(7)
@@ -46,7 +46,7 @@ def main() -> None:
     optimizer = torch.optim.AdamW(model.parameters())
     config = profiler._ExperimentalConfig(
         profiler_level=getattr(profiler.ProfilerLevel, level),
-        aic_metrics=profiler.AiCMetrics.AiCoreNone if level == "Level0" else profiler.AiCMetrics.PipeUtilization,
+        aic_metrics=getattr(profiler.AiCMetrics, "AiCoreNone" if level == "Level0" else metrics),
         data_simplification=False,
         export_type=forms.split(","),
     )
