@@ -1,17 +1,18 @@
 """
 What our profiler costs beside ``torch.profiler`` on the same training loops, and what drynpu costs without a profiler.
 
-``python benchmarks/bench_profiler.py [rounds]``. Two processes take turns, one at work at a time: plain PyTorch with
-``torch.profiler``, and PyTorch with ``torch_npu`` of drynpu on device ``npu``. A round goes through the states plain,
-waiting and recording; in each state one process is measured right after the other, who is first changes from round to
-round. A ratio is the median over the rounds of what was measured in the same round, so that a busy minute of the
-machine meets both sides; its range over the rounds is printed with it. Every second round has new processes. One
-thread computes.
+``python benchmarks/bench_profiler.py [--with stack|modules|memory] [rounds]``. Two processes take turns, one at work at
+a time: plain PyTorch with ``torch.profiler``, and PyTorch with ``torch_npu`` of drynpu on device ``npu``. A round goes
+through the states plain, waiting and recording; in each state one process is measured right after the other, who is
+first changes from round to round. A ratio is the median over the rounds of what was measured in the same round, so that
+a busy minute of the machine meets both sides; its range over the rounds is printed with it. Every second round has new
+processes. One thread computes.
 
 Processor time counts all threads of the process and of its children: other programs disturb it less than the time
 that passes, which is what a user waits. A recording has shapes and goes to ``tensorboard_trace_handler``, all else is
-default. ``torch.profiler`` leaves one JSON trace; ours simulates a device, leaves its raw records, reads them back and
-leaves tables and a trace of both sides. What is compared:
+default; with ``--with`` it has stacks or modules instead, or shapes, memory and stacks together. ``torch.profiler``
+leaves one JSON trace; ours simulates a device, leaves its raw records, reads them back and leaves tables and a trace of
+both sides. What is compared:
 
 - ``step``: the median step, with what the profiler does at its end.
 - ``recording``: all of it from ``start()`` to the files, by step. What is cut off a long recording at the end of a
@@ -26,6 +27,7 @@ leaves tables and a trace of both sides. What is compared:
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib
 import json
@@ -44,6 +46,13 @@ STEPS = 30
 STATES = ("plain", "waiting", "recording")
 DEVICES = {"torch.profiler": "cpu", "torch_npu.profiler": "npu"}
 MODELS = ("mlp", "cnn", "transformer")
+OPTIONS = {
+    "shapes": ("record_shapes",),
+    "stack": ("with_stack",),
+    "modules": ("with_modules",),
+    "memory": ("record_shapes", "profile_memory", "with_stack"),
+}
+"""What is recorded, by the argument ``--with``."""
 
 Step = Callable[[], None]
 Result = dict[str, float]
@@ -98,7 +107,7 @@ def run_steps(step: Step, after: Callable[[], None] = lambda: None) -> float:
     return statistics.median(times) * 1e3
 
 
-def measure(profiler: Any, step: Step, state: str) -> Result:
+def measure(profiler: Any, step: Step, state: str, options: tuple[str, ...]) -> Result:
     """Return what one stretch of steps costs in that state."""
     if state == "plain":
         return {"step_ms": run_steps(step)}
@@ -109,7 +118,7 @@ def measure(profiler: Any, step: Step, state: str) -> Result:
             # One step more than is run, so that the recording ends in stop().
             schedule=profiler.schedule(wait=wait, warmup=1, active=STEPS + 1, repeat=1),
             on_trace_ready=profiler.tensorboard_trace_handler(directory),
-            record_shapes=True,
+            **dict.fromkeys(options, True),
         )
         prof.start()
         step()
@@ -160,7 +169,7 @@ def peak_mb() -> float:
     return int(status["VmHWM"].split()[0]) * 1024 / 1e6
 
 
-def work(name: str) -> None:
+def work(name: str, options: tuple[str, ...]) -> None:
     """Answer requests ``model state`` on stdin, one JSON document a line, until there are none."""
     import torch
 
@@ -174,16 +183,16 @@ def work(name: str) -> None:
         if model not in steps:
             steps[model] = make_step(model, DEVICES[name])
             run_steps(steps[model])
-        print(json.dumps(measure(profiler, steps[model], state)), file=answers, flush=True)
+        print(json.dumps(measure(profiler, steps[model], state, options)), file=answers, flush=True)
 
 
 class Worker:
     """A process that measures under one of the profilers."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, recorded: str) -> None:
         environment = {**os.environ, "DRYNPU_QUIET": "1", "KINETO_LOG_LEVEL": "99", "RANK": "0"}
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", __file__, "--work", name],
+            [sys.executable, "-W", "ignore", __file__, "--work", recorded, name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
@@ -240,9 +249,9 @@ def report(model: str, measurements: Found) -> None:
                 line(f"{title} {who}", unit, measurements, (name, "recording", key), *bases)
 
 
-def rounds_of(model: str, rounds: int, measurements: Found) -> None:
+def rounds_of(model: str, recorded: str, rounds: int, measurements: Found) -> None:
     """Measure *model* in a pair of new processes and add to *measurements*; a first recording has keys of its own."""
-    workers = {name: Worker(name) for name in DEVICES}
+    workers = {name: Worker(name, recorded) for name in DEVICES}
     try:
         for number in range(rounds):
             for state in STATES:
@@ -259,13 +268,17 @@ def rounds_of(model: str, rounds: int, measurements: Found) -> None:
 def main() -> None:
     """Measure in turn and print."""
     if "--work" in sys.argv:
-        work(sys.argv[-1])
+        work(sys.argv[-1], OPTIONS[sys.argv[-2]])
         return
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 4
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--with", dest="recorded", choices=OPTIONS, default="shapes")
+    parser.add_argument("rounds", type=int, nargs="?", default=4)
+    options = parser.parse_args()
+    rounds = options.rounds
     for model in MODELS:
         measurements: Found = defaultdict(list)
         for _ in range(max(rounds // 2, 1)):
-            rounds_of(model, min(rounds, 2), measurements)
+            rounds_of(model, options.recorded, min(rounds, 2), measurements)
         report(model, measurements)
 
 

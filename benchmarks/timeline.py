@@ -1,5 +1,5 @@
 """
-The timeline of a run of a million kernels: its index, its windows, its figure, searching and clicking.
+The timeline of a run of a million kernels: its index, its windows, the traces of windows, the picture of all.
 
 ``python benchmarks/timeline.py [kernels]``. A profile is made in memory: kernels of 200 ns to 20 us on three
 streams, an operator, two entries of the task queue and three nested calls for each. Steps and overlap are computed
@@ -25,14 +25,15 @@ from drynpu import tables
 from drynpu.analysis import overlap, step_ranges
 from drynpu.tables import Profile
 from drynpu.tables.stored import Gathered, Stored
-from drynpu_pages.timeline import Look, timeline_document
-from drynpu_pages.tracks import Spot, TimelineIndex, TrackKind, find_events, launches_of, timeline_index, visible
+from drynpu_pages.perfetto import busy_shares, perfetto_trace, window_of
+from drynpu_pages.timeline import timeline_document
+from drynpu_pages.tracks import timeline_index
 
 BEGIN_NS = 1_736_408_883_000_000_000
 NAMES = [f"aclnn{name}_{number}" for name in ("Matmul", "Add", "Mul", "Softmax") for number in range(40)]
 LONG = ("host_ops", "queue", "api", "tasks", "kernels")
-STREAMS, ROUNDS, WIDTH = 3, 5, 880
-INDEX_GOAL_S, WINDOW_GOAL_S = 2.0, 0.2
+STREAMS, ROUNDS = 3, 5
+INDEX_GOAL_S, WINDOW_GOAL_S = 2.0, 1.0
 
 T = TypeVar("T")
 
@@ -160,15 +161,6 @@ def profile_of(**frames: pl.DataFrame) -> Profile:
     )  # fmt: skip
 
 
-def windows(index: TimelineIndex) -> list[tuple[str, tuple[int, int]]]:
-    """Return windows from everything down to a few kernels."""
-    length = index.end_ns - index.start_ns
-    middle = index.start_ns + length // 2
-    return [
-        (f"1/{part}", (middle - length // part // 2, middle + length // part // 2)) for part in (1, 10, 1000, 10**5)
-    ]
-
-
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     profile = million(count)
@@ -185,21 +177,18 @@ def main() -> None:
     report("before: overlap", seconds, INDEX_GOAL_S)
     seconds, index = timed(lambda: timeline_index(profile), 1)
     report(f"index of {index.events} events", seconds, INDEX_GOAL_S)
-    everything = range(len(index.tracks))
-    for name, window in windows(index):
-        seconds, boxes = timed(lambda window=window: visible(index, everything, *window, pixels=WIDTH))
-        report(f"window of {name}: {len(boxes)} boxes", seconds, WINDOW_GOAL_S)
-        seconds, _ = timed(lambda window=window: timeline_document(index, Look(*window)))
-        report(f"figure of {name}", seconds, WINDOW_GOAL_S)
-    seconds, hits = timed(lambda: find_events(index, everything, "softmax_3"))
-    report(f"search with {len(hits)} hits", seconds, WINDOW_GOAL_S)
-    stream = next(number for number, track in enumerate(index.tracks) if track.kind is TrackKind.STREAMS)
-    spot = Spot(stream, 0, len(index.tracks[stream].lanes[0]) // 2)
-    seconds, _ = timed(lambda: launches_of(profile, index, spot), 1)
-    report("first click on a kernel", seconds, INDEX_GOAL_S)
-    seconds, launches = timed(lambda: launches_of(profile, index, spot))
-    report(f"click on a kernel: {len(launches.before)} events before", seconds, WINDOW_GOAL_S)
-    print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB, tables included")
+    middle = (index.start_ns + index.end_ns) // 2
+    for name, around in (("begin", None), ("middle", (middle, middle + 1))):
+        seconds, window = timed(lambda around=around: window_of([index], around))
+        report(f"window at the {name}: {window.events} events", seconds, WINDOW_GOAL_S)
+        for nth in ("first", "again"):
+            seconds, size = timed(lambda window=window: sum(map(len, perfetto_trace({"rank": profile}, window))), 1)
+            report(f"its trace, {nth}: {size / 1e6:.0f} MB", seconds, WINDOW_GOAL_S)
+    seconds, _ = timed(lambda: busy_shares(index, index.start_ns, index.end_ns, bins=600))
+    report("strip of the whole run", seconds, WINDOW_GOAL_S)
+    seconds, document = timed(lambda: timeline_document(index, (index.start_ns, index.end_ns)))
+    report(f"picture of the whole run: {len(document['data'])} kinds", seconds, WINDOW_GOAL_S)
+    print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 
 if __name__ == "__main__":

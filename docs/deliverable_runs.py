@@ -11,6 +11,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -212,7 +213,7 @@ def _contents(written: Sequence[Path], prof: Path) -> Found:
                 for line in lines:
                     contents["calls"].setdefault(line[level], []).append(line[name])
         elif path.suffix == ".db":
-            with sqlite3.connect(path) as database:
+            with closing(sqlite3.connect(path)) as database:
                 contents["tables"] = [
                     row[0] for row in database.execute("select name from sqlite_master where type='table'")
                 ]

@@ -14,6 +14,9 @@ import numpy as np
 import tensorflow as tf
 
 SIDE, CLASSES, BATCH = 16, 10, 32
+# Keras 2, TensorFlow's up to 2.15, keeps the optimizers of NPU scripts in a module of its own; Keras 3 has one kind.
+HAS_KERAS_2 = tuple(map(int, tf.__version__.split(".")[:2])) < (2, 16)
+OPTIMIZERS = tf.keras.optimizers.legacy if HAS_KERAS_2 else tf.keras.optimizers
 
 
 def open_npu(output):
@@ -45,7 +48,7 @@ def build_model():
         ]
     )
     loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(optimizer=tf.keras.optimizers.legacy.Adam(0.01), loss=loss)
+    model.compile(optimizer=OPTIMIZERS.Adam(0.01), loss=loss)
     return model
 
 
@@ -80,7 +83,7 @@ def main():
     for epoch, loss in enumerate(history.history["loss"]):
         print(f"epoch {epoch} loss {loss:.9f}")
 
-    optimizer = tf.keras.optimizers.legacy.SGD(0.01)
+    optimizer = OPTIMIZERS.SGD(0.01)
     for step in range(3):
         loss = fine_tune(model, optimizer, tf.constant(images[:BATCH]), tf.constant(labels[:BATCH]))
         print(f"fine tuning {step} loss {float(loss):.9f}")
