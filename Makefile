@@ -1,16 +1,20 @@
 # Every target sets up what it needs by itself: .venv for drynpu, .venv-mindspore for what MindSpore needs,
 # .venv-consumers for the tools that open its output, .venv-packages for public packages that run on the NPU, .venv-docs for the
 # site.
-# PYTHON chooses the interpreter that .venv is made with:  make test PYTHON=python3.12
+# PYTHON chooses another interpreter:  make test PYTHON=python3.12  has environments of its own beside these, .venv-python3.12
+# and .venv-mindspore-python3.12. Frameworks without a wheel for it are left out, and a line says so.
 
 # A python3.11 that only is a launcher for a version that is not there does not count, so it has to run.
-PYTHON ?= $(shell for p in python3.11 python3; do $$p -c '' >/dev/null 2>&1 && { echo $$p; break; }; done)
+DEFAULT_PYTHON := $(shell for p in python3.11 python3; do $$p -c '' >/dev/null 2>&1 && { echo $$p; break; }; done)
+PYTHON ?= $(DEFAULT_PYTHON)
+SUFFIX := $(if $(filter-out $(DEFAULT_PYTHON),$(PYTHON)),-$(notdir $(PYTHON)))
 
-VENV := .venv
+VENV := .venv$(SUFFIX)
 CONSUMERS := .venv-consumers
-MINDSPORE := .venv-mindspore
+MINDSPORE := .venv-mindspore$(SUFFIX)
 PACKAGES := .venv-packages
 MINDSPORE_PACKAGES := .venv-mindspore-packages
+ENGINE := .venv-engine
 FUZZ := .venv-fuzz
 COVERAGE := .venv-coverage
 DOCS := .venv-docs
@@ -22,27 +26,31 @@ CONSUMERS_STAMP := $(CONSUMERS)/.drynpu-installed
 MINDSPORE_STAMP := $(MINDSPORE)/.drynpu-installed
 PACKAGES_STAMP := $(PACKAGES)/.drynpu-installed
 MINDSPORE_PACKAGES_STAMP := $(MINDSPORE_PACKAGES)/.drynpu-installed
+ENGINE_STAMP := $(ENGINE)/.drynpu-installed
 DOCS_STAMP := $(DOCS)/.drynpu-installed
 FUZZ_STAMP := $(FUZZ)/.drynpu-installed
 COVERAGE_STAMP := $(COVERAGE)/.drynpu-installed
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# The pins are those of the usual Python; another one gets the newest releases that it has.
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check $(if $(SUFFIX),,-c constraints.txt)
 # What torch would otherwise print about oneDNN, its tracer and its allocator. And compiled modules are kept, whatever this
 # machine says: most tests start scripts, each of which would compile several hundred modules again.
 QUIET := PYTHONDONTWRITEBYTECODE= TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs test-wheels test-fresh monotonicity calibration sanitize test test-rest test-all venv-mindspore venv-consumers chromium test-packages test-mindspore-packages test-mindspore-release check compare-vendor bench clean distclean
+.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs test-wheels test-fresh monotonicity calibration sanitize test test-rest test-all venv-mindspore venv-consumers chromium cross-compiler test-packages test-engine test-mindspore-packages test-mindspore-release test-torch test-headers test-tf test-upstream check check-types check-house compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
 	@echo "make native   compile the npu device of PyTorch; half a minute, once (make demo and make test do it)"
 	@echo "make test     the quick tests, of every room and every framework (at most 8 minutes on two processors; set-up apart)"
 	@echo "make test PATHS='core/drynpu/raw adapters/tf'    every test of what stands there"
+	@echo "make test PYTHON=python3.12    the same with another Python, in environments of its own"
 	@echo "make test-all all tests (half an hour on two processors); make test-rest: what make test leaves out"
 	@echo "make check    lint, format, types, import direction"
 	@echo "make docs     build the pages as a site, in build/site; warnings are errors"
 	@echo "make pictures take the pictures of the pages that README and docs show"
+	@echo "make test-upstream TORCH_NPU=DIR    the vendor's own tests of the npu, from a checkout, on ours; prints docs/upstream-tests.md (half an hour)"
 	@echo "make bench    the scripts in benchmarks/"
 	@echo "make compare-vendor MSPROF=DIR TORCH_NPU=DIR    compare our files with those of the vendor's parsers, from checkouts"
 	@echo "make mutants  change facts and sampled logic one at a time, and print what no test notices (an hour)"
@@ -57,8 +65,12 @@ help:
 	@echo "make monotonicity    100 000 random kernels on every chip: more is never faster, no rate beats its limit"
 	@echo "make calibration DATA=DIR    fit the cost model to measured kernels and print its errors (ten minutes)"
 	@echo "make test-packages   transformers, accelerate, peft, trl, diffusers, DeepSpeed and others on the NPU (an install of 3 GB)"
+	@echo "make test-engine VLLM_ASCEND=DIR    vLLM with vLLM-Ascend, from a checkout, on the NPU (an install of 1 GB, then 20 minutes)"
 	@echo "make test-mindspore-packages   MindCV and MindFormers on the NPU (an install of 1.5 GB, then half an hour)"
 	@echo "make test-mindspore-release MINDSPORE_RELEASE=2.10.0    the examples and the surface in another release (an install of 3 GB that is removed)"
+	@echo "make test-torch TORCH=2.10.0    another release of PyTorch: build, train, profile; prints its row of docs/install.md (3 GB)"
+	@echo "make test-headers    the device against the headers of every release, and the private names that we use (minutes; 1 GB)"
+	@echo "make test-tf TF=2.21.0 PYTHON=python3.13    npu_device in another release of TensorFlow (an install of 1 GB that is removed)"
 	@echo "make clean    remove what was built and cached; keeps environments and profiles"
 	@echo "make distclean    remove the environments as well"
 
@@ -129,6 +141,21 @@ $(PACKAGES_STAMP): pyproject.toml constraints-packages.txt
 	@$(PACKAGES_INSTALL) --no-deps --target $(PACKAGES)/torchao torchao==0.13.0
 	@touch $@
 
+# vLLM without a device of its own. Every package is pinned and installed without asking what it needs: vLLM-Ascend pins another
+# torch. torchvision is compiled for CUDA; vLLM uses none of its operators, but their shapes would be registered.
+ENGINE_INSTALL := $(ENGINE)/bin/python -m pip install --quiet --disable-pip-version-check
+$(ENGINE_STAMP): pyproject.toml constraints-engine.txt
+	@test -f "$(VLLM_ASCEND)/setup.py" || { echo "make: say where the checkout is: make test-engine VLLM_ASCEND=DIR (docs/howto/serve.md)" >&2; exit 1; }
+	$(call new_venv,$(ENGINE))
+	@echo "Setting up $(ENGINE) (once; a download of 1 GB)"
+	@$(ENGINE_INSTALL) -c constraints-engine.txt torch "setuptools<81" wheel
+	@$(ENGINE_INSTALL) --no-deps -r constraints-engine.txt
+	@: > $$($(ENGINE)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torchvision/_meta_registrations.py
+	@VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.27.1 $(ENGINE_INSTALL) --no-deps --no-build-isolation --no-binary vllm vllm==0.27.1
+	@COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=ascend910b1 $(ENGINE_INSTALL) --no-deps --no-build-isolation -e "$(VLLM_ASCEND)"
+	@$(ENGINE_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
 # MindFormers asks for an older PyArrow and for packages that its models do not need, so what they need is named here.
 $(MINDSPORE_PACKAGES_STAMP): pyproject.toml constraints-mindspore-packages.txt
 	$(call new_venv,$(MINDSPORE_PACKAGES))
@@ -153,7 +180,7 @@ demo: $(DEMO_STAMP) native
 # Each framework in a process of its own: tools/run_tests.py says how. PATHS are folders or files of the repository.
 # When make began: what it does before the tools starts is set-up, too.
 BEGIN := $(shell date +%s)
-RUN_TESTS = $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python tools/run_tests.py --since $(BEGIN)
+RUN_TESTS = $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python tools/run_tests.py --since $(BEGIN) --suffix='$(SUFFIX)'
 
 test: $(STAMP)
 	@$(RUN_TESTS) --part quick $(PATHS)
@@ -176,6 +203,10 @@ venv-consumers: $(CONSUMERS_STAMP)
 chromium:
 	@command -v chromium > /dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core; } > /dev/null 2>&1 || true
 
+# What compiles for the hosts of Ascend machines, likewise.
+cross-compiler:
+	@command -v aarch64-linux-gnu-g++ > /dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends g++-aarch64-linux-gnu; } > /dev/null 2>&1 || true
+
 # Packages that come as repositories are checkouts that the caller names; without them their tests say that they were skipped.
 test-packages: export MEGATRON := $(MEGATRON)
 test-packages: export MINDSPEED := $(MINDSPEED)
@@ -183,7 +214,10 @@ test-packages: export MINDSPEED_LLM := $(MINDSPEED_LLM)
 test-packages: export VLLM := $(VLLM)
 test-packages: export VLLM_ASCEND := $(VLLM_ASCEND)
 test-packages: $(STAMP) $(PACKAGES_STAMP)
-	DRYNPU_PACKAGES_VENV="$(CURDIR)/$(PACKAGES)" $(PYTEST) -rs tests/packages --ignore tests/packages/mindspore
+	DRYNPU_PACKAGES_VENV="$(CURDIR)/$(PACKAGES)" $(PYTEST) -rs tests/packages --ignore tests/packages/mindspore --ignore tests/packages/engine
+
+test-engine: $(STAMP) $(ENGINE_STAMP)
+	DRYNPU_ENGINE_VENV="$(CURDIR)/$(ENGINE)" $(PYTEST) -rs tests/packages/engine
 
 test-mindspore-packages: $(STAMP) $(MINDSPORE_PACKAGES_STAMP)
 	DRYNPU_MINDSPORE_PACKAGES_VENV="$(CURDIR)/$(MINDSPORE_PACKAGES)" $(PYTEST) tests/packages/mindspore
@@ -200,11 +234,45 @@ test-mindspore-release:
 		mindspore==$(MINDSPORE_RELEASE) hypothesis pytest pytest-timeout
 	$(QUIET) $(RELEASE)/bin/python -m pytest -q tests/mindspore/patching; status=$$?; rm -rf $(RELEASE); exit $$status
 
+# Another release of PyTorch in an environment of its own, which is removed; .venv has the release it is compared with.
+TORCH ?= 2.10.0
+test-torch: $(STAMP) native
+	@$(BIN)/python tools/torch_release.py $(TORCH) $(RELEASE_OPTIONS)
+
+test-headers: $(STAMP)
+	@$(BIN)/python tools/torch_headers.py $(RELEASES)
+
+# Another release of TensorFlow, by PYTHON=python3.13 for the newest. Three tests look for the nodes of Keras 2 by name.
+NODES_OF_KERAS_2 := called_as_their_nodes or fused_operators or guides_sample
+TF ?= 2.21.0
+TF_RELEASE := .venv-tf-$(TF)
+test-tf:
+	$(call new_venv,$(TF_RELEASE))
+	@echo "Setting up $(TF_RELEASE) (a download of 0.3 GB; removed at the end)"
+	@$(TF_RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check hatchling
+	@$(TF_RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e . \
+		tensorflow-cpu==$(TF) hypothesis pytest pytest-timeout
+	$(QUIET) $(TF_RELEASE)/bin/python -m pytest -q tests/tf/device2/test_training.py tests/tf/test_inside.py \
+		-k "not ($(NODES_OF_KERAS_2))"; status=$$?; \
+		rm -rf $(TF_RELEASE); exit $$status
+
 check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@$(MAKE) --no-print-directory -j2 --output-sync=target check-types check-house
+
+# Each is one busy thread, so they run side by side.
+check-types:
 	$(BIN)/mypy
+
+check-house:
 	$(PYTEST) tests/test_house.py tests/test_names.py tests/test_words.py
+
+# TORCH_NPU is a checkout of Ascend/pytorch. Its tests need expecttest, which no other test does.
+test-upstream: $(STAMP) native
+	@test -n "$(TORCH_NPU)" || { echo "make: say where Ascend/pytorch is checked out: make test-upstream TORCH_NPU=DIR" >&2; exit 1; }
+	@$(BIN)/python $(PIP_INSTALL) --target build/expecttest --upgrade expecttest
+	@$(QUIET) PYTHONPATH="$(CURDIR)/build/expecttest" $(BIN)/python tools/upstream_tests.py "$(TORCH_NPU)" $(UPSTREAM_OPTIONS)
 
 # MSPROF is a checkout of Ascend/msprof, TORCH_NPU one of Ascend/pytorch; their parsers read what we write, and their
 # files are compared with ours.
@@ -329,4 +397,5 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV) $(CONSUMERS) $(MINDSPORE) $(PACKAGES) $(MINDSPORE_PACKAGES) $(DOCS) $(FUZZ) $(COVERAGE)
+	rm -rf .venv .venv-python* .venv-mindspore .venv-mindspore-python* $(CONSUMERS) $(PACKAGES) $(MINDSPORE_PACKAGES) $(ENGINE) $(DOCS) $(FUZZ) $(COVERAGE) \
+		.venv-torch-* .nvidia-*
