@@ -16,7 +16,7 @@ SAME = 0.05
 """Relative: what the host measured between two launches is part of a time."""
 
 
-@pytest.fixture(scope="module", params=["pynative", "graph"])
+@pytest.fixture(scope="module", params=["pynative", pytest.param("graph", marks=pytest.mark.slow)])
 def run(request: Any, scripts: Any) -> Any:
     return scripts.simulated(SCRIPT, request.param)
 
@@ -26,7 +26,6 @@ def times(run: Any) -> Any:
     return json.loads(next(line for line in run.stdout.splitlines() if line.startswith("{")))
 
 
-@pytest.mark.slow
 def test_a_time_is_the_same_with_and_without_a_profile(times: Any) -> None:
     """The least of six measurements: another process of this machine may hold the host up in the others."""
     least = {where: [min(row[place] for row in times[where]) for place in range(3)] for where in KINDS}
@@ -34,7 +33,6 @@ def test_a_time_is_the_same_with_and_without_a_profile(times: Any) -> None:
     assert least["after"] == pytest.approx(least["alone"], rel=SAME)
 
 
-@pytest.mark.slow
 def test_parts_add_up_and_nothing_takes_nothing(times: Any) -> None:
     rows = [row for where in KINDS for row in times[where]]
     for one, whole, rest, nothing in rows:
@@ -43,7 +41,6 @@ def test_parts_add_up_and_nothing_takes_nothing(times: Any) -> None:
     assert min(row[3] for row in rows) == 0
 
 
-@pytest.mark.slow
 def test_a_time_is_that_of_the_kernels_between(run: Any, times: Any) -> None:
     (folder,) = run.runs()
     with (folder / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").open(encoding="utf-8", newline="") as stream:
@@ -53,12 +50,10 @@ def test_a_time_is_that_of_the_kernels_between(run: Any, times: Any) -> None:
     assert kernels_ms * (1 - SAME) < middle < 2 * kernels_ms
 
 
-@pytest.mark.slow
 def test_an_event_from_before_the_profile_has_a_time(times: Any) -> None:
     assert times["across"][0] > min(row[1] for row in times["profiled"])
 
 
-@pytest.mark.slow
 def test_an_event_without_a_time_says_so(times: Any) -> None:
     untimed, unrecorded = times["refused"]
     assert "created with enable_timing=True" in untimed

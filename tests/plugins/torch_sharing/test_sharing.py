@@ -23,8 +23,7 @@ def test_a_queue_carries_a_tensor_whose_memory_both_processes_have(kind: str, de
     assert shown["seen_by_child"] == shown["written_later"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("device", ["native", "sink"])
+@pytest.mark.parametrize("device", ["native", pytest.param("sink", marks=pytest.mark.slow)])
 def test_arguments_are_the_vendors_and_take_another_device(device: str, run: Any) -> None:
     """vLLM-Ascend sends the arguments alone, by plain pickle, and writes its own device into the seventh."""
     shown = run(SHARING, "arguments", device=device)
