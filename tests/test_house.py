@@ -328,6 +328,31 @@ def test_what_is_always_loaded_is_no_plugin() -> None:
 FACADES = sorted(path for base in (ADAPTERS, PLUGINS) for path in base.glob("*/vendor/*/__init__.py"))
 
 
+def is_slow(marks: list[ast.expr]) -> bool:
+    """Whether marks of a test, or of a file of tests, name ``slow``."""
+    return any("pytest.mark.slow" in ast.unparse(mark) and "pytest.param(" not in ast.unparse(mark) for mark in marks)
+
+
+def has_a_quick_test(path: Path) -> bool:
+    """Whether a file has a test that ``make test`` runs; cases of a test that are slow do not count against it."""
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    marks = [node.value for node in module.body if isinstance(node, ast.Assign) and "pytestmark" in ast.unparse(node)]
+    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]
+    tests = [function for function in functions if function.name.startswith("test")]
+    return not is_slow(marks) and not all(is_slow(test.decorator_list) for test in tests)
+
+
+def test_every_room_has_a_quick_test() -> None:
+    """Otherwise ``make test`` fails, ten minutes later."""
+    tests = ROOT / "tests"
+    apart = [path.parent for path in tests.rglob("process.yaml") if "apart:" in path.read_text(encoding="utf-8")]
+    files = [path for path in sorted(tests.rglob("test_*.py")) if not set(apart) & set(path.parents)]
+    rooms = {path: "/".join(path.relative_to(tests).parts[:-1][:2]) for path in files}
+    deep = {room for room in rooms.values() if "/" in room}
+    checked = {room for room in rooms.values() if not any(other.startswith(f"{room}/") for other in deep)}
+    assert checked - {rooms[path] for path in files if has_a_quick_test(path)} <= {""}
+
+
 @pytest.mark.parametrize("facade", FACADES, ids=lambda path: path.parent.name)
 def test_facades_begin_with_the_guard(facade: Path) -> None:
     """The body stands behind ``if not hand_over(__name__, __file__):``; nothing else runs before it."""
