@@ -38,7 +38,7 @@ QUIET := PYTHONDONTWRITEBYTECODE= TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TO
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs test-wheels test-fresh monotonicity calibration sanitize test test-rest test-all venv-mindspore venv-consumers chromium cross-compiler test-packages test-engine test-mindspore-packages test-mindspore-release test-torch test-headers test-tf test-upstream check check-types check-house compare-vendor bench clean distclean
+.PHONY: help venv native demo docs pictures mutants torture fuzz soak coverage stubs test-wheels test-fresh monotonicity calibration sanitize test test-rest test-all venv-mindspore venv-consumers chromium cross-compiler test-packages test-engine test-mindspore-packages test-mindspore-release test-torch test-headers test-tf test-upstream check check-types check-house compare-vendor bench bench-compare clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -51,7 +51,8 @@ help:
 	@echo "make docs     build the pages as a site, in build/site; warnings are errors"
 	@echo "make pictures take the pictures of the pages that README and docs show"
 	@echo "make test-upstream TORCH_NPU=DIR    the vendor's own tests of the npu, from a checkout, on ours; prints docs/upstream-tests.md (half an hour)"
-	@echo "make bench    the scripts in benchmarks/"
+	@echo "make bench    the scripts in benchmarks/; their ratios go to build/bench.json (an hour; ONLY=profiler for one)"
+	@echo "make bench-compare BASE=main    the speed of this checkout beside that of a revision; fails if it is slower (5 minutes)"
 	@echo "make compare-vendor MSPROF=DIR TORCH_NPU=DIR    compare our files with those of the vendor's parsers, from checkouts"
 	@echo "make mutants  change facts and sampled logic one at a time, and print what no test notices (an hour)"
 	@echo "make torture  kill and starve profiled runs at their file calls, and count what is lost (hours; CALLS=60 TIMES=20)"
@@ -297,12 +298,14 @@ docs: $(DOCS_STAMP)
 pictures: $(STAMP)
 	$(QUIET) $(BIN)/python tools/pictures.py
 
-bench: $(STAMP) $(MINDSPORE_STAMP)
-	@test -n "$(wildcard benchmarks/*.py)" || { echo "make: benchmarks/ holds no script" >&2; exit 1; }
-	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do \
-		case $$script in *mindspore*) python=$(MINDSPORE)/bin/python;; *) python=$(BIN)/python;; esac; \
-		echo "== $$script"; $(QUIET) $$python $$script; \
-	done
+# ONLY is a part of the names of the scripts to run. The ratios of all of them are kept in build/bench.json.
+bench: $(STAMP) $(MINDSPORE_STAMP) native
+	@$(QUIET) $(BIN)/python tools/bench.py --mindspore $(MINDSPORE)/bin/python $(if $(ONLY),--only $(ONLY)) $(BENCH_OPTIONS)
+
+# BASE is a revision; both take turns, so that other work of this machine meets both.
+bench-compare: $(STAMP) native
+	@test -n "$(BASE)" || { echo "make: say what to compare with: make bench-compare BASE=main" >&2; exit 1; }
+	@$(QUIET) $(BIN)/python tools/bench_compare.py $(BASE) $(BENCH_OPTIONS)
 
 # FACTS and LOGIC are how many mutants of each kind to try; FACTS=all tries every fact.
 FACTS ?= all

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from ratios import record_ratio
 from torch import nn
 from torch_npu import profiler
 
@@ -160,6 +161,7 @@ def measure(title: str, step: Callable[[], None], rounds: int) -> None:
     print(f"{title}: {events / rounds / RECORDED:.0f} recorded operators a step")
     print(f"  step, plain       {before * 1e3:8.2f} ms")
     print(f"  step, recording   {during * 1e3:8.2f} ms   {during / before:.2f} x")
+    record_ratio(f"{title}: step recording / plain", during / before)
     for name, _, _ in STAGES:
         print(f"  {name:18}{spent[name] / events * 1e6:8.2f} us/operator")
     print(f"  {'all of it':18}{sum(spent.values()) / events * 1e6:8.2f} us/operator")

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ratios import record_ratio
 
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Clock, Level, ProfilingRequest
@@ -187,6 +188,7 @@ def main() -> None:
         theirs, their_cpu = best(lambda: timed(*command))
         equal = content(place / "ours") == content(place / "theirs")
         ratios = f"ratio {theirs / ours:.1f}, of processor time {their_cpu / our_cpu:.1f} (goal {GOAL_RATIO})"
+        record_ratio("processor time of msprof-analyze / drynpu cluster", their_cpu / our_cpu)
         print(f"vendor   {count}: {theirs:.2f} s, {their_cpu:.2f} s of processor, {ratios}, equal: {equal}", flush=True)
         if ranks < 64:
             return

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import torch
 from bench_recorder import Step, convolutions, gpt, keep_memory, per_step_us, tiny
+from ratios import record_ratio
 
 DEVICES = ("cpu", "npu")
 
@@ -35,6 +36,7 @@ def compare(title: str, make: Callable[[str], Step], steps: int, rounds: int) ->
     ratios = sorted(npu / cpu for cpu, npu in rows)
     cpu, npu = (statistics.median(each) for each in zip(*rows, strict=True))
     least_cpu, least_npu = (min(each) for each in zip(*rows, strict=True))
+    record_ratio(f"{title}: step on the npu / on the CPU", ratios)
     print(f"{title}: {cpu:.0f} us on the CPU, {npu:.0f} us on the npu")
     spread = f"({ratios[0]:.2f}-{ratios[-1]:.2f})"
     print(f"  ratio {statistics.median(ratios):.2f} {spread}, of the least {least_npu / least_cpu:.2f}")

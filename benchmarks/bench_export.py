@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from ratios import record_ratio
 
 from drynpu.deliverables.tasks.op_summary import STARTS, op_summary
 from drynpu.deliverables.tasks.timeline import Timeline, timeline_blocks
@@ -125,6 +126,7 @@ def compare(title: str, path: Path, export: Callable[[], object], rounds: int) -
     ours, theirs = (list(zip(*rounds_, strict=True)) for rounds_ in (exported, raw))
     passed, cpu = (statistics.median(ours[kind]) / statistics.median(theirs[kind]) for kind in (0, 1))
     spread = f"{min(ours[0]):.3f}-{max(ours[0]):.3f} s against {min(theirs[0]):.3f}-{max(theirs[0]):.3f} s"
+    record_ratio(f"{title}: processor time of the export / of a plain write", cpu)
     ratios = f"{passed:6.2f} x raw {cpu:6.2f} x of processor (goal {GOAL_RATIO})"
     print(f"{title:16} {len(content) / 1e6:8.1f} MB   {ratios}   ({spread})")
 

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 import bench_million
+from ratios import record_ratio
 
 SIZES, LARGEST = (10_000, 100_000, 1_000_000), 10_000_000
 STAGES = ("write", "parse", *bench_million.EXPORTS)
@@ -45,6 +46,9 @@ def main() -> None:
         each = [time / count * 1e9 for time, count in zip(times, sizes, strict=True)]
         further = [(times[at] - times[at - 1]) / (sizes[at] - sizes[at - 1]) * 1e9 for at in range(1, len(sizes))]
         cells = [f"{each[0]:16.0f}", *(f"{ns:7.0f} (+{more:6.0f})" for ns, more in zip(each[1:], further, strict=True))]
+        record_ratio(
+            f"{what}: each further kernel in the longest recording / in the shortest", further[-1] / further[0]
+        )
         # The fewest kernels are written by simulating them; more than a million are copies of that.
         print(f"{what:28} {' '.join(cells)}   further kernels: {further[-1] / further[0]:.2f} times the first")
 

@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from attrs import evolve
+from ratios import record_ratio
 
 from drynpu.deliverables.registry import GROUPS, RECORD_KINDS
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
@@ -267,6 +268,7 @@ def report(title: str, result: dict[str, float], count: int, *, goal: bool) -> N
     line = f"{title:8} {seconds:7.2f} s ({result['cpu']:6.2f} s of processor) {count / seconds:10.0f} kernels/s"
     if result["bytes"]:
         ratios = seconds / result["plain"], seconds / result["flushed"]
+        record_ratio(f"{title}: time / a plain write with a flush", ratios[1])
         line += f" {result['bytes'] / 1e6:8.1f} MB {ratios[0]:7.1f} x write {ratios[1]:7.1f} x write and flush"
         line += "" if not goal or ratios[1] <= GOAL_RATIO else f" (goal {GOAL_RATIO})"
     else:

@@ -24,6 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ratios import record_ratio
+
 STEPS = {"graph": 100, "pynative": 40}
 WARM_UP = 5
 PLAIN, OWN, IDLE = "plain", "MindSpore's profiler", "drynpu, not profiling"
@@ -112,7 +114,9 @@ def report(mode: str, measurements: dict[str, list[Result]]) -> None:
 
     def line(label: str, unit: str, state: str, key: str, base: str) -> None:
         values, bases = ([result[key] for result in measurements[of]] for of in (state, base))
-        median = statistics.median(value / other for value, other in zip(values, bases, strict=True))
+        rounds = [value / other for value, other in zip(values, bases, strict=True)]
+        record_ratio(f"{mode}: {label} / {base}", rounds)
+        median = statistics.median(rounds)
         least = min(values) / min(bases)
         print(f"  {label:44} {statistics.median(values):9.2f} {unit:2} {median:7.2f} x {least:6.2f} x")
 

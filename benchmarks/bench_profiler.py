@@ -42,6 +42,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ratios import record_ratio
+
 STEPS = 30
 STATES = ("plain", "waiting", "recording")
 DEVICES = {"torch.profiler": "cpu", "torch_npu.profiler": "npu"}
@@ -189,10 +191,10 @@ def work(name: str, options: tuple[str, ...]) -> None:
 class Worker:
     """A process that measures under one of the profilers."""
 
-    def __init__(self, name: str, recorded: str) -> None:
+    def __init__(self, name: str, recorded: str, python: str = sys.executable) -> None:
         environment = {**os.environ, "DRYNPU_QUIET": "1", "KINETO_LOG_LEVEL": "99", "RANK": "0"}
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", __file__, "--work", recorded, name],
+            [python, "-W", "ignore", __file__, "--work", recorded, name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
@@ -212,11 +214,12 @@ class Worker:
         self._process.communicate()
 
 
-def line(title: str, unit: str, measurements: Found, key: Key, *bases: Key) -> None:
+def line(model: str, title: str, unit: str, measurements: Found, key: Key, *bases: Key) -> None:
     """Print a median and its ratios, each with its range."""
     ratios = ""
     for base in bases:
         each = [value / other for value, other in zip(measurements[key], measurements[base], strict=True)]
+        record_ratio(f"{model}: {title} / {' '.join(base[:2])}", each)
         ratios += f"  {statistics.median(each):6.2f} ({min(each):.2f}-{max(each):.2f})"
     print(f"  {title:46} {statistics.median(measurements[key]):9.2f} {unit:2}{ratios}")
 
@@ -226,12 +229,12 @@ def report(model: str, measurements: Found) -> None:
     theirs, ours = DEVICES
     plain = (theirs, "plain", "step_ms")
     print(f"{model}: beside plain torch, then beside torch.profiler doing the same; processor time, {STEPS} steps")
-    line("step, plain torch", "ms", measurements, plain)
-    line("step, drynpu without profiler", "ms", measurements, (ours, "plain", "step_ms"), plain)
+    line(model, "step, plain torch", "ms", measurements, plain)
+    line(model, "step, drynpu without profiler", "ms", measurements, (ours, "plain", "step_ms"), plain)
     for state in ("waiting", "recording"):
         beside = (theirs, state, "step_ms")
-        line(f"step, torch.profiler {state}", "ms", measurements, beside, plain)
-        line(f"step, drynpu {state}", "ms", measurements, (ours, state, "step_ms"), plain, beside)
+        line(model, f"step, torch.profiler {state}", "ms", measurements, beside, plain)
+        line(model, f"step, drynpu {state}", "ms", measurements, (ours, state, "step_ms"), plain, beside)
     for title, unit, key in (
         ("recording to the files by step,", "ms", "recording_ms"),
         ("stop to files, processor time,", "s", "stop_processor_s"),
@@ -246,7 +249,7 @@ def report(model: str, measurements: Found) -> None:
         for name, bases in ((theirs, ()), (ours, ((theirs, "recording", key),))):
             if measurements[name, "recording", key]:
                 who = "torch.profiler" if name == theirs else "drynpu"
-                line(f"{title} {who}", unit, measurements, (name, "recording", key), *bases)
+                line(model, f"{title} {who}", unit, measurements, (name, "recording", key), *bases)
 
 
 def rounds_of(model: str, recorded: str, rounds: int, measurements: Found) -> None:

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from ratios import record_ratio
 
 from drynpu.layouts import framework_torch as torch_facts
 from drynpu.layouts.framework_torch import FrameworkRecord, OpRangeField
@@ -67,6 +68,8 @@ def main() -> None:
     print(f"{count} records, {size_mb:.0f} MB")
     for title, times in (("raw write", raw), ("write_tlv", written), ("read_tlv", read)):
         median = statistics.median(times)
+        if times is not raw:
+            record_ratio(f"{title} / a plain write", median / base)
         spread = f"{min(times):.3f}-{max(times):.3f} s"
         print(f"{title:10} {median:7.3f} s {size_mb / median:6.0f} MB/s {median / base:6.2f} x raw   ({spread})")
 

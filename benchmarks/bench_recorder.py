@@ -29,6 +29,7 @@ from typing import Any
 
 import torch
 import torch_npu  # noqa: F401 - registers the device
+from ratios import record_ratio
 from torch import nn
 
 from drynpu_torch.capture import Chunk, ColumnTracer
@@ -143,6 +144,8 @@ def compare(title: str, step: Step, steps: int, rounds: int) -> None:
     print(f"  recorder        {ours / plain:6.3f} x   {(ours - plain) / each:6.3f} us/operator")
     print(f"  torch.profiler  {theirs / plain:6.3f} x   {(theirs - plain) / each:6.3f} us/operator")
     spread = sorted(row[3] for row in rows)
+    record_ratio(f"{title}: overhead of the recorder / of torch.profiler", spread)
+    record_ratio(f"{title}: stop of the recorder / of torch.profiler", [row[4] / row[5] for row in rows])
     least_plain, least_ours, least_theirs = (min(row[state] for row in rows) for state in range(3))
     least = (least_ours - least_plain) / (least_theirs - least_plain)
     print(f"  overhead, recorder to torch.profiler  {ratio:.2f} ({spread[0]:.2f}-{spread[-1]:.2f}), least {least:.2f}")

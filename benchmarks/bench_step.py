@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
+from ratios import record_ratio
 from torch_npu import profiler
 
 STEPS, CALLS = 200_000, 20_000
@@ -80,6 +81,8 @@ def steps_of(rounds: int) -> list[float]:
 def row(title: str, times: list[float], base: float | None = None) -> None:
     median = statistics.median(times)
     ratio = "" if base is None else f"{median / base:6.2f} x"
+    if base is not None:
+        record_ratio(f"{title} / without profiler", [time / base for time in times])
     print(f"{title:34} {median:9.0f} ns {ratio:9} ({min(times):.0f}-{max(times):.0f})")
 
 

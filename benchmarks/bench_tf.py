@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ratios import record_ratio
 
 WAYS = ("session", "function", "keras")
 STEPS = {"mlp": 300, "cnn": 60}
@@ -292,9 +293,11 @@ class Worker:
         self._process.communicate()
 
 
-def ratios(times: list[float], bases: list[float]) -> str:
+def ratios(name: str, times: list[float], bases: list[float]) -> str:
     """Return the median ratio of what was measured in the same round, and the ratio of the least values."""
-    median = statistics.median(time / base for time, base in zip(times, bases, strict=True))
+    rounds = [time / base for time, base in zip(times, bases, strict=True)]
+    record_ratio(name, rounds)
+    median = statistics.median(rounds)
     return f"{median:8.2f} x {min(times) / min(bases):6.2f} x"
 
 
@@ -303,7 +306,10 @@ def report(title: str, measurements: dict[str, list[Result]]) -> None:
 
     def line(label: str, unit: str, state: str, key: str, *bases: str) -> None:
         values = [result[key] for result in measurements[state]]
-        compared = "".join(ratios(values, [result[key] for result in measurements[base]]) for base in bases)
+        compared = "".join(
+            ratios(f"{title}: {label} / {base}", values, [result[key] for result in measurements[base]])
+            for base in bases
+        )
         print(f"  {label:44} {statistics.median(values):9.2f} {unit:2} ({min(values):.2f}-{max(values):.2f}){compared}")
 
     print(title)

@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from ratios import record_ratio
+
 EXAMPLE = Path(__file__).parents[1] / "examples" / "torch" / "train_gpt_parallel.py"
 WORLD, RANK = 1024, 17
 GOAL_S, GOAL_MB = 120, 4096
@@ -41,6 +43,8 @@ def main() -> None:
         kernels = len(profile.read_text().splitlines()) - 1
     memory_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     print(f"rank {RANK} of {WORLD}: {kernels} kernels recorded")
+    record_ratio("time of one rank of 1 024 / its goal", seconds / GOAL_S)
+    record_ratio("memory of one rank of 1 024 / its goal", memory_mb / GOAL_MB)
     print(f"time     {seconds:.1f} s (goal {GOAL_S}, ratio {seconds / GOAL_S:.2f})")
     print(f"memory   {memory_mb} MB (goal {GOAL_MB}, ratio {memory_mb / GOAL_MB:.2f})")
 

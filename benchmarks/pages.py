@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from ratios import record_ratio
 from timeline import BEGIN_NS, NAMES, filled, frames_of, profile_of, timed
 
 from drynpu import tables
@@ -136,6 +137,7 @@ def main() -> None:
 
     def report(what: str, seconds: float, goal: float) -> None:
         over = "" if seconds <= goal else "  OVER"
+        record_ratio(f"{what} / sorting as many numbers as the run has calls", seconds / unit)
         print(f"{what:52s} {seconds * 1000:9.1f} ms {seconds / unit:7.2f} x  goal {goal * 1000:.0f} ms{over}")
 
     for page in PAGES:

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+from ratios import record_ratio
 
 from drynpu import tables
 from drynpu.analysis import overlap, step_ranges
@@ -169,6 +170,7 @@ def main() -> None:
     print(f"{count} kernels; sorting {len(shuffled)} numbers takes {unit:.3f} s, the unit of the ratios")
 
     def report(what: str, seconds: float, goal: float) -> None:
+        record_ratio(f"{what} / sorting as many numbers as the run has calls", seconds / unit)
         print(f"{what:44s} {seconds * 1000:9.1f} ms {seconds / unit:7.2f} x  goal {goal * 1000:.0f} ms")
 
     seconds, _ = timed(lambda: step_ranges(profile), 1)
