@@ -8,8 +8,8 @@ one. Both revisions take turns: in each round every workload runs once under eac
 round to round. A ratio divides the processor times of this checkout and of BASE in the same round, so other work of the
 machine meets both. Workloads use nothing but what users call, so BASE may be any revision that has it.
 
-The interval belongs to the median of the ratios: it holds the true one in at least 95 % of such runs (order statistics of
-the sign test; with fewer than six rounds it is the range, which holds it less often). A workload is slower if the
+The interval belongs to the median of the ratios: it holds the true one in at least 95 % of such runs (order statistics
+of the sign test; with fewer than six rounds it is the range, which holds it less often). A workload is slower if the
 interval lies above 1 and the median above 1.03; then the status is 1. Fewer than six rounds give no verdict.
 """
 
