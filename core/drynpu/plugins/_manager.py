@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -400,13 +401,27 @@ def from_plugins(ask: Callable[[Plugins], T]) -> T:
     contradict each other, or a hook fails, the plugins of this release answer alone.
     """
     try:
-        manager = build_manager(record_problems=True)
+        chosen, off = candidates(None, chosen_plugins(), None)
+        manager = _asked_again(tuple(chosen.items()), tuple(off.items()))
         answer = ask(manager)
     except Exception as error:  # noqa: BLE001 - a hook of another project may raise anything
         kind = "" if isinstance(error, PluginError) else f"a plugin failed: {type(error).__name__}: "
         say_once(f"{kind}{error} Installed plugins are left out.")
         points = [point for point in entry_points(group=ENTRY_POINT_GROUP) if point.dist and point.dist.name == PROJECT]
         return ask(build_manager(choice=PluginChoice(), entry_points=points))
+    if manager.problems:
+        # What cannot be imported now may be there the next time: a framework that is being imported, for example.
+        _asked_again.cache_clear()
     for problem in manager.problems:
         say_once(f"{problem} It is left out.")
     return answer
+
+
+@functools.lru_cache(maxsize=1)
+def _asked_again(chosen: tuple[tuple[str, Candidate], ...], off: tuple[tuple[str, Candidate], ...]) -> Plugins:
+    """
+    Return a manager of these plugins, the same one as long as they are the same.
+
+    A recording asks half a dozen times, and looking at every name of every plugin for hooks takes 6 ms each time.
+    """
+    return Plugins(dict(chosen), dict(off), record_problems=True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from drynpu.plugins import (
     PluginChoice,
     StandIn,
     build_manager,
+    from_plugins,
     hookimpl,
 )
 
@@ -374,3 +376,23 @@ def test_the_installed_torch_adapter_is_listed_without_importing_torch() -> None
     assert done.stdout.strip() == (
         "('torch',) ['torch_npu'] drynpu.adapters: torch = drynpu_torch.plugin (drynpu) False"
     )
+
+
+def test_a_recording_looks_at_the_same_plugins_once_and_tries_one_that_failed_again(
+    third_party_group: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    module = third_party_group / "launches_by_type.py"
+    works = module.read_text(encoding="utf-8")
+    module.write_text("raise ImportError('not yet')", encoding="utf-8")
+    before = from_plugins(lambda plugins: plugins)
+    monkeypatch.syspath_prepend(str(third_party_group))
+    assert "launches" not in from_plugins(lambda plugins: (plugins.load_all(), plugins.loaded)[1])
+    assert "not yet" in capfd.readouterr().err
+    module.write_text(works, encoding="utf-8")
+    importlib.invalidate_caches()
+    with_it = from_plugins(lambda plugins: (plugins.load_all(), plugins)[1])
+    assert "launches" in with_it.loaded
+    assert from_plugins(lambda plugins: plugins) is with_it
+    assert with_it is not before
+    monkeypatch.setenv("DRYNPU_PLUGINS", "-launches")
+    assert "launches" not in from_plugins(lambda plugins: plugins.names)
