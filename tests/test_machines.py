@@ -46,9 +46,9 @@ def is_question(node: ast.AST) -> bool:
 
 def questions(text: str) -> Iterator[int]:
     """Lines that ask what kind of machine this is, or read a folder that only some have; docstrings may name them."""
-    tree = ast.parse(text)
-    documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(ast.parse(text)))
+    documented = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if is_question(node) and not (isinstance(node, ast.Constant) and id(node) in documented):
             yield node.lineno  # type: ignore[attr-defined]
 

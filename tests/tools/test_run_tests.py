@@ -60,6 +60,8 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setitem(sys.modules, "run_tests", module)
     specification.loader.exec_module(module)
     monkeypatch.setattr(module, "ROOT", tmp_path)
+    # The runs need no plugin of pytest that is installed here; importing all would be most of their time.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     write(tmp_path / "pytest.ini", SETTINGS)
     write(tmp_path / "tests" / "core" / "raw" / "test_raw.py", MIXED)
     write(tmp_path / "tests" / "torch" / "device" / "test_device.py", OF_A_MODULE)

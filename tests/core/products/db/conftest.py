@@ -81,9 +81,8 @@ def allocations() -> Allocations:
     return by_hand.allocations([(2_010_000, 4096, 65536), (3_010_000, 1 << 20, 2048), (4_010_000, 4096, -65536)])
 
 
-@pytest.fixture
-def record(tmp_path: Path, tools: Any) -> Callable[..., Profile]:
-    """Return a function that records everything at once and loads it."""
+def recorder(folder: Path, tools: Any) -> Callable[..., Profile]:
+    """Return a function that records everything at once below a folder and loads it."""
 
     def make(
         *,
@@ -95,7 +94,7 @@ def record(tmp_path: Path, tools: Any) -> Callable[..., Profile]:
         switches: Switches | None = None,
         name: str = "run",
     ) -> Profile:
-        directory = tmp_path / f"{name}_ascend_pt"
+        directory = folder / f"{name}_ascend_pt"
         directory.mkdir()
         write_recording(
             Recording(
@@ -123,6 +122,12 @@ def record(tmp_path: Path, tools: Any) -> Callable[..., Profile]:
     return make
 
 
+@pytest.fixture
+def record(tmp_path: Path, tools: Any) -> Callable[..., Profile]:
+    """Return a function that records everything at once and loads it."""
+    return recorder(tmp_path, tools)
+
+
 def rows_of(path: Path, query: str) -> list[Any]:
     """Return the rows of a query."""
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
@@ -141,18 +146,24 @@ def read() -> SimpleNamespace:
     return SimpleNamespace(rows=rows_of, tables=tables_of)
 
 
+def text_and_database(profile: Profile) -> SimpleNamespace:
+    """Write both forms of the toolkit: ``profile``, ``files`` by name, ``db``."""
+    files = {path.name.replace("_20260131235958", ""): path for path in export_msprof(profile, now=NOW)}
+    path = export_msprof_db(profile, now=NOW)
+    assert path is not None
+    return SimpleNamespace(profile=profile, files=files, db=path)
+
+
 @pytest.fixture
 def both(record: Callable[..., Profile]) -> Callable[..., SimpleNamespace]:
     """Return a function that records and writes text and database: ``profile``, ``files`` by name, ``db``."""
+    return lambda **given: text_and_database(record(**given))
 
-    def make(**given: Any) -> SimpleNamespace:
-        profile = record(**given)
-        files = {path.name.replace("_20260131235958", ""): path for path in export_msprof(profile, now=NOW)}
-        path = export_msprof_db(profile, now=NOW)
-        assert path is not None
-        return SimpleNamespace(profile=profile, files=files, db=path)
 
-    return make
+@pytest.fixture(scope="session")
+def toolkit_made(tmp_path_factory: pytest.TempPathFactory, tools: Any) -> SimpleNamespace:
+    """Return what ``both`` writes of a recording with everything; tests only read it."""
+    return text_and_database(recorder(tmp_path_factory.mktemp("toolkit"), tools)())
 
 
 def with_framework(profile: Profile) -> Profile:
@@ -255,8 +266,9 @@ def torch_files(read: SimpleNamespace) -> Callable[[Profile], TorchFiles]:
     return lambda profile: TorchFiles(profile, read)
 
 
-@pytest.fixture
-def torch_made(record: Callable[..., Profile], torch_files: Callable[[Profile], TorchFiles]) -> TorchFiles:
-    """Return text and databases of a profile that has everything torch's profiler can have."""
+@pytest.fixture(scope="session")
+def torch_made(tmp_path_factory: pytest.TempPathFactory, tools: Any, read: SimpleNamespace) -> TorchFiles:
+    """Return text and databases of a profile that has everything torch's profiler can have; tests only read them."""
     switches = Switches(profile_memory=True, record_shapes=True)
-    return torch_files(with_framework(record(switches=switches)))
+    profile = recorder(tmp_path_factory.mktemp("torch"), tools)(switches=switches)
+    return TorchFiles(with_framework(profile), read)

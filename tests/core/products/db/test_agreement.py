@@ -50,23 +50,19 @@ def events(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.fixture
-def made(both: Both) -> SimpleNamespace:
-    return both()
-
-
-def test_tasks(made: SimpleNamespace, read: SimpleNamespace) -> None:
+def test_tasks(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
     query = "SELECT * FROM TASK WHERE connectionId < 4000000000"
     stored = [
-        (row["streamId"], row["taskId"], us(row["startNs"]), us(row["endNs"])) for row in read.rows(made.db, query)
+        (row["streamId"], row["taskId"], us(row["startNs"]), us(row["endNs"]))
+        for row in read.rows(toolkit_made.db, query)
     ]
     shown = [
         (int(row["stream_id"]), int(row["task_id"]), row["task_start(us)"], row["task_stop(us)"])
-        for row in cells(made.files["task_time.csv"])
+        for row in cells(toolkit_made.files["task_time.csv"])
     ]
     assert sorted(stored) == sorted(shown)
     assert len(stored) > 60
-    kinds = Counter(row[0] for row in read.rows(made.db, f"SELECT {text('taskType')} FROM TASK"))
+    kinds = Counter(row[0] for row in read.rows(toolkit_made.db, f"SELECT {text('taskType')} FROM TASK"))
     assert kinds["KERNEL_AIVEC"] == 3
     assert kinds["KERNEL_AICORE"] == 2
     assert kinds["KERNEL_AICPU"] == 1
@@ -116,17 +112,17 @@ def test_kernels(both: Both, read: SimpleNamespace, level: Level) -> None:
     assert shapes == ("N/A" if level is Level.L0 else '"256,1024;256,1024"')
 
 
-def test_counters(made: SimpleNamespace, read: SimpleNamespace) -> None:
+def test_counters(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
     stored: dict[tuple[int, int], dict[str, float]] = defaultdict(dict)
     for row in read.rows(
-        made.db,
+        toolkit_made.db,
         f"SELECT streamId, taskId, {text('p.name')} AS counter, value FROM TASK_PMU_INFO p JOIN TASK USING "
         "(globalTaskId)",
     ):
         stored[row["streamId"], row["taskId"]][row["counter"]] = row["value"]
     special = {"aicore_time(us)": "aic_total_time", "aiv_time(us)": "aiv_total_time"}
     compared = 0
-    for row in cells(made.files["op_summary.csv"]):
+    for row in cells(toolkit_made.files["op_summary.csv"]):
         names = [name for name in row if name.startswith(("aic", "aiv"))]
         known = stored.pop((int(row["Stream ID"]), int(row["Task ID"])), {}) if row["Stream ID"] != "N/A" else {}
         shown = {name: row[name] for name in names if row[name] != "N/A"}
@@ -145,35 +141,35 @@ def test_counters(made: SimpleNamespace, read: SimpleNamespace) -> None:
     assert not stored
 
 
-def test_calls(made: SimpleNamespace, read: SimpleNamespace) -> None:
+def test_calls(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
     found: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row in read.rows(
-        made.db,
+        toolkit_made.db,
         f"SELECT e.name AS level, {text('c.name')} AS call, endNs - startNs AS ns FROM CANN_API c JOIN ENUM_API_TYPE e "
         "ON e.id = c.type",
     ):
         found[row["level"], row["call"]].append(row["ns"])
-    shown = {(row["Level"], row["API Name"]): row for row in cells(made.files["api_statistic.csv"])}
+    shown = {(row["Level"], row["API Name"]): row for row in cells(toolkit_made.files["api_statistic.csv"])}
     assert found.keys() == shown.keys()
     for key, lengths in found.items():
         assert int(shown[key]["Count"]) == len(lengths)
         assert Decimal(shown[key]["Time(us)"]) == Decimal(sum(lengths)) / 1000
         assert Decimal(shown[key]["Max(us)"]) == Decimal(max(lengths)) / 1000
-    threads = {row[0] for row in read.rows(made.db, "SELECT DISTINCT globalTid FROM CANN_API")}
+    threads = {row[0] for row in read.rows(toolkit_made.db, "SELECT DISTINCT globalTid FROM CANN_API")}
     assert {thread >> 32 for thread in threads} == {4321}
 
 
-def test_communication_operators(made: SimpleNamespace, read: SimpleNamespace) -> None:
+def test_communication_operators(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
     stored = [
         tuple(row)
         for row in read.rows(
-            made.db,
+            toolkit_made.db,
             f"SELECT {text('opName')}, {text('opType')}, startNs, endNs - startNs, count, rankSize, "
             f"(SELECT name FROM ENUM_HCCL_DATA_TYPE e WHERE e.id = dataType), relay, retry FROM COMMUNICATION_OP "
             "ORDER BY startNs",
         )
     ]
-    rows = [row for row in cells(made.files["op_summary.csv"]) if row["Task Type"] == "COMMUNICATION"]
+    rows = [row for row in cells(toolkit_made.files["op_summary.csv"]) if row["Task Type"] == "COMMUNICATION"]
     shown = [(row["Op Name"], row["OP Type"], row["Task Start Time(us)"], row["Task Duration(us)"]) for row in rows]
     assert [(name, kind, us(start), us(length)) for name, kind, start, length, *_ in stored] == shown
     assert [row[4:] for row in stored] == [
@@ -183,19 +179,19 @@ def test_communication_operators(made: SimpleNamespace, read: SimpleNamespace) -
     ]
 
 
-def test_communication_tasks(made: SimpleNamespace, read: SimpleNamespace) -> None:
+def test_communication_tasks(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
     enum = "(SELECT name FROM ENUM_HCCL_{} e WHERE e.id = c.{})"
     stored = [
         tuple(row)
         for row in read.rows(
-            made.db,
+            toolkit_made.db,
             f"SELECT {text('c.taskType')}, t.startNs, t.endNs - t.startNs, t.streamId, t.taskId, srcRank, dstRank, "
             f"{enum.format('TRANSPORT_TYPE', 'transportType')}, {enum.format('LINK_TYPE', 'linkType')}, "
             f"{enum.format('DATA_TYPE', 'dataType')}, size, bandwidth FROM COMMUNICATION_TASK_INFO c JOIN TASK t USING "
             "(globalTaskId) ORDER BY t.startNs, t.streamId, t.taskId",
         )
     ]
-    found = [event for event in events(made.files["msprof.json"]) if "transport type" in event.get("args", {})]
+    found = [event for event in events(toolkit_made.files["msprof.json"]) if "transport type" in event.get("args", {})]
     shown = [
         (
             event["name"],
@@ -213,9 +209,9 @@ def test_communication_tasks(made: SimpleNamespace, read: SimpleNamespace) -> No
     assert len(stored) > 20
 
 
-def test_communication_tasks_lie_in_their_operators(made: SimpleNamespace, read: SimpleNamespace) -> None:
+def test_communication_tasks_lie_in_their_operators(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
     outside = read.rows(
-        made.db,
+        toolkit_made.db,
         "SELECT * FROM COMMUNICATION_TASK_INFO c JOIN TASK t USING (globalTaskId) LEFT JOIN COMMUNICATION_OP o USING "
         "(opId) WHERE o.opId IS NULL OR t.startNs < o.startNs OR t.endNs > o.endNs OR c.name <> o.opName "
         "OR t.connectionId <> o.connectionId OR c.groupName <> o.groupName",
@@ -226,32 +222,34 @@ def test_communication_tasks_lie_in_their_operators(made: SimpleNamespace, read:
         "SELECT c.opId, MIN(t.startNs), MAX(t.endNs) FROM COMMUNICATION_TASK_INFO c JOIN TASK t USING (globalTaskId) "
         "GROUP BY c.opId ORDER BY c.opId"
     )
-    assert [tuple(row) for row in read.rows(made.db, of_tasks)] == [tuple(row) for row in read.rows(made.db, bounds)]
+    assert [tuple(row) for row in read.rows(toolkit_made.db, of_tasks)] == [
+        tuple(row) for row in read.rows(toolkit_made.db, bounds)
+    ]
 
 
-def test_overlap(made: SimpleNamespace, read: SimpleNamespace) -> None:
+def test_overlap(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
     kinds = ("Computing", "Communication", "Communication(Not Overlapped)", "Free")
-    trace = events(made.files["msprof.json"])
+    trace = events(toolkit_made.files["msprof.json"])
     shown = [
         (kinds.index(event["name"]), int(Decimal(event["ts"]) * 1000), round(event["dur"] * 1000))
         for event in trace
         if event["ph"] == "X" and event["pid"] >> 5 & 31 == 31
     ]
-    stored = read.rows(made.db, "SELECT type, startNs, endNs - startNs FROM OVERLAP_ANALYSIS ORDER BY id")
+    stored = read.rows(toolkit_made.db, "SELECT type, startNs, endNs - startNs FROM OVERLAP_ANALYSIS ORDER BY id")
     assert [tuple(row) for row in stored] == shown
     assert {kind for kind, *_ in shown} == {0, 1, 2, 3}
 
 
-def test_copies(made: SimpleNamespace, read: SimpleNamespace) -> None:
+def test_copies(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
     stored = [
         tuple(row)
         for row in read.rows(
-            made.db,
+            toolkit_made.db,
             "SELECT t.startNs, m.size, e.name FROM MEMCPY_INFO m JOIN TASK t USING (globalTaskId) "
             "JOIN ENUM_MEMCPY_OPERATION e ON e.id = m.memcpyOperation ORDER BY t.startNs",
         )
     ]
-    found = [event for event in events(made.files["msprof.json"]) if "operation" in event.get("args", {})]
+    found = [event for event in events(toolkit_made.files["msprof.json"]) if "operation" in event.get("args", {})]
     shown = [
         (int(Decimal(event["ts"]) * 1000), event["args"]["size(B)"], event["args"]["operation"]) for event in found
     ]
@@ -260,13 +258,13 @@ def test_copies(made: SimpleNamespace, read: SimpleNamespace) -> None:
     # Copies of collectives tell neither their size nor where they go.
     others = [row for row in stored if not row[1]]
     assert {operation for *_, operation in others} == {"other"}
-    launched = read.rows(made.db, f"SELECT * FROM TASK WHERE {text('taskType')} = 'MEMCPY_ASYNC'")
+    launched = read.rows(toolkit_made.db, f"SELECT * FROM TASK WHERE {text('taskType')} = 'MEMCPY_ASYNC'")
     assert len(others) == len(launched) - len(shown) > 0
 
 
-def test_marks_on_streams_are_tasks(made: SimpleNamespace, read: SimpleNamespace) -> None:
+def test_marks_on_streams_are_tasks(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
     query = f"SELECT {text('taskType')} AS kind FROM TASK WHERE connectionId > 4000000000"
-    assert {row["kind"] for row in read.rows(made.db, query)} == {"MsTx"}
+    assert {row["kind"] for row in read.rows(toolkit_made.db, query)} == {"MsTx"}
 
 
 def test_what_runs_in_a_context_is_there_as_a_whole_too() -> None:
@@ -291,14 +289,17 @@ def test_what_runs_in_a_context_is_there_as_a_whole_too() -> None:
     }
 
 
-def test_the_clock_is_there_at_both_ends(made: SimpleNamespace, read: SimpleNamespace) -> None:
-    rows = [tuple(row) for row in read.rows(made.db, "SELECT timestampNs, freq FROM AICORE_FREQ ORDER BY timestampNs")]
-    session = read.rows(made.db, "SELECT startTimeNs, endTimeNs FROM SESSION_TIME_INFO")[0]
+def test_the_clock_is_there_at_both_ends(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
+    rows = [
+        tuple(row)
+        for row in read.rows(toolkit_made.db, "SELECT timestampNs, freq FROM AICORE_FREQ ORDER BY timestampNs")
+    ]
+    session = read.rows(toolkit_made.db, "SELECT startTimeNs, endTimeNs FROM SESSION_TIME_INFO")[0]
     assert (rows[0][0], rows[-1][0]) == tuple(session)
 
 
-def test_memory(made: SimpleNamespace, read: SimpleNamespace) -> None:
-    samples = read.rows(made.db, f"SELECT deviceId, {text('type')} AS kind, ddr, hbm, timestampNs FROM NPU_MEM")
+def test_memory(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
+    samples = read.rows(toolkit_made.db, f"SELECT deviceId, {text('type')} AS kind, ddr, hbm, timestampNs FROM NPU_MEM")
     stored = [
         (str(row["deviceId"]), row["kind"], row["ddr"] / 1024, row["hbm"] / 1024, us(row["timestampNs"]))
         for row in samples
@@ -306,18 +307,18 @@ def test_memory(made: SimpleNamespace, read: SimpleNamespace) -> None:
     # The database has the collector's word, as a genuine one, the csv file the parser's word: app and APP.
     shown = [
         (row["Device_id"], row["event"].lower(), float(row["ddr(KB)"]), float(row["hbm(KB)"]), row["timestamp(us)"])
-        for row in cells(made.files["npu_mem.csv"])
+        for row in cells(toolkit_made.files["npu_mem.csv"])
     ]
     assert stored == shown
     assert any(hbm for *_, hbm, _ in stored)
     modules = read.rows(
-        made.db,
+        toolkit_made.db,
         "SELECT m.name AS component, timestampNs, totalReserved FROM NPU_MODULE_MEM JOIN ENUM_MODULE m ON m.id = "
         "moduleId",
     )
     assert [(row["component"], us(row["timestampNs"]), row["totalReserved"] / 1024) for row in modules] == [
         (row["Component"], row["Timestamp(us)"], float(row["Total Reserved(KB)"]))
-        for row in cells(made.files["npu_module_mem.csv"])
+        for row in cells(toolkit_made.files["npu_module_mem.csv"])
     ]
 
 
@@ -361,15 +362,15 @@ def test_memory_of_operators(both: Both, read: SimpleNamespace) -> None:
     assert [row["operator"] for row in stored] == ["Small", "MatMul", "Small"]
 
 
-def test_marks(made: SimpleNamespace, read: SimpleNamespace) -> None:
+def test_marks(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
     stored = read.rows(
-        made.db,
+        toolkit_made.db,
         f"SELECT m.startNs, m.endNs, e.name AS kind, {text('message')} AS message, {text('domainId')} AS domain, "
         "globalTid, m.connectionId, category, t.startNs AS deviceStart, t.endNs AS deviceEnd, t.deviceId, t.streamId "
         "FROM MSTX_EVENTS m JOIN ENUM_MSTX_EVENT_TYPE e ON e.id = eventType LEFT JOIN TASK t ON t.connectionId = "
         "m.connectionId ORDER BY m.startNs",
     )
-    shown = cells(made.files["msprof_tx.csv"])
+    shown = cells(toolkit_made.files["msprof_tx.csv"])
     assert [
         (us(row["startNs"]), us(row["endNs"]), row["kind"], row["message"], row["domain"], row["globalTid"] % 2**32)
         for row in stored
@@ -398,11 +399,11 @@ def test_marks(made: SimpleNamespace, read: SimpleNamespace) -> None:
     assert sorted(set(plain)) == [False, True]
 
 
-def counters(made: SimpleNamespace, name: str, key: str) -> list[tuple[int, float]]:
+def counters(toolkit_made: SimpleNamespace, name: str, key: str) -> list[tuple[int, float]]:
     """Time and value of the counters of a name in the timeline."""
     return [
         (int(Decimal(event["ts"]) * 1000), event["args"][key])
-        for event in events(made.files["msprof.json"])
+        for event in events(toolkit_made.files["msprof.json"])
         if event["ph"] == "C" and event["name"] == name
     ]
 
@@ -422,9 +423,11 @@ def counters(made: SimpleNamespace, name: str, key: str) -> list[tuple[int, floa
         ("PCIe_nonpost_latency", "Tx", "txNonpostLatencyAvg FROM PCIE", 1000),
     ],
 )
-def test_samples(made: SimpleNamespace, read: SimpleNamespace, name: str, key: str, query: str, scale: float) -> None:
-    shown = counters(made, name, key)
-    stored = read.rows(made.db, f"SELECT timestampNs, {query.format(type=text('type'), mode=text('mode'))}")
+def test_samples(
+    toolkit_made: SimpleNamespace, read: SimpleNamespace, name: str, key: str, query: str, scale: float
+) -> None:
+    shown = counters(toolkit_made, name, key)
+    stored = read.rows(toolkit_made.db, f"SELECT timestampNs, {query.format(type=text('type'), mode=text('mode'))}")
     assert [time for time, _ in shown] == [time for time, _ in stored]
     last = "HCCS" in query  # whose last sample the toolkit leaves out
     assert len(shown) + last > 1

@@ -112,15 +112,15 @@ def write(profile: Profile, out_dir: Path | None = None) -> Path:
     return path
 
 
-def test_tables_and_their_columns(record: Record, read: SimpleNamespace) -> None:
-    found = read.tables(write(record()))
+def test_tables_and_their_columns(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
+    found = read.tables(toolkit_made.db)
     assert {name: found[name] for name in STATEMENTS} == STATEMENTS
     assert set(found) >= ALWAYS
     assert {"NPU_MODULE_MEM", "NIC", "ROCE", "PCIE", "HCCS"} <= set(found)
 
 
-def test_indexes(record: Record, read: SimpleNamespace) -> None:
-    rows = read.rows(write(record()), "SELECT name, sql FROM sqlite_master WHERE type = 'index'")
+def test_indexes(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
+    rows = read.rows(toolkit_made.db, "SELECT name, sql FROM sqlite_master WHERE type = 'index'")
     assert {row["name"]: row["sql"] for row in rows} == {
         "TaskIndex": "CREATE INDEX TaskIndex ON TASK (startNs,globalTaskId)",
         "CommunicationTaskIndex": "CREATE INDEX CommunicationTaskIndex ON COMMUNICATION_TASK_INFO (globalTaskId)",
@@ -166,12 +166,14 @@ def test_a_table_has_rows(record: Record, read: SimpleNamespace) -> None:
         ("ENUM_MSTX_EVENT_TYPE", [(0, "marker"), (1, "push/pop"), (2, "start/end"), (3, "marker_ex")]),
     ],
 )
-def test_enumerations(record: Record, read: SimpleNamespace, name: str, rows: list[tuple[int, str]]) -> None:
-    assert [tuple(row) for row in read.rows(write(record()), f"SELECT * FROM {name} ORDER BY id")] == rows
+def test_enumerations(
+    toolkit_made: SimpleNamespace, read: SimpleNamespace, name: str, rows: list[tuple[int, str]]
+) -> None:
+    assert [tuple(row) for row in read.rows(toolkit_made.db, f"SELECT * FROM {name} ORDER BY id")] == rows
 
 
-def test_modules(record: Record, read: SimpleNamespace) -> None:
-    rows = dict(read.rows(write(record()), "SELECT id, name FROM ENUM_MODULE"))
+def test_modules(toolkit_made: SimpleNamespace, read: SimpleNamespace) -> None:
+    rows = dict(read.rows(toolkit_made.db, "SELECT id, name FROM ENUM_MODULE"))
     wanted = {0: "SLOG", 3: "HCCL", 7: "RUNTIME", 10: "DRV", 22: "DEVMM", 33: "APP", 36: "AICPU", 45: "GE"}
     wanted |= {48: "ASCENDCL", 57: "TBE", 62: "FFTS", 68: "TPRT", 76: "MBUFF", 77: "CUSTOM"}
     assert rows.items() >= wanted.items()
