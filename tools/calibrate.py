@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from drynpu.arrays import F64
-from drynpu.kernels import Calibration, family_of
+from drynpu.kernels import Calibration, family_of, width_by_duration
 from drynpu.kernels._pipes import mac_rate
 from drynpu.platforms import load_chip
 from drynpu_calibration import (
@@ -39,7 +39,7 @@ SUSPICIOUS = {"hpm_bert_256_32": 0.3}
 """Weight of sources whose figures contradict their neighbours (README of the data, caution 3)."""
 NETWORKS = frozenset({"hpm", "paddle", "colqwen3", "mineru"})
 """Beginnings of sources whose second word names the network, behind which its variants follow."""
-OUTSIDE = 0.08
+OUTSIDE = 0.07
 """
 Share of the kernels beyond each end of an interval of 80 %: 10 % would hold if the physics had not been chosen while
 looking at the same kernels.
@@ -150,10 +150,12 @@ def intervals(measured: F64, by_source: F64, by_type: F64, families: Sequence[st
     """
     Return the logarithms that hold 80 % of the kernels of a source that was left out, by family.
 
-    Kernels of other families count as much as :data:`FAMILY_ROWS` of the family together: few kernels say little
-    about their spread. Families without kernels take what other operator types show that were left out.
+    Short kernels err more, and count by what is beyond that (:func:`width_by_duration`). Kernels of other families
+    count as much as :data:`FAMILY_ROWS` of the family together: few kernels say little about their spread. Families
+    without kernels take what other operator types show that were left out.
     """
-    seen, unseen = np.log(measured / by_source), np.log(measured / by_type)
+    seen = np.log(measured / by_source) / width_by_duration(by_source)
+    unseen = np.log(measured / by_type) / width_by_duration(by_type)
     names = np.array(families)
     bounds = {
         "seen": _ends(seen, np.ones(len(seen)), WIDEST["seen"]),
@@ -178,7 +180,8 @@ def _ends(errors: F64, weight: F64, widest: float) -> list[float]:
 
 def inside_of(measured: F64, predicted: F64, families: Sequence[str], sources: Sequence[str], by_type: F64) -> F64:
     """Return 1 where a kernel lies in the interval that the kernels of all other sources give, else 0."""
-    inside, names, errors = np.zeros(len(measured)), np.array(sources), np.log(measured / predicted)
+    inside, names = np.zeros(len(measured)), np.array(sources)
+    errors = np.log(measured / predicted) / width_by_duration(predicted)
     for source in set(sources):
         rest, rows = names != source, np.flatnonzero(names == source)
         rest = rest if rest.any() else ~rest

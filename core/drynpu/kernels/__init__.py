@@ -23,6 +23,7 @@ from drynpu.kernels._calibration import (
     bundled_calibration,
     load_calibration,
     usual_calibration,
+    width_by_duration,
 )
 from drynpu.kernels._call import NO_DATA, Key, Operator, OperatorCall, bind
 from drynpu.kernels._columns import absent_columns, core_columns, core_metrics, metric_columns
@@ -174,4 +175,5 @@ __all__ = [
     "unmapped_plan",
     "used_entries",
     "usual_calibration",
+    "width_by_duration",
 ]

@@ -15,7 +15,7 @@ import os
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import yaml
 from attrs import field, frozen
@@ -23,14 +23,29 @@ from attrs import field, frozen
 from drynpu._errors import OptionError
 from drynpu._packaged import parse_yaml
 from drynpu._say import say_once
+from drynpu.arrays import F64
 from drynpu.kernels._families import family_of
 
 CALIBRATION_VARIABLE: Final = "DRYNPU_CALIBRATION"
 SUPPORTS: Final = ("seen", "family", "physics")
 """How much measurement is behind a prediction: of the kernel type, of its family, or none."""
+_LEAST_US: Final = 0.5
+"""What no kernel is shorter than, in us."""
 _PHYSICS_SPREAD: Final = 0.6
 """Half width of an interval without any measurement, as a logarithm: a factor 1.8 either way."""
 _LEAST_ROWS: Final = 3
+_Us = TypeVar("_Us", float, F64)
+_UNSURE_US: Final = 2.0
+"""
+Duration in us at which an interval is twice as wide, as a logarithm, as that of a long kernel. What starts a kernel and
+deals its blocks out errs by about as much in all of them, so it counts for more in a short one. One number for all
+families, chosen by how much of a source that was left out the intervals of the others hold (tools/calibrate.py).
+"""
+
+
+def width_by_duration(us: _Us) -> _Us:
+    """Return how many times as wide the interval of a kernel predicted to last *us* is as that of a long one."""
+    return 1 + _UNSURE_US / us
 
 
 @frozen
@@ -68,7 +83,8 @@ class Generation:
     The coefficients of a generation of chips.
 
     ``levels`` has them under ``""`` (all kernels), the family, ``family/Type`` and ``chip/Name``; ``low`` and ``high``
-    are the logarithms that an interval of 80 % adds, by family, and by support for families that are not listed.
+    are the logarithms that an interval of 80 % of long kernels adds, by family, and by support for families that are
+    not listed.
     """
 
     levels: Mapping[str, Level] = field(factory=dict, hash=False)
@@ -112,15 +128,21 @@ class Calibration:
             return "seen"
         return "family" if family in known.levels and known.levels[family].work.rows >= _LEAST_ROWS else "physics"
 
-    def interval(self, op_type: str, generation: str) -> tuple[float, float]:
-        """Return the factors of the lower and upper end of the interval that holds 80 % of kernels of *op_type*."""
+    def interval(self, op_type: str, generation: str, us: float = math.inf) -> tuple[float, float]:
+        """
+        Return the factors of the lower and upper end of the interval that holds 80 % of kernels of *op_type*.
+
+        A kernel that is predicted to last *us* is less sure the shorter it is; sums leave *us* out, in which what
+        starts their kernels errs both ways.
+        """
         known, support = self.generations.get(generation), self.support(op_type, generation)
+        width = width_by_duration(max(us, _LEAST_US))
         if known is None:
-            return math.exp(-_PHYSICS_SPREAD), math.exp(_PHYSICS_SPREAD)
+            return math.exp(-_PHYSICS_SPREAD * width), math.exp(_PHYSICS_SPREAD * width)
         family = family_of(op_type).name
         name = family if support != "physics" and family in known.low else support
         low, high = known.low.get(name, -_PHYSICS_SPREAD), known.high.get(name, _PHYSICS_SPREAD)
-        return math.exp(low), math.exp(high)
+        return math.exp(low * width), math.exp(high * width)
 
     @classmethod
     def from_documents(cls, name: str, texts: Mapping[str, str]) -> Calibration:

@@ -34,7 +34,7 @@ def estimate(spec: KernelSpec, chip: Chip, tuning: Tuning | None = None) -> Esti
     tuning = tuning or Tuning()
     account = cost(spec, chip, tuning)
     us = account.duration_ns / 1000
-    low, high = tuning.calibration.interval(spec.op_type, chip.generation)
+    low, high = tuning.calibration.interval(spec.op_type, chip.generation, us)
     support = tuning.calibration.support(spec.op_type, chip.generation)
     return Estimate(us, us * low, us * high, _bound(account), family_of(spec.op_type).name, support)
 

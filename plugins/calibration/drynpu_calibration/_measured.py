@@ -20,6 +20,7 @@ from drynpu.kernels import (
     Generation,
     Tuning,
     estimate,
+    width_by_duration,
 )
 from drynpu.platforms import Chip
 from drynpu.tables import Profile
@@ -183,7 +184,7 @@ def recalibrate(measured: Kernels, usual: Calibration) -> Recalibration:
     counts = np.array([count for _, count in timed.kernels], dtype=np.float64)
     actual = np.array([kernel.duration_us for kernel, _ in timed.kernels])
     held_out = _held_out(kernels, usual)[had_time]
-    low, high = np.quantile(np.log(actual / held_out), _ENDS_OF_80)
+    low, high = np.quantile(np.log(actual / held_out) / width_by_duration(held_out), _ENDS_OF_80)
     spread = {name: [known.low[name], known.high[name]] for name in known.low}
     spread["seen"] = [round(min(float(low), 0.0), 3), round(max(float(high), 0.0), 3)]
     return Recalibration(
