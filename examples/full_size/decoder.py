@@ -36,7 +36,7 @@ class Gather(torch.autograd.Function):
 
 
 class Scatter(torch.autograd.Function):
-    """The sum of all ranks behind a product whose rows are shared out, and of that this rank's part."""
+    """The sum of all ranks behind a product whose rows are shared out, and of it this rank's part."""
 
     @staticmethod
     def forward(ctx, x, group):

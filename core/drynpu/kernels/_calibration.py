@@ -37,14 +37,14 @@ _LEAST_ROWS: Final = 3
 _Us = TypeVar("_Us", float, F64)
 _UNSURE_US: Final = 2.0
 """
-Duration in us at which an interval is twice as wide, as a logarithm, as that of a long kernel. What starts a kernel and
+Duration in us at which an interval is twice as wide, as a logarithm, as a long kernel's. What starts a kernel and
 deals its blocks out errs by about as much in all of them, so it counts for more in a short one. One number for all
 families, chosen by how much of a source that was left out the intervals of the others hold (tools/calibrate.py).
 """
 
 
 def width_by_duration(us: _Us) -> _Us:
-    """Return how many times as wide the interval of a kernel predicted to last *us* is as that of a long one."""
+    """Return how many times as wide the interval of a kernel predicted to last *us* is as a long one's."""
     return 1 + _UNSURE_US / us
 
 
