@@ -77,8 +77,8 @@ class GroupedProduct(torch.autograd.Function):
         x, weight, ends = ctx.saved_tensors
         back = {"group_list": ends, "split_item": 3}
         towards = torch_npu.npu_grouped_matmul([gradient], [weight.transpose(1, 2)], group_type=0, **back)[0]
-        own = torch_npu.npu_grouped_matmul([x.t()], [gradient], group_type=2, **back)[0]
-        return towards, own.view_as(weight), None
+        for_weight = torch_npu.npu_grouped_matmul([x.t()], [gradient], group_type=2, **back)[0]
+        return towards, for_weight.view_as(weight), None
 
 
 class SharedLoss(torch.autograd.Function):
@@ -246,7 +246,7 @@ class Decoder(nn.Module):
         """Return lists of parameters whose gradients travel together, and whether they are an expert's."""
         experts = {id(weight) for block in self.blocks for name, weight in block.mlp.named_parameters(recurse=False)}
         for module in (self.words, *self.blocks, self.head):
-            for own in (False, True):
-                weights = [weight for weight in module.parameters() if (id(weight) in experts) is own]
+            for expert in (False, True):
+                weights = [weight for weight in module.parameters() if (id(weight) in experts) is expert]
                 if weights:
-                    yield weights, own
+                    yield weights, expert

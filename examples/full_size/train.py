@@ -85,21 +85,25 @@ class DecoderJob:
 
     def flops(self):
         """Return the operations of a step of this rank: products of forward and backward, no recomputing."""
-        of = self.options
-        attention = of.width * (2 * of.heads + 2 * of.groups) * of.size
-        mlp = 3 * of.width * of.inner * (of.chosen if of.experts else 1) + of.width * of.experts
+        options = self.options
+        attention = options.width * (2 * options.heads + 2 * options.groups) * options.size
+        mlp = (
+            3 * options.width * options.inner * (options.chosen if options.experts else 1)
+            + options.width * options.experts
+        )
         token = (
-            2 * (of.layers * (attention + mlp) + of.width * of.words) + of.layers * 2 * of.tokens * of.heads * of.size
+            2 * (options.layers * (attention + mlp) + options.width * options.words)
+            + options.layers * 2 * options.tokens * options.heads * options.size
         )
         return 3 * token * self.count // dist.get_world_size()
 
     def step(self):
-        of, self.number = self.options, self.number + 1
-        for micro_batch in range(of.micro_batches):
+        options, self.number = self.options, self.number + 1
+        for micro_batch in range(options.micro_batches):
             for bucket in self.buckets:
-                bucket.last = micro_batch == of.micro_batches - 1
-            words = torch.randint(of.words, (of.tokens + 1, of.batch), device=self.device)
-            (self.model(words[:-1], words[1:], self.extras) / of.micro_batches).backward()
+                bucket.last = micro_batch == options.micro_batches - 1
+            words = torch.randint(options.words, (options.tokens + 1, options.batch), device=self.device)
+            (self.model(words[:-1], words[1:], self.extras) / options.micro_batches).backward()
         for bucket in self.buckets:
             bucket.work.wait()
         norm = torch.stack(torch._foreach_norm([bucket.part for bucket in self.buckets])).float().square().sum()
@@ -130,11 +134,13 @@ class DataParallelJob:
 
     def draw(self):
         """Return a batch and its targets; every step takes the same, as if a loader had brought it in time."""
-        of = self.options
-        if not of.image:
-            return tuple(torch.randint(of.words, (of.batch, of.tokens), device=self.device) for _ in range(2))
-        images = torch.randn(of.batch, 3, of.image, of.image, device=self.device)
-        return images, torch.randint(of.classes, (of.batch,), device=self.device)
+        options = self.options
+        if not options.image:
+            return tuple(
+                torch.randint(options.words, (options.batch, options.tokens), device=self.device) for _ in range(2)
+            )
+        images = torch.randn(options.batch, 3, options.image, options.image, device=self.device)
+        return images, torch.randint(options.classes, (options.batch,), device=self.device)
 
     def add(self, module, _, output):
         columns = module.weight[0].numel()
@@ -142,8 +148,10 @@ class DataParallelJob:
 
     def flops(self):
         """Return the operations of the last step of this rank: products of forward and backward."""
-        of = self.options
-        attention = 4 * self.tokens**2 * of.width * of.layers * of.batch if of.kind == "encoder" else 0
+        options = self.options
+        attention = (
+            4 * self.tokens**2 * options.width * options.layers * options.batch if options.kind == "encoder" else 0
+        )
         return 3 * (self.spent + attention)
 
     def step(self):
