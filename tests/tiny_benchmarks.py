@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -26,3 +27,12 @@ def run_tiny(script: str, *arguments: object, **constants: Any) -> list[str]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+def definitions_of(script: str) -> dict[str, Any]:
+    """Return what a benchmark defines, by name. Its folder is importable meanwhile, as when it is run."""
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        return runpy.run_path(str(BENCHMARKS / script))
+    finally:
+        sys.path.remove(str(BENCHMARKS))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal, assert_series_equal
+from tests.tiny_benchmarks import definitions_of
 
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.tables import _column_file
@@ -19,7 +19,6 @@ from drynpu.tables.columns import order_by
 from drynpu.tables.intervals import OpenIntervals
 from drynpu.tables.stored import stored
 
-BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "bench_million.py"
 FRAME = pl.DataFrame(
     {
         "small": pl.Series([3, None, 255, 0, 7], dtype=pl.UInt8),
@@ -131,7 +130,7 @@ def deliverables(session: Path, out: Path) -> dict[str, bytes]:
 @pytest.mark.slow
 def test_a_long_recording_gives_the_files_of_a_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes parts, files and several slices in a long recording takes them here, and nothing shows."""
-    session = runpy.run_path(str(BENCHMARK))
+    session = definitions_of("bench_million.py")
     (tmp_path / "session").mkdir()
     session["write"](tmp_path / "session", 1500)
     session["repeat"](tmp_path / "session", 3)

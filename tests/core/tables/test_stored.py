@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from tests.tiny_benchmarks import definitions_of
 
 from drynpu.kernels import Allocations
 from drynpu.options import Clock, ProfilingRequest, Switches
@@ -22,7 +22,6 @@ from drynpu.tables import API, HOST_OPS, KERNELS, QUEUE, TASKS
 from drynpu.tables.launches import Launches
 from drynpu.tables.stored import Gathered, Stored, Texts, coded, narrow, stored
 
-BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "bench_million.py"
 MOST_BYTES = 600
 """For a kernel with counters, its task, its operator, two sides of the queue and four calls; 460 when it was set."""
 
@@ -167,7 +166,7 @@ def test_tasks_find_the_launch_of_the_same_occurrence() -> None:
 def test_a_session_takes_few_bytes_for_each_kernel(tmp_path: Path) -> None:
     """Texts as such would add 560 bytes to every kernel and whole numbers of 8 bytes 240: nobody would see it here."""
     count = 4000
-    session = runpy.run_path(str(BENCHMARK))
+    session = definitions_of("bench_million.py")
     table = session["operators"](count)
     write_recording(
         SessionRecording(
