@@ -71,6 +71,15 @@ def objections(first: Side, second: Side) -> Iterator[str]:
         yield f"Only {share:.0%} of the kernel time is in types that both have: these are different programs."
 
 
+def refusals(first: Side, second: Side) -> Iterator[str]:
+    """Yield why two runs cannot be compared at all; a framework that nobody knows is no reason."""
+    frameworks = [run_facts(side).get("framework", "") for side in (first, second)]
+    if all(frameworks) and frameworks[0] != frameworks[1]:
+        yield f"one is of {frameworks[0]}, the other of {frameworks[1]}"
+    if _common_share(first[0], second[0]) == 0:
+        yield "no type of kernel is in both"
+
+
 def _options(profile: Profile) -> Mapping[str, str]:
     return {
         name: text

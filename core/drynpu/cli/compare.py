@@ -10,7 +10,7 @@ import click
 import polars as pl
 
 from drynpu import CommandError
-from drynpu.analysis import changed_options, compare_profiles, objections, run_facts
+from drynpu.analysis import changed_options, compare_profiles, objections, refusals, run_facts
 from drynpu.cli.newest import newest_run
 from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.views.comparison import comparison_blocks
@@ -39,8 +39,11 @@ def _read_share(_: click.Context, option: click.Parameter, text: str | None) -> 
     metavar="PERCENT",
     help="End with status 1 if a mean step is longer by more than that.",
 )
+@click.option(
+    "-f", "--force", is_flag=True, help="Compare even runs of different frameworks, or without a common kernel."
+)
 @as_json
-def compare(first: Path, second: Path, rank: str, fail_over: float | None, json_output: bool) -> None:
+def compare(first: Path, second: Path, rank: str, fail_over: float | None, force: bool, json_output: bool) -> None:
     """
     Say what changed from the run in FIRST to that in SECOND: steps, kernels, collectives, operators, memory.
 
@@ -48,10 +51,13 @@ def compare(first: Path, second: Path, rank: str, fail_over: float | None, json_
     the newest is meant. Times describe a mean step; the largest change comes first.
     """
     one, other = (newest_run(path).rank(rank) for path in (first, second))
-    comparison = compare_profiles(*((side.profile, side.summary) for side in (one, other)))
+    pair = [(side.profile, side.summary) for side in (one, other)]
+    reasons = "; ".join(refusals(*pair))
+    if reasons and not force:
+        raise CommandError(f"these runs cannot be compared: {reasons}; --force compares them all the same", exit_code=1)
+    comparison = compare_profiles(*pair)
     if json_output:
         tables: dict[str, pl.DataFrame] = attrs.asdict(comparison, recurse=False)
-        pair = [(side.profile, side.summary) for side in (one, other)]
         runs = [{"path": str(side.path), **run_facts(each)} for side, each in zip((one, other), pair, strict=True)]
         said = {"runs": runs, "changed": changed_options(*pair), "careful": list(objections(*pair))}
         echo_json({**said, **{name: table.to_dicts() for name, table in tables.items()}})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from drynpu.analysis import changed_options, objections, run_facts, summarise
+from drynpu.analysis import changed_options, objections, refusals, run_facts, summarise
 from drynpu.analysis._sides import Side
 
 from .conftest import make_profile
@@ -56,3 +56,15 @@ def test_runs_that_say_little_about_each_other_come_with_a_warning(more: dict[st
     usual = {"profiler_info": {"a": 1}}
     said = list(objections(side(**usual), side(**{**usual, **more})))
     assert any(sentence.startswith(words) for sentence in said), said
+
+
+@pytest.mark.parametrize(("more", "said"), [
+    ({}, []),
+    ({"metadata": {"drynpu": {"chip": "Ascend310P3", "clock": "wall"}}}, []),
+    ({"types": ("Add", "Relu")}, []),
+    ({"types": ("Conv2D", "Relu")}, ["no type of kernel is in both"]),
+    ({"product": "mindspore", "profiler_info": {"a": 1}}, ["one is of torch, the other of mindspore"]),
+])  # fmt: skip
+def test_runs_of_two_frameworks_or_without_a_common_kernel_are_refused(more: dict[str, Any], said: list[str]) -> None:
+    usual = {"profiler_info": {"a": 1}}
+    assert list(refusals(side(**usual), side(**{**usual, **more}))) == said

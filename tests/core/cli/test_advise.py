@@ -87,3 +87,15 @@ def test_the_allowed_share_is_read(drynpu: Command, run: Path) -> None:
     ended = drynpu("compare", run, run, "--fail-over", "much")
     assert ended.code == 2
     assert "'much' is no share; write it as 10%" in ended.err
+
+
+def test_runs_that_cannot_be_compared_are_refused_unless_forced(
+    drynpu: Command, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drynpu.cli.compare.refusals", lambda *_: iter(("one reason", "another")))
+    ended = drynpu("compare", run, run)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == (
+        "drynpu: these runs cannot be compared: one reason; another; --force compares them all the same\n"
+    )
+    assert "Kernels by type" in drynpu("compare", run, run, "--force").out
