@@ -62,12 +62,16 @@ class Scripts(running.Scripts[Run]):
     def environment(self) -> dict[str, str]:
         return {**super().environment, "PYTHONPATH": self._python_path}
 
-    def simulated(self, script: str | Path, *arguments: str, **options: Any) -> Run:
-        """Run a script under ``drynpu run``."""
-        if not self.runs_warm(options.get("environment")):
+    def simulated(self, script: str | Path, *arguments: str, before: str = "", **options: Any) -> Run:
+        """Run a script under ``drynpu run``; *before*, lines of Python, run before drynpu puts its patches in place."""
+        if not before and not self.runs_warm(options.get("environment")):
             return self(script, *arguments, program=(*self.python, "-m", "drynpu", "run"), **options)
         folder, path = self.placed(script, options.pop("folder", None))
-        return self(_COMMAND, "run", path, *arguments, folder=folder, **options)
+        command = _COMMAND
+        if before:
+            command = folder / "command.py"
+            command.write_text(before + _COMMAND.read_text(encoding="utf-8").partition("annotations\n")[2], "utf-8")
+        return self(command, "run", path, *arguments, folder=folder, **options)
 
     def ranks(
         self,

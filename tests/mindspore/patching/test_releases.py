@@ -11,12 +11,6 @@ import pytest
 from tests.scripts import FRESH
 
 TRAINING = Path(__file__).with_name("training.py")
-RUN = f"""
-import runpy, sys
-
-sys.argv = ["training.py", DEVICE]
-runpy.run_path({str(TRAINING)!r}, run_name="__main__")
-"""
 PRETEND = """
 import sys
 
@@ -34,9 +28,6 @@ def install(package):
 _install.install = install
 """
 MOVED = """
-DEVICE = "Ascend"
-
-
 def pretend(package):
     def fails(*arguments):
         raise KeyError("mindspore.moved")
@@ -49,16 +40,10 @@ def pretend(package):
     del package.nn.Cell.cell_init_args
 """
 NEWER = """
-DEVICE = "Ascend"
-
-
 def pretend(package):
     package.__version__ = "2.99.0"
 """
 NO_SURFACE = """
-DEVICE = "CPU"
-
-
 def pretend(package):
     def fails(*arguments):
         raise AttributeError("log")
@@ -66,16 +51,10 @@ def pretend(package):
     _install.build_surface = fails
 """
 NOTHING_FITS = """
-DEVICE = "CPU"
-
-
 def pretend(package):
     raise TypeError("not as it was")
 """
 NO_CAPTURE = """
-DEVICE = "Ascend"
-
-
 def pretend(package):
     from mindspore import _c_expression
 
@@ -106,7 +85,7 @@ def losses(scripts: Any) -> Any:
 @pytest.mark.parametrize(
     ("pretence", "lost"),
     [
-        (
+        pytest.param(
             MOVED,
             [
                 "ranks (communication.init)",
@@ -117,8 +96,9 @@ def losses(scripts: Any) -> Any:
                 "graphs split over ranks",
                 "bf16 and fp16",
             ],
+            id="moved",
         ),
-        (
+        pytest.param(
             NEWER,
             [
                 "operators that only Ascend has",
@@ -127,22 +107,31 @@ def losses(scripts: Any) -> Any:
                 "shapes of operators that others call inside",
                 "events of the host",
             ],
+            id="newer",
         ),
     ],
 )
 def test_one_line_names_all_that_is_lost_and_the_rest_is_there(
     scripts: Any, losses: Any, pretence: str, lost: list[str]
 ) -> None:
-    run = scripts.simulated(PRETEND + pretence + RUN, environment=FRESH)
+    run = scripts.simulated(TRAINING, "Ascend", before=PRETEND + pretence)
     assert run.printed("losses") == losses
     assert [kernels(each) > 10 for below in ("data", "pynative") for each in run.runs(below)] == [True, True]
     (line,) = said(run)
     assert [part for part in lost if part not in line] == []
 
 
-@pytest.mark.parametrize(("pretence", "reason"), [(NO_SURFACE, "AttributeError: log"), (NOTHING_FITS, "not as it was")])
-def test_without_any_patch_a_script_for_the_cpu_trains(scripts: Any, losses: Any, pretence: str, reason: str) -> None:
-    run = scripts.simulated(PRETEND + pretence + RUN, environment=FRESH)
+@pytest.mark.parametrize(
+    ("pretence", "reason", "environment"),
+    [
+        pytest.param(NO_SURFACE, "AttributeError: log", {}, id="no surface"),
+        pytest.param(NOTHING_FITS, "not as it was", FRESH, id="nothing fits while the script imports"),
+    ],
+)
+def test_without_any_patch_a_script_for_the_cpu_trains(
+    scripts: Any, losses: Any, pretence: str, reason: str, environment: dict[str, str]
+) -> None:
+    run = scripts.simulated(TRAINING, "CPU", before=PRETEND + pretence, environment=environment)
     assert run.printed("losses") == losses
     (line,) = [line for line in run.stderr.splitlines() if line.startswith("[drynpu] ")]
     assert reason in line
@@ -150,7 +139,7 @@ def test_without_any_patch_a_script_for_the_cpu_trains(scripts: Any, losses: Any
 
 
 def test_a_recording_that_mindspore_gives_little_for_is_written_with_notes(scripts: Any, losses: Any) -> None:
-    run = scripts.simulated(PRETEND + NO_CAPTURE + RUN, environment={"DRYNPU_QUIET": "1", **FRESH})
+    run = scripts.simulated(TRAINING, "Ascend", before=PRETEND + NO_CAPTURE, environment={"DRYNPU_QUIET": "1"})
     assert run.printed("losses") == losses
     for below in ("data", "pynative"):
         (left,) = run.runs(below)
@@ -163,7 +152,7 @@ def test_a_recording_that_mindspore_gives_little_for_is_written_with_notes(scrip
 
 
 def test_another_release_with_quiet_says_nothing(scripts: Any) -> None:
-    script = PRETEND + NEWER + "import mindspore\nprint('names=1')"
-    run = scripts.simulated(script, environment={"DRYNPU_QUIET": "1", **FRESH})
+    script = "import mindspore\nprint('names=1')"
+    run = scripts.simulated(script, before=PRETEND + NEWER, environment={"DRYNPU_QUIET": "1"})
     assert run.printed("names") == 1
     assert said(run) == []

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.scripts import FRESH
 
-SCRIPT = """
+BINDING = """
 import attrs
 from drynpu_mindspore_kernels import _binding as binding
 
-{change}
+"""
+SCRIPT = """
 import numpy as np
 import mindspore as ms
 from mindspore import Tensor, mint, ops
@@ -19,7 +19,6 @@ from mindspore import Tensor, mint, ops
 ms.set_device("Ascend")
 x = Tensor(np.arange(4, dtype=np.float32).reshape(2, 2))
 print("sum=%s" % ops.matmul(x, x).sum().item())
-{more}
 """
 OPERATORS, SORTED, REPAIRS = (
     "operators that only Ascend has",
@@ -65,7 +64,7 @@ USE_NARROW = "x.astype(ms.bfloat16)"
     ],
 )
 def test_another_layout_is_found_before_anything_is_written(scripts: Any, change: str, more: str, lost: str) -> None:
-    done = scripts.simulated(SCRIPT.format(change=change, more=more), environment=FRESH)
+    done = scripts.simulated(SCRIPT + more, before=BINDING + change)
     assert done.printed("sum") == 22.0
     (line,) = [line for line in done.stderr.splitlines() if lost in line]
     assert line.startswith("[drynpu] ")
@@ -117,7 +116,7 @@ with profile(on_trace_ready=tensorboard_trace_handler("data"), experimental_conf
 
 
 def test_without_the_plugin_scripts_run_and_one_line_says_what_is_lost(scripts: Any) -> None:
-    done = scripts.simulated(OFF, environment={"DRYNPU_PLUGINS": "-mindspore_kernels", **FRESH})
+    done = scripts.simulated(OFF, environment={"DRYNPU_PLUGINS": "-mindspore_kernels"})
     assert done.printed("sum") == 22.0
     (line,) = [line for line in done.stderr.splitlines() if "runs without" in line]
     assert OPERATORS in line
