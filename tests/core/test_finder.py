@@ -128,6 +128,7 @@ def test_apex_is_found_by_the_users_code_alone_and_only_beside_an_npu(look: Look
     assert look(script(tmp_path, in_a_package), DRYNPU_AUTOLOAD="1") == ["False", "False"]
 
 
+@pytest.mark.slow
 def test_the_facade_of_a_plugin_that_is_off_is_not_found_and_says_why(look: Look, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     code = "import contextlib, io\nimport importlib.util\nimport torch_npu\n"

@@ -124,6 +124,7 @@ EXPECTED: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.slow
 def test_steps_are_those_of_the_formulas(scripts: Any) -> None:
     run = scripts(SCRIPT, program=RUN)
     for name, (formula, kernel) in EXPECTED.items():

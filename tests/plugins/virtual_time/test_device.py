@@ -55,6 +55,7 @@ print(json.dumps([issued, now(), first.elapsed_time(last), (y.device.type, now()
     assert behind == pytest.approx(done, abs=1)
 
 
+@pytest.mark.slow
 def test_streams_stay_busy_from_one_look_at_the_clock_to_the_next(run_virtual: RunScript) -> None:
     looked, whole = run_virtual(
         _HEAD
@@ -75,6 +76,7 @@ print(json.dumps([lap(True), lap(False)]))
     assert looked == pytest.approx(whole, rel=0.05)
 
 
+@pytest.mark.slow
 def test_other_threads_run_while_one_waits_for_the_device(run_virtual: RunScript) -> None:
     times = run_virtual(
         _HEAD
@@ -113,6 +115,7 @@ print(json.dumps(log))
 )
 
 
+@pytest.mark.slow
 def test_two_runs_are_equal_to_the_last_digit_also_under_four_busy_loops(run_virtual: RunScript) -> None:
     calm = run_virtual(_STEPS)
     with _busy_loops(4):
@@ -152,6 +155,7 @@ def test_without_the_plugin_one_line_says_so() -> None:
     assert "'--time virtual' is served by the plugin 'virtual_time', which is off" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_script_can_take_time_and_ask_what_kernels_took(run_virtual: RunScript) -> None:
     passed_us, kernels = run_virtual(
         _HEAD

@@ -38,11 +38,13 @@ def _run(folder: Path, script: str, *options: str) -> str:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 def test_a_rank_without_its_peers_has_no_queue_for_them(engine: Path) -> None:
     assert _run(engine, PRINT_QUEUE).strip() == "queue"
     assert _run(engine, PRINT_QUEUE, "--world", "4", "--ranks", "1").splitlines()[-1] == "None"
 
 
+@pytest.mark.slow
 def test_the_compiled_module_is_served_unless_there_is_one(engine: Path) -> None:
     script = "import torch, torch_npu\nimport vllm_ascend.vllm_ascend_C as compiled\nprint({})"
     served = script.format("hasattr(torch.ops._C_ascend, 'npu_add_rms_norm_bias')")

@@ -21,6 +21,7 @@ def found(run: Any) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_the_star_import_gives_the_objects_of_their_modules(found: dict[str, Any]) -> None:
     assert found["foreign"] == []
     assert found["plain"] == [True] * 3

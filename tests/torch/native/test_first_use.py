@@ -41,6 +41,7 @@ def start(tmp_path: Path, library: Path) -> Start:
     return start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "device"), [(None, "npu:0"), pytest.param("false", "cpu", marks=pytest.mark.slow)], ids=["built", "failed"]
 )

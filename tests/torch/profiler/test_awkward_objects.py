@@ -20,6 +20,7 @@ def kernels(folder: Path) -> list[str]:
     return [line.split(",")[0] for line in table.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_each_recording_has_the_kernels_of_the_training(run: Any) -> None:
     *_, said = [line for line in run.stdout.splitlines() if line.startswith("all recorded")]
     names = said.split()[2:]

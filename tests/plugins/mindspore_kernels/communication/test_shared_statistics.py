@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 SCRIPT = Path(__file__).parent / "shared_statistics.py"
 RANKS = range(2)
@@ -52,6 +53,7 @@ KERNELS = [
 ]
 
 
+@pytest.mark.slow
 def test_ranks_share_the_statistics_of_a_batch(run_ranks: Any, read_rows: Any) -> None:
     folder, found = run_ranks(SCRIPT, len(RANKS))
     for name, case in CASES.items():

@@ -305,6 +305,7 @@ def attempt(intact: Path, seed: int) -> None:
         check_files(result)
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("damage", range(len(DAMAGES)), ids=[damage.__name__ for damage in DAMAGES])
 def test_any_damage_ends_in_words(intact: Path, damage: int) -> None:
     """Each damage, with others or alone, before three of the commands; which three differs from damage to damage."""
@@ -335,6 +336,7 @@ def tasks(prof: Path) -> set[tuple[str, ...]]:
     return {tuple(row) for row in rows}
 
 
+@pytest.mark.slow
 def test_a_cut_file_leaves_the_rows_of_whole_records_and_no_others(intact: Path, tmp_path: Path) -> None:
     whole: set[tuple[str, ...]] = set()
     record = 64

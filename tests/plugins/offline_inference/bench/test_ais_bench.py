@@ -150,6 +150,7 @@ def test_shapes_are_chosen_on_the_command_line(programs: Any, models: Any) -> No
             np.testing.assert_allclose(np.load(folder / f"out/{name}/x{number}_0.npy"), expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_profiled_benchmark_leaves_what_msprof_leaves(programs: Any) -> None:
     folder = programs.folder()
     done = bench(folder, "--model", "conv.onnx", "--output", "out", "--profiler", "1", "--loop", "2")

@@ -28,6 +28,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=300)
 
 
+@pytest.mark.slow
 def test_right_results_pass_and_wrong_ones_fail() -> None:
     done = _run("-v")
     results = [line.rsplit(" ... ", 1) for line in done.stderr.splitlines() if " ... " in line]
