@@ -9,6 +9,7 @@ reads then, the command line that the system shows, the functions below the scri
 from __future__ import annotations
 
 import builtins
+import gc
 import importlib
 import json
 import os
@@ -23,6 +24,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 
+RECORDING = (
+    *("polars", "drynpu.deliverables.registry", "drynpu.recorder._recorder", "drynpu.simulate._simulate"),
+    *("drynpu.products.registry", "drynpu.products.results", "drynpu.products.torch._export"),
+    *("drynpu.products.torch._db_run", "drynpu.products.torch.db_analysis", "drynpu.recorder._joining"),
+)
+"""Modules that a recording imports before it ends, whatever the framework."""
 _MESSAGE_BYTES = 1 << 17
 """Arguments and environment of a script are shorter, and a socket takes as much at once."""
 
@@ -134,6 +141,10 @@ def run_script(arguments: list[str], folder: str, environment: dict[str, str]) -
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    deliver = sys.modules.get("drynpu.products._process")
+    if deliver is not None:
+        # The table engine was imported and never used: it has no threads that a fork could miss.
+        deliver.__dict__["_IMPORTED_IN"] = os.getpid()
     torch = sys.modules.get("torch")
     if torch is not None and environment.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") == "1":
         torch._import_device_backends()
@@ -156,6 +167,9 @@ def main() -> None:
     channel = socket.socket(fileno=int(sys.argv[1]))
     for module in sys.argv[2:]:
         importlib.import_module(module)
+    # The collector of a fork would touch each object that was imported, and the system copy the page it is on.
+    gc.collect()
+    gc.freeze()
     request = serve(channel)
     if request is not None:
         run_script(**request)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ import pytest
 from attrs import frozen
 from tests import scripts as running
 from tests.scripts import environment_without
-from tests.warm_process import WarmProcess, warm_process
+from tests.warm_process import RECORDING, WarmProcess, warm_process
 
 ROOT = Path(__file__).parents[2]
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "MS_", "MSMONITOR_", "GLOG_")
@@ -126,7 +126,7 @@ def warm(python_path: str) -> Iterator[WarmProcess | None]:
     The patches are put in place in its forks, as where a script imports MindSpore before drynpu is there.
     """
     environment = environment_without(_OURS, {**_QUIET, "PYTHONPATH": python_path})
-    with warm_process(["mindspore"], environment, _OPTIONS) as process:
+    with warm_process(["mindspore", *RECORDING], environment, _OPTIONS) as process:
         yield process
 
 

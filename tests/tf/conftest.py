@@ -16,7 +16,7 @@ import pytest
 from attrs import frozen
 from tests import scripts as running
 from tests.scripts import environment_without
-from tests.warm_process import warm_process
+from tests.warm_process import RECORDING, warm_process
 
 ROOT = Path(__file__).parents[2]
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "JOB_ID", "TF_CONFIG", "HCCL_", "CM_")
@@ -122,7 +122,7 @@ class Scripts(running.Scripts[Run]):
 
 @pytest.fixture(scope="session")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
-    with warm_process(["tensorflow", "polars"], environment_without(_OURS, _QUIET), PYTHON[1:]) as warm:
+    with warm_process(["tensorflow", *RECORDING], environment_without(_OURS, _QUIET), PYTHON[1:]) as warm:
         yield Scripts(functools.partial(tmp_path_factory.mktemp, "run"), warm)
 
 

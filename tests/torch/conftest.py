@@ -18,7 +18,7 @@ import pytest
 from attrs import define, field, frozen
 from tests import scripts as running
 from tests.scripts import environment_without
-from tests.warm_process import WarmProcess, warm_process
+from tests.warm_process import RECORDING, WarmProcess, warm_process
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "torch" / "train_gpt.py"
@@ -32,9 +32,12 @@ _SETTINGS = {
 }
 _READ_LATER = (
     *("DRYNPU_", "ASCEND_", "PROFILING_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_", "XDG_CACHE_HOME"),
-    *("PYTORCH_NPU_", "TASK_QUEUE_ENABLE", "HCCL_", "PROF_CONFIG_PATH", "COLUMNS", "CXX"),
+    *("PYTORCH_NPU_", "TASK_QUEUE_ENABLE", "HCCL_", "PROF_CONFIG_PATH", "COLUMNS", "CXX", "PROFILER_SAMPLECONFIG"),
+    "TORCH_NPU_WARNING_DISABLE",
 )
 """Begins the names of variables that nothing reads before a script runs; with others it runs in a fresh process."""
+_ADAPTER = ("device", "install", "profiler", "profiler._result", "services")
+"""Modules of the adapter that scripts import sooner or later, and that change nothing in PyTorch when imported."""
 Row = dict[str, str]
 Event = dict[str, Any]
 
@@ -193,10 +196,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def warm() -> Iterator[WarmProcess | None]:
     """Return a process that has imported PyTorch, if scripts may run in forks of it."""
-    modules = ["torch", "drynpu_torch.device", "drynpu_torch.profiler", "polars"]
-    with warm_process(
-        modules, environment_without(_OURS, {**_SETTINGS, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
-    ) as process:
+    modules = ["torch", "torch._dynamo", *(f"drynpu_torch.{name}" for name in _ADAPTER), *RECORDING]
+    environment = environment_without(_OURS, {**_SETTINGS, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
+    with warm_process(modules, environment) as process:
         yield process
 
 
