@@ -31,15 +31,17 @@ def nest(start_ns: I64, end_ns: I64, thread: I64) -> tuple[I64, I64]:
     return depth, parent
 
 
-def cut_crossings(start_ns: I64, end_ns: I64, thread: I64) -> I64:
+def cut_crossings(start_ns: I64, end_ns: I64, thread: I64) -> tuple[I64, I64, I64]:
     """
-    Return ends, int64 ``[n]``, with which no interval outlasts the one that is open around its start.
+    Return ``(end, depth, parent)``: ends with which no interval outlasts the one open around its start, and `nest`.
 
     Calls nest, but the times measured of them need not: the system's clock is set while they run, or the clocks of two
     processors differ. Rows are sorted as for `nest`.
     """
-    _, parent = nest(start_ns, end_ns, thread)
+    depth, parent = nest(start_ns, end_ns, thread)
     crosses = (parent >= 0) & (end_ns > end_ns[parent])
+    if not crosses.any():
+        return end_ns, depth, parent
     cut = end_ns.copy()
     for value in np.unique(thread[crosses]):
         open_ends: list[int] = []
@@ -49,7 +51,7 @@ def cut_crossings(start_ns: I64, end_ns: I64, thread: I64) -> I64:
                 open_ends.pop()
             cut[row] = min([end, *open_ends[-1:]])
             open_ends.append(int(cut[row]))
-    return cut
+    return cut, *nest(start_ns, cut, thread)
 
 
 def _depth(start_ns: I64, end_ns: I64) -> I64:
@@ -94,7 +96,9 @@ def closing_order(depth: I64, thread: I64) -> I64:
 def inherit(depth: I64, parent: I64, flag: Bools) -> Bools:
     """Return for every row whether any of its ancestors (not itself) carries *flag*; shapes ``[n]``."""
     inherited = np.zeros(len(depth), bool)
-    for level in range(1, int(depth.max(initial=0)) + 1):
+    if not flag.any():
+        return inherited
+    for level in range(int(depth[flag].min()) + 1, int(depth.max(initial=0)) + 1):
         rows = np.flatnonzero((depth == level) & (parent >= 0))
         inherited[rows] = inherited[parent[rows]] | flag[parent[rows]]
     return inherited

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
+import functools
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -78,6 +79,8 @@ _CLASSES: tuple[type[Any], ...] = (
 )
 _ENUMS: tuple[type[enum.Enum], ...] = (Copy, DispatchKind, LaunchMode, MarkKind, Placement, TaskType)
 _BY_NAME = {kind.__name__: kind for kind in (*_CLASSES, *_ENUMS)}
+_PLAIN = frozenset((type(None), bool, str, int, float))
+"""Types whose values JSON holds as they are."""
 _DOCUMENT = "document"
 """Name of the array that holds the JSON text."""
 
@@ -135,37 +138,42 @@ class _Packer:
     arrays: dict[str, Array] = field(factory=dict)
 
     def pack(self, value: object) -> Any:
-        if value is None or isinstance(value, (bool, str)) or type(value) in (int, float):
+        kind = type(value)
+        if kind in _PLAIN:
             return value
+        if kind in _CLASSES:
+            return self.shared.get(id(value)) or self._fields(value, kind)
+        if isinstance(value, (tuple, list)):
+            # Most are shapes and names: they stand as they are.
+            items = value if _PLAIN.issuperset(map(type, value)) else [self.pack(each) for each in value]
+            return {"list" if kind is list else "tuple": items}
         if isinstance(value, np.ndarray):
             name = str(len(self.arrays))
             self.arrays[name] = value
             return {"array": name}
-        if isinstance(value, (tuple, list)):
-            return {type(value).__name__ if type(value) in (tuple, list) else "tuple": self._sequence(value)}
         if isinstance(value, Mapping):
             return {"mapping": [[self.pack(key), self.pack(item)] for key, item in value.items()]}
-        if isinstance(value, _ENUMS):
-            return {"enum": [type(value).__name__, value.name]}
-        if isinstance(value, _CLASSES):
-            return self.shared.get(id(value)) or self._fields(value)
+        if kind in _ENUMS:
+            return {"enum": [kind.__name__, value.name]}  # type: ignore[attr-defined]
         if isinstance(value, Path):
             return {"path": str(value)}
         if isinstance(value, np.generic):
             return self.pack(value.item())
-        return {"text": repr(value)}
+        return str(value) if isinstance(value, str) else {"text": repr(value)}
 
-    def _fields(self, value: attrs.AttrsInstance) -> dict[str, object]:
-        names = [(each.alias, each.name) for each in attrs.fields(type(value)) if each.init]
+    def _fields(self, value: object, kind: type[attrs.AttrsInstance]) -> dict[str, object]:
         arrays = len(self.arrays)
-        form = {"of": type(value).__name__, **{alias: self.pack(getattr(value, name)) for alias, name in names}}
+        form = {alias: self.pack(getattr(value, name)) for alias, name in _names(kind)}
+        form["of"] = kind.__name__
         if id(value) in self.shared and len(self.arrays) == arrays:  # arrays lie in one archive alone
             self.shared[id(value)] = form
         return form
 
-    def _sequence(self, values: Iterable[object]) -> list[Any]:
-        known = list(values)
-        return known if all(type(each) is str for each in known) else [self.pack(each) for each in known]
+
+@functools.cache
+def _names(kind: type[attrs.AttrsInstance]) -> list[tuple[str, str]]:
+    """Return the arguments of a class, and the attributes that hold them."""
+    return [(each.alias, each.name) for each in attrs.fields(kind) if each.init]
 
 
 def _unpacked(document: object, arrays: Mapping[str, Array]) -> Any:

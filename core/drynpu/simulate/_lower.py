@@ -142,8 +142,8 @@ def _speaking(depth: I64, parent: I64, *, known: Bools, has_kernels: Bools, allo
         rows = np.flatnonzero(depth == level)
         speaks[rows] |= allocates_below[rows] & ~launches_below[rows]
         up = rows[parent[rows] >= 0]
-        np.logical_or.at(launches_below, parent[up], launches_below[up] | (speaks[up] & has_kernels[up]))
-        np.logical_or.at(allocates_below, parent[up], allocates_below[up] | allocates[up])
+        launches_below[parent[up[launches_below[up] | (speaks[up] & has_kernels[up])]]] = True
+        allocates_below[parent[up[allocates_below[up] | allocates[up]]]] = True
     return np.asarray(speaks, bool)
 
 

@@ -54,15 +54,16 @@ def test_a_child_may_share_its_parents_bounds_and_empty_intervals_are_siblings()
 @given(nested())
 def test_intervals_that_nest_keep_their_ends(rows: list[tuple[int, int, int, int]]) -> None:
     start, end, thread, _ = columns(rows)
-    assert cut_crossings(start, end, thread).tolist() == end.tolist()
+    assert cut_crossings(start, end, thread)[0].tolist() == end.tolist()
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9), st.integers(0, 1)), max_size=14))
 def test_no_end_crosses_another_interval(intervals: list[tuple[int, int, int]]) -> None:
     rows = sorted(((start, start + length, thread) for start, length, thread in intervals), key=lambda r: (r[0], -r[1]))
     start, end, thread = (np.array([row[i] for row in rows], np.int64) for i in range(3))
-    cut = cut_crossings(start, end, thread)
+    cut, depth, parent = cut_crossings(start, end, thread)
     assert ((start <= cut) & (cut <= end)).all()
+    assert [each.tolist() for each in (depth, parent)] == [each.tolist() for each in nest(start, cut, thread)]
     for a in range(len(rows)):
         for b in range(a + 1, len(rows)):
             assert thread[a] != thread[b] or cut[a] <= start[b] or cut[b] <= cut[a]
@@ -70,7 +71,7 @@ def test_no_end_crosses_another_interval(intervals: list[tuple[int, int, int]]) 
 
 def test_an_end_is_cut_at_that_of_the_innermost_interval_around_its_start() -> None:
     start, end, thread = np.array([0, 2, 4, 6, 7]), np.array([10, 7, 9, 8, 30]), np.array([0, 0, 1, 0, 0])
-    assert cut_crossings(start, end, thread).tolist() == [10, 7, 9, 7, 10]
+    assert cut_crossings(start, end, thread)[0].tolist() == [10, 7, 9, 7, 10]
 
 
 @given(nested())

@@ -13,7 +13,7 @@ from attrs import define, evolve, field, frozen
 
 from drynpu import without_collections
 from drynpu.arrays import I32, I64, Bools
-from drynpu.device import cut_crossings, nest
+from drynpu.device import cut_crossings
 from drynpu.kernels import Accesses, Allocations, Operators, Signature, used_entries
 from drynpu.recorder import SAVE_INTERVAL_NS, OptionalParts
 from drynpu.simulate import GraphRun, HostCall, PythonFrames
@@ -347,8 +347,7 @@ def _join(
     start, end, name, thread, call, reported, order = (
         each[whole] for each in (start, end, name, thread, call, reported, order)
     )
-    end = cut_crossings(start, end, thread)
-    depth, parent = nest(start, end, thread)
+    end, depth, parent = cut_crossings(start, end, thread)
     placement = placements(names, name, parent, depth, call, tracer)
     if tracer.library is not None:
         marks = Marks(*(column(f"mark_{c}") for c in ("time_ns", "thread", "name")))

@@ -140,7 +140,7 @@ def python_frames(
     order = np.lexsort((-end_ns, start_ns))
     # Kineto gives thread 0 to the open frames of threads that did nothing meanwhile, whose id it does not know.
     order = order[thread[order] != 0]
-    if has_ours:
+    if has_ours and len(order):
         _, parent = nest(start_ns[order], end_ns[order], thread[order])
         order = order[~_left_out(texts, name[order], parent)]
     return PythonFrames(
