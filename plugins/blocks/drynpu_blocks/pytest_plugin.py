@@ -1,8 +1,9 @@
 """
 The pytest plugin: budgets of the simulated npu in tests.
 
-The fixture ``npu_profile`` records a block and holds its numbers; ``--npu-profile`` records every test. Nothing of
-drynpu is imported before one of them is used.
+The fixture ``npu_profile`` records a block and holds its numbers; ``--npu-profile`` records every test;
+``--npu-baseline`` checks the numbers of recorded tests against those of an earlier run. Nothing of drynpu is imported
+before one of them is used.
 """
 
 from __future__ import annotations
@@ -17,15 +18,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from drynpu_blocks.baseline import Baseline
     from drynpu_blocks.block_profile import BlockProfile
 
 _PROFILE = pytest.StashKey["BlockProfile"]()
 _ROWS = pytest.StashKey[list[tuple[str, "BlockProfile"]]]()
+_BASELINE = pytest.StashKey["Baseline"]()
+_SENT = "npu_baseline"
+"""Key of the numbers that a process of pytest-xdist sends to the one that started it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--npu-profile``."""
-    parser.getgroup("drynpu").addoption(
+    """Add the options."""
+    group = parser.getgroup("drynpu")
+    group.addoption(
         "--npu-profile",
         metavar="DIR",
         nargs="?",
@@ -33,6 +39,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="Record each test on the simulated npu below DIR (npu_profiles without a name), and list the numbers.",
     )
+    group.addoption(
+        "--npu-baseline",
+        metavar="FILE",
+        help="Check the numbers of recorded tests against FILE. Where there is none, write it.",
+    )
+    group.addoption(
+        "--npu-baseline-update",
+        action="store_true",
+        help="Write the numbers of this run into the file of --npu-baseline.",
+    )
+    group.addoption(
+        "--npu-baseline-tolerance",
+        metavar="PERCENT",
+        default="10%",
+        help="By how much times and memory may grow (default: 10%%); the number of kernels may not.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the baseline, so that a wrong file or option ends the run before its first test."""
+    path = config.getoption("--npu-baseline")
+    update = config.getoption("--npu-baseline-update")
+    if path is None:
+        if update:
+            raise pytest.UsageError("--npu-baseline-update needs the file: --npu-baseline FILE")
+        return
+    from drynpu import DrynpuError
+    from drynpu_blocks.baseline import Baseline, read_share
+
+    try:
+        tolerance = read_share(config.getoption("--npu-baseline-tolerance"))
+        baseline = Baseline(Path(path).absolute(), tolerance, update).load()
+    except (ValueError, DrynpuError) as error:
+        raise pytest.UsageError(f"--npu-baseline: {error}") from error
+    config.stash[_BASELINE] = baseline
 
 
 @pytest.fixture
@@ -50,8 +91,12 @@ def npu_profile(request: pytest.FixtureRequest) -> Iterator[BlockProfile]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Record a test, where ``--npu-profile`` is given and the test does not record itself."""
-    if item.config.getoption("--npu-profile") is None or "npu_profile" in getattr(item, "fixturenames", ()):
+    """Record a test, where ``--npu-profile`` is given and the test does not record itself; check its numbers."""
+    if "npu_profile" in getattr(item, "fixturenames", ()):
+        result = yield
+        _check(item, item.stash.get(_PROFILE, None))
+        return result
+    if item.config.getoption("--npu-profile") is None:
         return (yield)
     from drynpu_blocks.block_profile import BlockProfile
 
@@ -67,7 +112,36 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
             profile.__exit__(None, None, None)
     if profile.used and profile.kernel_count:
         _rows(item.config).append((item.nodeid, profile))
+        _check(item, profile)
     return result
+
+
+def _check(item: pytest.Item, profile: BlockProfile | None) -> None:
+    """Fail a test whose numbers are worse than the baseline allows."""
+    baseline = item.config.stash.get(_BASELINE, None)
+    if baseline is None or profile is None or not profile.used:
+        return
+    from drynpu_blocks.baseline import numbers_of
+
+    problem = baseline.check(item.nodeid, numbers_of(profile))
+    if problem:
+        pytest.fail(problem, pytrace=False)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send the numbers to the process that writes them, where pytest-xdist has started this one."""
+    baseline = session.config.stash.get(_BASELINE, None)
+    sent = getattr(session.config, "workeroutput", None)
+    if baseline is not None and sent is not None:
+        sent[_SENT] = baseline.seen
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Gather the numbers of a process of pytest-xdist."""
+    baseline = node.config.stash.get(_BASELINE, None)
+    if baseline is not None:
+        baseline.seen.update(getattr(node, "workeroutput", {}).get(_SENT, {}))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -82,6 +156,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """List the recorded tests where ``--npu-profile`` is given; write them to the job's summary on GitHub as well."""
+    baseline = config.stash.get(_BASELINE, None)
+    if baseline is not None:
+        _tell(baseline, terminalreporter)
     rows = config.stash.get(_ROWS, [])
     if config.getoption("--npu-profile") is None or not rows:
         return
@@ -91,6 +168,20 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(os.environ["GITHUB_STEP_SUMMARY"]).open("a", encoding="utf-8") as stream:
             stream.write(_markdown(rows))
+
+
+def _tell(baseline: Baseline, terminalreporter: Any) -> None:
+    """Write the baseline where that is due, and say what was done with it."""
+    new, seen = len(baseline.new), len(baseline.seen)
+    written = baseline.store()
+    terminalreporter.section("npu baseline")
+    if written:
+        terminalreporter.write_line(f"{seen} tests written to {baseline.path}")
+        return
+    extra = f"; {new} are not in it yet (--npu-baseline-update writes them)" if new else ""
+    terminalreporter.write_line(f"{seen - new} tests checked against {baseline.path}{extra}")
+    for test, changes in baseline.better.items():
+        terminalreporter.write_line(f"better than it: {test}: {'; '.join(map(str, changes[:3]))}")
 
 
 def _markdown(rows: list[tuple[str, BlockProfile]]) -> str:

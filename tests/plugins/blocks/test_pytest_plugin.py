@@ -131,3 +131,22 @@ def test_it_costs_nothing_where_it_is_not_used(tmp_path: Path) -> None:
 def test_it_is_found_by_pytest() -> None:
     text = (Path(__file__).parents[3] / "pyproject.toml").read_text()
     assert '[project.entry-points.pytest11]\ndrynpu_pytest = "drynpu_blocks.pytest_plugin"' in text
+
+
+@pytest.mark.slow
+def test_a_baseline_is_written_and_checked(suite: Path) -> None:
+    arguments = ("--npu-baseline", "npu.json", "-k", "budgets or without or plain")
+    assert "2 tests written to" in run(suite, *arguments)
+    text = (suite / "test_suite.py").read_text()
+    (suite / "test_suite.py").write_text(
+        text.replace("def step():\n", "def step():\n    torch.ones(4096).npu().sort()\n")
+    )
+    out = run(suite, *arguments)
+    assert "2 failed, 1 passed" in out, out
+    assert re.search(r"test_suite\.py::test_budgets is worse than .*npu\.json allows", out)
+    assert re.search(r"kernels Sort\w*: 0 -> \d calls", out)
+    assert "3 passed" in run(suite, *arguments, "--npu-baseline-update")
+
+
+def test_an_update_without_a_file_is_refused(tmp_path: Path) -> None:
+    assert "needs the file: --npu-baseline FILE" in run(tmp_path, "--npu-baseline-update")
