@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from drynpu.analysis._outliers import slow_links, slow_ranks
     from drynpu.analysis._phases import STEP_PHASES, step_phases
     from drynpu.analysis._scopes import SCOPE_BARS, scope_bars
-    from drynpu.analysis._sides import changed_options, objections, refusals, run_facts
+    from drynpu.analysis._sides import changed_options, objections, refusal_text, run_facts
     from drynpu.analysis._stacks import STACK_METRICS, stack_times
     from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
     from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, launched_ranges, step_ranges, steps_at
@@ -160,7 +160,7 @@ __all__ = [
     "overlap",
     "pcie_summary",
     "port_summary",
-    "refusals",
+    "refusal_text",
     "run_facts",
     "scope_bars",
     "select_iteration",

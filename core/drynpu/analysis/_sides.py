@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
+from drynpu._errors import ChipError
 from drynpu.analysis._summary import Summary
 from drynpu.analysis.hints._remedies import framework_of
+from drynpu.platforms import load_chip
 from drynpu.tables import Profile
 from drynpu.writers.number_text import UNKNOWN
 
@@ -62,13 +64,37 @@ def objections(first: Side, second: Side) -> Iterator[str]:
         one, other = (side.get(name, UNKNOWN) for side in facts)
         if one != other:
             yield f"The {name} is not the same ({one} and {other}): {why}."
-    spans = [bool(side.get("steps")) for side in facts]
-    if spans[0] != spans[1]:
-        which = "first" if spans[0] else "second"
-        yield f"Only the {which} has steps: a mean step is compared with a whole recording."
+    generations = [_generation(side.get("chip", "")) for side in facts]
+    if all(generations) and generations[0] != generations[1]:
+        yield (
+            f"The chips are of different generations ({generations[0]} and {generations[1]}): the same operator "
+            "launches other kernels there, and their counters count other events."
+        )
+    yield from _about_steps(first[1].steps, second[1].steps)
     share = _common_share(first[0], second[0])
     if share is not None and share < _LEAST_COMMON:
         yield f"Only {share:.0%} of the kernel time is in types that both have: these are different programs."
+
+
+def _about_steps(first: pl.DataFrame, second: pl.DataFrame) -> Iterator[str]:
+    names = [
+        steps.filter(pl.col("step") != "")["step"].unique(maintain_order=True).to_list() for steps in (first, second)
+    ]
+    if bool(names[0]) != bool(names[1]):
+        which = "baseline" if names[0] else "second run"
+        yield f"Only the {which} has steps: a mean step is compared with a whole recording."
+    elif names[0] and not {*names[0]} & {*names[1]}:
+        spans = [name[0] if len(name) == 1 else f"{name[0]} to {name[-1]}" for name in names]
+        yield f"No step is in both ({spans[0]} and {spans[1]}): they are of different parts of a training."
+
+
+def _generation(chip: str) -> str:
+    """Return the generation of a chip and its version, ``""`` of a chip that nobody describes here."""
+    try:
+        known = load_chip(chip)
+    except ChipError:
+        return ""
+    return f"{known.generation}, platform {known.platform_version}"
 
 
 def refusals(first: Side, second: Side) -> Iterator[str]:
@@ -78,6 +104,12 @@ def refusals(first: Side, second: Side) -> Iterator[str]:
         yield f"one is of {frameworks[0]}, the other of {frameworks[1]}"
     if _common_share(first[0], second[0]) == 0:
         yield "no type of kernel is in both"
+
+
+def refusal_text(first: Side, second: Side) -> str:
+    """Return why two runs cannot be compared, in a sentence without its full stop; ``""`` where they can."""
+    reasons = "; ".join(refusals(first, second))
+    return f"these runs cannot be compared: {reasons}" if reasons else ""
 
 
 def _options(profile: Profile) -> Mapping[str, str]:

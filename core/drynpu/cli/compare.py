@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import attrs
@@ -10,23 +9,20 @@ import click
 import polars as pl
 
 from drynpu import CommandError
-from drynpu.analysis import changed_options, compare_profiles, objections, refusals, run_facts
+from drynpu.analysis import changed_options, compare_profiles, objections, refusal_text, run_facts
 from drynpu.cli.newest import newest_run
-from drynpu.cli.shared import as_json, console, echo_json
+from drynpu.cli.shared import as_json, console, echo_json, read_share
 from drynpu.views.comparison import comparison_blocks
 from drynpu.views.terminal import render_blocks
 
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%?")
 _FOLDER = click.Path(exists=True, path_type=Path)
 
 
 def _read_share(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    if text is None:
-        return None
-    match = _PERCENT.fullmatch(text.strip())
-    if match is None:
-        raise click.BadParameter(f"{text!r} is no share; write it as 10%", param=option)
-    return float(match[1]) / 100
+    try:
+        return None if text is None else read_share(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=option) from error
 
 
 @click.command()
@@ -45,16 +41,16 @@ def _read_share(_: click.Context, option: click.Parameter, text: str | None) -> 
 @as_json
 def compare(first: Path, second: Path, rank: str, fail_over: float | None, force: bool, json_output: bool) -> None:
     """
-    Say what changed from the run in FIRST to that in SECOND: steps, kernels, collectives, operators, memory.
+    Say what changed from the baseline in FIRST to the run in SECOND: steps, kernels, collectives, operators, memory.
 
     Both are result directories, folders with the ranks of a run, or single result files; of a folder with several runs
     the newest is meant. Times describe a mean step; the largest change comes first.
     """
     one, other = (newest_run(path).rank(rank) for path in (first, second))
     pair = [(side.profile, side.summary) for side in (one, other)]
-    reasons = "; ".join(refusals(*pair))
+    reasons = refusal_text(*pair)
     if reasons and not force:
-        raise CommandError(f"these runs cannot be compared: {reasons}; --force compares them all the same", exit_code=1)
+        raise CommandError(f"{reasons}; --force compares them all the same", exit_code=1)
     comparison = compare_profiles(*pair)
     if json_output:
         tables: dict[str, pl.DataFrame] = attrs.asdict(comparison, recurse=False)

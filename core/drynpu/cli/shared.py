@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "1", "KINETO_LOG_LEVEL": "99"}
 """Settings with which frameworks print nothing of their own when they start."""
+
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%?")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,6 +71,21 @@ def console(*, stderr: bool = False) -> Console:
     from drynpu.views import plain_console  # a script that is run does not wait for it
 
     return plain_console(stderr=stderr)
+
+
+def read_share(text: str) -> float:
+    """
+    Return a share that is written as ``10%``, 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        It is written in another way.
+    """
+    match = _PERCENT.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is no share; write it as 10%")
+    return float(match[1]) / 100
 
 
 def read_topology(_: click.Context, option: click.Parameter, value: Path | None) -> Path | None:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from drynpu.analysis import Comparison, changed_options, compare_profiles, objections, run_facts
+from drynpu.analysis import Comparison, changed_options, compare_profiles, objections, refusal_text, run_facts
 from drynpu.views.content import WARNING, Block, Column, Fact, Facts, Note, Table
 from drynpu.views.runs import Rank
 from drynpu.views.theme import size_text, time_text
@@ -18,6 +18,8 @@ _PARTS = {
     "communication": "communication, not overlapped",
     "free": "free",
 }
+SIDES = ("baseline", "this run")
+"""What the two runs are called where nobody has better names."""
 StepParts: TypeAlias = Mapping[str, tuple[str, Sequence[float]]]
 """Part of a step -> its name, and its time on the first and on the second side, ms."""
 
@@ -29,8 +31,10 @@ def _note(_: StepParts, sentence: str) -> Block:
 def comparison_blocks(
     first: Rank,
     second: Rank,
-    sides: tuple[str, str] = ("first", "second"),
+    sides: tuple[str, str] = SIDES,
     steps: Callable[[StepParts, str], Block] = _note,
+    *,
+    force: bool = True,
 ) -> list[Block]:
     """
     Return what changed from the first rank to the second.
@@ -41,11 +45,21 @@ def comparison_blocks(
         What the two ranks are called.
     steps:
         Makes the block of where the time goes: from the parts of a mean step, and the sentence that says the same.
+    force:
+        Whether runs that cannot be compared are compared all the same.
     """
-    comparison = compare_profiles((first.profile, first.summary), (second.profile, second.summary))
+    pair = [(rank.profile, rank.summary) for rank in (first, second)]
+    reasons = refusal_text(*pair)
+    if reasons:
+        advice = "the differences below mean nothing" if force else "drynpu compare --force compares them all the same"
+        head = [*_head((first, second), sides), Note(f"Careful: {reasons}; {advice}.", WARNING)]
+        if not force:
+            return head
+    else:
+        head = [*_head((first, second), sides)]
+    comparison = compare_profiles(*pair)
     modelled = first.modelled or second.modelled
     span = _span(first, second, sides)
-    head = _head((first, second), sides)
     blocks = [*head, *_facts(comparison, span, modelled), _steps(comparison, span, sides, steps)]
     return [*blocks, *_tables(comparison, span, modelled, _columns(sides))]
 

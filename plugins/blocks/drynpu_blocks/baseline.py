@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,6 @@ from drynpu import OutputError
 from drynpu.writers.files import new_file
 from drynpu_blocks.block_profile import BlockProfile
 
-DEFAULT_TOLERANCE = "10%"
-"""Share by which times and memory may grow; ours: as `drynpu compare --fail-over 10%` in the examples."""
-_SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%?")
 _LEAST_MS = 0.001
 """Growth of a time that nobody acts on."""
 _VERSION = 1
@@ -38,21 +34,6 @@ class Change:
         values = f"{self.before:.{digits}f} -> {self.now:.{digits}f} {self.unit}".rstrip()
         share = f" ({self.now / self.before - 1:+.1%})" if self.before else ""
         return f"{self.what}: {values}{share}"
-
-
-def read_share(text: str) -> float:
-    """
-    Return a share that is written as ``10%``.
-
-    Raises
-    ------
-    ValueError
-        It is written in another way.
-    """
-    match = _SHARE.fullmatch(text.strip())
-    if match is None:
-        raise ValueError(f"{text!r} is no share; write it as 10%")
-    return float(match[1]) / 100
 
 
 def numbers_of(profile: BlockProfile) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 The pytest plugin: budgets of the simulated npu in tests.
 
 The fixture ``npu_profile`` records a block and holds its numbers; ``--npu-profile`` records every test;
-``--npu-baseline`` checks the numbers of recorded tests against those of an earlier run. Nothing of drynpu is imported
+``--npu-baseline`` checks the numbers of recorded tests against an earlier run. Nothing of drynpu is imported
 before one of them is used.
 """
 
@@ -66,7 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError("--npu-baseline-update needs the file: --npu-baseline FILE")
         return
     from drynpu import DrynpuError
-    from drynpu_blocks.baseline import Baseline, read_share
+    from drynpu.cli.shared import read_share
+    from drynpu_blocks.baseline import Baseline
 
     try:
         tolerance = read_share(config.getoption("--npu-baseline-tolerance"))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
-from drynpu.analysis import changed_options, objections, refusals, run_facts, summarise
-from drynpu.analysis._sides import Side
+from drynpu.analysis import changed_options, objections, run_facts, summarise
+from drynpu.analysis._sides import Side, _about_steps, refusals
 
 from .conftest import make_profile
 
@@ -56,6 +57,24 @@ def test_runs_that_say_little_about_each_other_come_with_a_warning(more: dict[st
     usual = {"profiler_info": {"a": 1}}
     said = list(objections(side(**usual), side(**{**usual, **more})))
     assert any(sentence.startswith(words) for sentence in said), said
+
+
+def test_chips_of_two_generations_are_warned_of() -> None:
+    one, other = (side(metadata={"drynpu": {"chip": chip}}) for chip in ("Ascend910B2", "Ascend310P3"))
+    said = [sentence for sentence in objections(one, other) if "generations" in sentence]
+    assert [sentence.partition(":")[0] for sentence in said] == [
+        "The chips are of different generations (split, platform 5 and unified, platform 4)"
+    ]
+
+
+@pytest.mark.parametrize(("names", "words"), [
+    ((["3", "4"], ["4", "5"]), []),
+    ((["3", "4"], ["7"]), ["No step is in both (3 to 4 and 7): they are of different parts of a training."]),
+    ((["3"], []), ["Only the baseline has steps: a mean step is compared with a whole recording."]),
+])  # fmt: skip
+def test_runs_without_a_common_step_are_warned_of(names: tuple[list[str], list[str]], words: list[str]) -> None:
+    frames = [pl.DataFrame({"step": each}, schema={"step": pl.String}) for each in names]
+    assert list(_about_steps(*frames)) == words
 
 
 @pytest.mark.parametrize(("more", "said"), [

@@ -12,6 +12,7 @@ import pytest
 
 from drynpu import CommandError
 from drynpu.cli.compare import _judge
+from drynpu.cli.shared import read_share
 
 Command = Callable[..., Any]
 
@@ -82,6 +83,11 @@ def test_a_check_fails_where_a_step_is_longer_than_allowed(factor: float | None,
     assert (str(caught.value), caught.value.exit_code) == (said, 1)
 
 
+@pytest.mark.parametrize(("text", "share"), [("10%", 0.1), ("7.5", 0.075), ("0 %", 0.0)])
+def test_shares(text: str, share: float) -> None:
+    assert read_share(text) == pytest.approx(share)
+
+
 def test_the_allowed_share_is_read(drynpu: Command, run: Path) -> None:
     assert drynpu("compare", run, run, "--fail-over", "10%").code == 0
     ended = drynpu("compare", run, run, "--fail-over", "much")
@@ -92,10 +98,12 @@ def test_the_allowed_share_is_read(drynpu: Command, run: Path) -> None:
 def test_runs_that_cannot_be_compared_are_refused_unless_forced(
     drynpu: Command, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("drynpu.cli.compare.refusals", lambda *_: iter(("one reason", "another")))
+    monkeypatch.setattr("drynpu.analysis._sides.refusals", lambda *_: iter(("one reason", "another")))
     ended = drynpu("compare", run, run)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == (
         "drynpu: these runs cannot be compared: one reason; another; --force compares them all the same\n"
     )
-    assert "Kernels by type" in drynpu("compare", run, run, "--force").out
+    forced = drynpu("compare", run, run, "--force").out
+    assert "Kernels by type" in forced
+    assert "these runs cannot be compared: one reason; another; the differences below mean nothing" in forced

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from drynpu import OutputError
-from drynpu_blocks.baseline import Baseline, read_share
+from drynpu_blocks.baseline import Baseline
 
 TEST = "test_model.py::test_step"
 
@@ -82,13 +82,3 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "npu.json").write_text("[]")
     with pytest.raises(OutputError, match=r"npu\.json is no baseline that --npu-baseline has written"):
         Baseline(tmp_path / "npu.json", 0.1).load()
-
-
-@pytest.mark.parametrize(("text", "share"), [("10%", 0.1), ("7.5", 0.075), ("0 %", 0.0)])
-def test_shares(text: str, share: float) -> None:
-    assert read_share(text) == pytest.approx(share)
-
-
-def test_a_wrong_share_is_refused() -> None:
-    with pytest.raises(ValueError, match="'ten' is no share; write it as 10%"):
-        read_share("ten")

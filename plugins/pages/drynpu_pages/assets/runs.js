@@ -22,9 +22,9 @@
     const name = button.dataset.pick;
     picked = picked.includes(name) ? picked.filter((each) => each !== name) : [...picked, name];
     if (picked.length === 2) {
-      const [first, second] = picked;
-      const place = first.split("/").map(encodeURIComponent).join("/");
-      window.location.assign(`/run/${place}/comparison?${new URLSearchParams({ other: second })}`);
+      const [baseline, run] = picked;
+      const place = run.split("/").map(encodeURIComponent).join("/");
+      window.location.assign(`/run/${place}/comparison?${new URLSearchParams({ other: baseline })}`);
     }
     shown();
   });

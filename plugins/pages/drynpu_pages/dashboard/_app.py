@@ -152,9 +152,7 @@ def _header(library: Library, view: View | None = None, page: Page | None = None
     if page.with_other:
         others = [each.name for each in library.folders() if each.name != run.name]
         names = (("", "choose a run" if others else "no other run"), *((name, name) for name in others))
-        controls.append(
-            _control(Control("other", "Compare with", names), "" if view.other is None else view.other.name)
-        )
+        controls.append(_control(Control("other", "Baseline", names), "" if view.other is None else view.other.name))
     controls += [
         _control(control, view.choice(control.name, control.options[0][0])) for control in page.controls(view.rank)
     ]
@@ -199,6 +197,8 @@ def _list(library: Library) -> list[Any]:
     title = [html.H1("Runs"), html.P(f"below {library.base.resolve()}", className="about")]
     field = dcc.Input(id="find-run", type="search", placeholder="search", value="")
     label = html.Label([html.Span("Search in the runs", className="unseen"), field])
-    tools = html.Div([label, html.Span("Choose two to compare them.", className="detail")], className="tools")
+    tools = html.Div(
+        [label, html.Span("Choose two to compare them, the baseline first.", className="detail")], className="tools"
+    )
     listed = html.Div(run_list(folders, library.lines.lines_of(folders)), id="runs")
     return [*title, *([tools] if folders else []), listed, clock]

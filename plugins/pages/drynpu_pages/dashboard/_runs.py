@@ -37,7 +37,7 @@ def _row(folder: RunFolder, line: RunLine | None) -> Component:
     texts = _texts(line) if line is not None else ["…", *[""] * 6]
     step, kernels, peak, chip, framework, kind, size = texts
     cells = [
-        html.Button("Compare", className="pick", title="Choose two to compare them", **pick),
+        html.Button("Compare", className="pick", title="Choose two to compare them: the baseline first", **pick),
         [name, html.Div(line.note, className="detail")] if line is not None and line.note else name,
         step, kernels, peak, chip, framework, kind, count_text(len(folder.folders)), size, _time(folder.stamp),
     ]  # fmt: skip

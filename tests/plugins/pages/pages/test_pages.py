@@ -170,12 +170,21 @@ def test_kinds_of_a_roofline_have_colours_of_their_own() -> None:
     assert len({trace.marker.color for trace in drawn.data}) == 2
 
 
-def test_compared_runs_are_this_one_and_the_other(view: View) -> None:
+def test_runs_that_cannot_be_compared_show_why_and_no_difference(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drynpu.analysis._sides.refusals", lambda *_: iter(("one reason", "another")))
+    *_, last = find_page("comparison").build(evolve(view, other=view.run))
+    assert last.text == (
+        "Careful: these runs cannot be compared: one reason; another; "
+        "drynpu compare --force compares them all the same."
+    )
+
+
+def test_compared_runs_are_this_one_and_the_baseline(view: View) -> None:
     blocks = flat(find_page("comparison").build(evolve(view, other=view.run)))
     columns = [column.heading for column in find_block(blocks, "compared-kernels", Table).columns]
-    assert columns[2:4] == ["this (us)", "other (us)"]
+    assert columns[2:4] == ["baseline (us)", "this run (us)"]
     chart = find_block(blocks, "compared-steps", Chart)
-    assert chart.alternative.startswith("This and other, a mean step: Computing ")
+    assert chart.alternative.startswith("Baseline and this run, a mean step: Computing ")
 
 
 @pytest.mark.parametrize(("counted", "is_modelled"), [(True, True), (False, False)])
