@@ -148,6 +148,8 @@ def run_script(arguments: list[str], folder: str, environment: dict[str, str]) -
     torch = sys.modules.get("torch")
     if torch is not None and environment.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") == "1":
         torch._import_device_backends()
+    if torch is not None and "OMP_NUM_THREADS" in environment:
+        torch.set_num_threads(int(environment["OMP_NUM_THREADS"]))  # the library read the variable when it was loaded
     script = arguments[0]
     sys.argv[:] = arguments
     sys.path[0] = str(Path(script).resolve().parent)

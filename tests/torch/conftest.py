@@ -31,9 +31,9 @@ _SETTINGS = {
     "COLUMNS": "120",
 }
 _READ_LATER = (
-    *("DRYNPU_", "ASCEND_", "PROFILING_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_", "XDG_CACHE_HOME"),
+    *("DRYNPU_", "ASCEND_", "PROFILING_", "RANK", "LOCAL_", "WORLD_SIZE", "MASTER_", "XDG_CACHE_HOME"),
     *("PYTORCH_NPU_", "TASK_QUEUE_ENABLE", "HCCL_", "PROF_CONFIG_PATH", "COLUMNS", "CXX", "PROFILER_SAMPLECONFIG"),
-    "TORCH_NPU_WARNING_DISABLE",
+    *("TORCH_NPU_WARNING_DISABLE", "OMP_NUM_THREADS"),
 )
 """Begins the names of variables that nothing reads before a script runs; with others it runs in a fresh process."""
 _ADAPTER = ("device", "install", "profiler", "profiler._result", "services")

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tests.torch.conftest import native, scripts, warm
-from tests.torch.distributed.conftest import torchrun
+from tests.torch.distributed.conftest import run_ranks
 
-__all__ = ["native", "scripts", "torchrun", "warm"]
+__all__ = ["native", "run_ranks", "scripts", "warm"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.torch.conftest import native, scripts, warm
-from tests.torch.distributed.conftest import by_rank, torchrun
+from tests.torch.distributed.conftest import by_rank, run_ranks
 from tests.torch.native.conftest import run
 
-__all__ = ["by_rank", "native", "run", "scripts", "torchrun", "warm"]
+__all__ = ["by_rank", "native", "run", "run_ranks", "scripts", "warm"]

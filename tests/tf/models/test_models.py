@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 SCRIPT = Path(__file__).with_name("networks.py")
-WAYS = ("session", *(pytest.param(way, marks=pytest.mark.slow) for way in ("estimator", "function", "keras")))
+WAYS = ("session", "estimator", "function", "keras")
+OFTEN = {("estimator", "llama"), ("estimator", "bert"), ("function", "llama"), ("keras", "llama"), ("keras", "lstm")}
+"""Runs of `make test-all`, besides all networks in sessions: each way, and each network but ResNet-50 in two ways."""
 STEPS, PASSES, LAYERS = 3, 3, 2
 """Passes: forward, and backward to inputs and to weights."""
 # 53 convolutions, of which the first has no gradient to its inputs. A layer of BERT has four products of attention and
@@ -36,9 +38,19 @@ KERNELS = {
 OPTIMIZERS = {"session": "ApplyMomentumD", "estimator": "ApplyMomentumD"}
 VARIABLES = {"resnet50": 161, "bert": 37, "llama": 20, "lstm": 8}
 """What the optimizer steps: one kernel for each variable."""
-NETWORKS = ["llama", *(pytest.param(name, marks=pytest.mark.slow) for name in KERNELS if name != "llama")]
 NO_TENSORS = {"MemSet"}
 """Kernels that take and leave no tensors of the graph."""
+
+
+def _marks(way: str, network: str) -> tuple[pytest.MarkDecorator, ...]:
+    if (way, network) == ("session", "llama"):
+        return ()
+    return (pytest.mark.slow if way == "session" or (way, network) in OFTEN else pytest.mark.exhaustive,)
+
+
+TRAINED = [pytest.param(way, network, marks=_marks(way, network)) for way in WAYS for network in KERNELS]
+RANKS = {("estimator", "llama"): "slow", ("function", "llama"): "slow", ("keras", "lstm"): "slow"}
+RANKS |= dict.fromkeys([("session", "llama"), ("keras", "llama"), ("session", "bert")], "exhaustive")
 
 
 @pytest.fixture(scope="module")
@@ -50,16 +62,14 @@ def runs(scripts: Any) -> Any:
     return run
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("way", "network"), TRAINED)
 def test_the_losses_are_those_of_the_cpu(runs: Any, way: str, network: str) -> None:
     losses = runs(way, network, "Ascend").printed("losses")
     assert losses == runs(way, network, "CPU").printed("losses")
     assert len(set(losses)) == STEPS
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("way", "network"), TRAINED)
 def test_every_kernel_is_known_and_there(runs: Any, way: str, network: str) -> None:
     rows = runs(way, network, "Ascend").prof().rows("op_summary")
     assert not [row["Op Name"] for row in rows if "Unmapped" in row["Op Name"]]
@@ -72,14 +82,8 @@ def test_every_kernel_is_known_and_there(runs: Any, way: str, network: str) -> N
     assert kinds[OPTIMIZERS.get(way, "ApplyKerasMomentumD")] == VARIABLES[network] * STEPS
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("way", "network"),
-    [
-        *((way, "llama") for way in ("session", "estimator", "function", "keras")),
-        ("session", "bert"),
-        ("keras", "lstm"),
-    ],
+    ("way", "network"), [pytest.param(*trained, marks=getattr(pytest.mark, mark)) for trained, mark in RANKS.items()]
 )
 def test_two_ranks_train_as_one_with_the_whole_batch(runs: Any, scripts: Any, way: str, network: str) -> None:
     ranks = scripts.ranks(SCRIPT, way, network, "Ascend")

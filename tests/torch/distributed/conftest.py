@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 
 pytest.importorskip("torch")
 
@@ -61,14 +63,40 @@ def operators() -> Callable[[Any], list[Operator]]:
     return communication
 
 
+_SETTINGS = {"OMP_NUM_THREADS": "1", "DRYNPU_QUIET": "1"}
+
+
 @pytest.fixture(scope="session")
 def torchrun(scripts: Any) -> Callable[..., Any]:
-    """Return a function that runs a script in several processes."""
+    """Return a function that runs a script in several processes, started by torchrun."""
 
     def run(script: Path, *arguments: str, ranks: int, **options: Any) -> Any:
         program = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks))
-        settings = {"OMP_NUM_THREADS": "1", "DRYNPU_QUIET": "1"}
-        return scripts(script, *arguments, program=program, environment=settings, **options)
+        return scripts(script, *arguments, program=program, environment=_SETTINGS, **options)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def run_ranks(scripts: Any) -> Callable[..., Any]:
+    """Return a function that runs a script as the ranks of a job; each starts sooner than those of torchrun."""
+
+    def run(script: Path, *arguments: str, ranks: int, folder: Path | None = None) -> Any:
+        folder = folder or scripts.new_folder()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        job = {**_SETTINGS, "WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks)}
+        job |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+
+        def start(rank: int) -> Any:
+            return scripts(
+                script, *arguments, folder=folder, environment={**job, "RANK": str(rank), "LOCAL_RANK": str(rank)}
+            )
+
+        with ThreadPoolExecutor(ranks) as pool:
+            done = list(pool.map(start, range(ranks)))
+        return evolve(done[0], stdout="".join(run.stdout for run in done), stderr="".join(run.stderr for run in done))
 
     return run
 

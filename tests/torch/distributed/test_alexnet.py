@@ -33,13 +33,13 @@ def _kernels(path: Path) -> list[str]:
     return [f"{row['Type']} {row['Accelerator Core']}" for row in kept]
 
 
-def test_types_cores_and_order(torchrun: Callable[..., Any], by_rank: Callable[..., Any]) -> None:
+def test_types_cores_and_order(run_ranks: Callable[..., Any], by_rank: Callable[..., Any]) -> None:
     found = sorted(DATA.glob(GENUINE))
     if not found:
         pytest.skip(f"NO GENUINE PROFILE: {DATA / GENUINE} is not there; set GENUINE_PROFILES to its data folder")
     if install().library is None:
         pytest.skip("the sink updates parameters one by one, as PyTorch does on the CPU")
-    output = by_rank(torchrun(SCRIPT, ranks=2), ".")[0]
+    output = by_rank(run_ranks(SCRIPT, ranks=2), ".")[0]
     genuine, ours = _kernels(found[0]), _kernels(output.folder / "kernel_details.csv")
     changed = [line.rpartition(" ")[0] for line in difflib.ndiff(genuine, ours) if line.startswith(("-", "+"))]
     assert len(genuine) == 187

@@ -23,8 +23,8 @@ MESSAGES = ("send", "receive", "batchSendRecv")
 
 
 @pytest.fixture(scope="module")
-def run(torchrun: Callable[..., Any]) -> Any:
-    return torchrun(SCRIPT, "hccl", ranks=RANKS)
+def run(run_ranks: Callable[..., Any]) -> Any:
+    return run_ranks(SCRIPT, "hccl", ranks=RANKS)
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,8 @@ def told(ranks: list[Any], operators: Callable[..., Any]) -> list[list[Any]]:
     return [operators(output) for output in ranks]
 
 
-def test_results_are_those_of_plain_gloo(run: Any, torchrun: Callable[..., Any]) -> None:
-    torchrun(SCRIPT, "gloo", ranks=RANKS, folder=run.folder)
+def test_results_are_those_of_plain_gloo(run: Any, run_ranks: Callable[..., Any]) -> None:
+    run_ranks(SCRIPT, "gloo", ranks=RANKS, folder=run.folder)
     digests = {
         backend: [(run.folder / f"{backend}_{r}.txt").read_text() for r in range(RANKS)] for backend in ("hccl", "gloo")
     }

@@ -59,7 +59,13 @@ def rows(text: str) -> list[dict[str, str]]:
     return [dict(zip(lines[0], line, strict=True)) for line in lines[2:]]
 
 
-@pytest.mark.parametrize("name", TINY)
+OFTEN = ("shared", "mixture", "residual")
+"""The configurations that `make test-all` runs by themselves; it runs the images for two chips."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in OFTEN else pytest.mark.exhaustive) for name in TINY]
+)
 def test_every_kind_has_its_row(name: str, tmp_path: Path) -> None:
     done = table(tmp_path, name)
     assert done.returncode == 0, done.stderr

@@ -19,8 +19,8 @@ SCRIPT = Path(__file__).with_name("group_script.py")
 
 
 @pytest.fixture(scope="module")
-def run(torchrun: Callable[..., Any]) -> Any:
-    return torchrun(SCRIPT, ranks=2)
+def run(run_ranks: Callable[..., Any]) -> Any:
+    return run_ranks(SCRIPT, ranks=2)
 
 
 def ranges(output: Any) -> list[dict[str, str]]:

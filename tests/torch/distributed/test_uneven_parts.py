@@ -17,8 +17,8 @@ ROWS = (3, 1, 2)
 
 
 @pytest.fixture(scope="module")
-def run(torchrun: Callable[..., Any]) -> Any:
-    return torchrun(SCRIPT, ranks=3)
+def run(run_ranks: Callable[..., Any]) -> Any:
+    return run_ranks(SCRIPT, ranks=3)
 
 
 def rows(count: int, first: float) -> list[list[float]]:

@@ -19,23 +19,23 @@ QUIET = {"OMP_NUM_THREADS": "1", "DRYNPU_QUIET": "1"}
 
 
 @pytest.fixture(scope="module")
-def both(scripts: Any, torchrun: Callable[..., Any]) -> tuple[Any, Any]:
+def both(scripts: Any, run_ranks: Callable[..., Any]) -> tuple[Any, Any]:
     """Return runs of the script on four ranks and on one of four."""
     alone = scripts(SCRIPT, "out", program=ALONE, environment=QUIET)
-    return torchrun(SCRIPT, "out", ranks=4), alone
+    return run_ranks(SCRIPT, "out", ranks=4), alone
 
 
 @pytest.fixture(scope="module")
-def gpt(scripts: Any, torchrun: Callable[..., Any]) -> tuple[Any, Any]:
+def gpt(scripts: Any, run_ranks: Callable[..., Any]) -> tuple[Any, Any]:
     arguments = ("--tp", "2", "--pp", "2", "--output", "out")
-    return torchrun(GPT, *arguments, ranks=4), scripts(GPT, *arguments, program=ALONE, environment=QUIET)
+    return run_ranks(GPT, *arguments, ranks=4), scripts(GPT, *arguments, program=ALONE, environment=QUIET)
 
 
 @pytest.fixture(scope="module")
-def parallel(scripts: Any, torchrun: Callable[..., Any]) -> tuple[Any, Any]:
+def parallel(scripts: Any, run_ranks: Callable[..., Any]) -> tuple[Any, Any]:
     """Return expert and context parallel training on four ranks and on one of four."""
     alone = scripts(PARALLEL, "out", program=ALONE, environment=QUIET)
-    return torchrun(PARALLEL, "out", ranks=4), alone
+    return run_ranks(PARALLEL, "out", ranks=4), alone
 
 
 def described(output: Any, operators: Callable[[Any], list[Any]]) -> list[tuple[Any, ...]]:

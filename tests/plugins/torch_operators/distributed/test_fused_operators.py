@@ -22,8 +22,8 @@ REFUSALS = 6
 
 
 @pytest.fixture(scope="module")
-def run(torchrun: Callable[..., Any]) -> Any:
-    return torchrun(SCRIPT, ranks=2)
+def run(run_ranks: Callable[..., Any]) -> Any:
+    return run_ranks(SCRIPT, ranks=2)
 
 
 def test_results_equal_the_formulas(run: Any) -> None:
