@@ -280,7 +280,7 @@ inline int on_python_event(PythonObject*, PythonObject* frame, int event, Python
     if (outer.function) outer.function(outer.object, frame, event, function);
   }
   if (event != CALLED && event != RETURNED && event != C_CALLED && event != C_RAISED && event != C_RETURNED) return 0;
-  if (C10_UNLIKELY(!recording_frames.load(std::memory_order_relaxed))) {
+  if (C10_UNLIKELY(this_thread.is_drynpus || !recording_frames.load(std::memory_order_relaxed))) {
     python.PyEval_SetProfile(outer.function, outer.object);
     return 0;
   }

@@ -126,8 +126,12 @@ DRYNPU_EXPORT const char* drynpu_operator_name(int64_t number) {
 
 // Returns 0 where a recording runs already.
 DRYNPU_EXPORT int drynpu_start_recording(int with_memory) { return npu::start_recording(with_memory != 0); }
-// The thread that calls this writes what was recorded: others may wait for it while it has no processor.
-DRYNPU_EXPORT void drynpu_watch_this_thread() { npu::watch_this_thread(); }
+// The thread that calls this writes what was recorded: others may wait for it while it has no processor, and its frames are
+// nobody's.
+DRYNPU_EXPORT void drynpu_watch_this_thread() {
+  npu::this_thread.is_drynpus = true;
+  npu::watch_this_thread();
+}
 // This thread collected garbage for so long.
 DRYNPU_EXPORT void drynpu_note_collection(int64_t cost_ns) { npu::note_collection(cost_ns); }
 DRYNPU_EXPORT int drynpu_is_recording() { return npu::recording; }

@@ -183,6 +183,7 @@ struct ThisThread {
   void* open_rooms = nullptr;
   size_t open_room_count = 0;
   bool ends = false;
+  bool is_drynpus = false;  // it writes what was recorded
 };
 inline thread_local constinit ThisThread this_thread;
 constexpr size_t MOST_OPEN_ROOMS = 64;

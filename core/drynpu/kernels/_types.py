@@ -8,6 +8,7 @@ call launches), and each kernel of the plan is costed once per chip. Instances a
 from __future__ import annotations
 
 import enum
+import functools
 import math
 
 from attrs import field, frozen
@@ -64,7 +65,7 @@ FORMATS: dict[str, int] = {
 }
 
 
-@frozen
+@frozen(cache_hash=True)
 class TensorDesc:
     """Shape (dims; ``()`` is a scalar tensor), GE data type name and GE format name of one tensor."""
 
@@ -111,7 +112,7 @@ class Signature:
     attributes: tuple[object, ...] = field(default=())
     placement: Placement = Placement.DEVICE
 
-    @property
+    @functools.cached_property
     def key(self) -> tuple[object, ...]:
         """What tells calls apart: attributes by their spelling, as 1, 1.0 and True are equal to Python alone."""
         return self.name, self.inputs, repr(self.attributes), self.placement

@@ -47,15 +47,15 @@ def shown_stacks(stacks: Iterable[object]) -> tuple[str, ...]:
     device the caller's frame comes next.
     """
     paths, ours = roots(), our_places()
-    frames: dict[str, str] = {}
+    frames: dict[str, tuple[str, ...]] = {}
     shown = []
     for stack in stacks:
-        kept = []
+        kept: list[str] = []
         for frame in str(stack).split(";"):
             if frame not in frames:
-                frames[frame] = _whole(frame, paths)
-            if not _is_ours(frames[frame], ours):
-                kept.append(frames[frame])
+                whole = _whole(frame, paths)
+                frames[frame] = () if _is_ours(whole, ours) else (whole,)
+            kept += frames[frame]
         shown.append(";".join(kept))
     return tuple(shown)
 
@@ -104,7 +104,7 @@ def our_places() -> tuple[str, ...]:
     files = {
         Path(str(module.__file__))
         for name, module in list(sys.modules.items())
-        if _OUR_MODULE.fullmatch(name) and getattr(module, "__file__", None)
+        if "drynpu" in name and _OUR_MODULE.fullmatch(name) and getattr(module, "__file__", None)
     }
     return tuple(sorted(f"{file.parent}{os.sep}" if file.name == "__init__.py" else str(file) for file in files))
 

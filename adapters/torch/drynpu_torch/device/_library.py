@@ -228,7 +228,7 @@ class Library:
 
     def watch_this_thread(self) -> None:
         """
-        Count what this thread waits for a processor as delays of those that record.
+        Count what this thread waits for a processor as delays of those that record, and record no more of its frames.
 
         It writes what they recorded and may hold Python's lock meanwhile.
         """
