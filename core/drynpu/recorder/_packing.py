@@ -163,17 +163,20 @@ class _Packer:
 
     def _fields(self, value: object, kind: type[attrs.AttrsInstance]) -> dict[str, object]:
         arrays = len(self.arrays)
-        form = {alias: self.pack(getattr(value, name)) for alias, name in _names(kind)}
-        form["of"] = kind.__name__
+        form: dict[str, object] = {"of": kind.__name__}
+        for alias, name, default in _fields_of(kind):
+            item = getattr(value, name)
+            if item is not default:
+                form[alias] = item if type(item) in _PLAIN else self.pack(item)
         if id(value) in self.shared and len(self.arrays) == arrays:  # arrays lie in one archive alone
             self.shared[id(value)] = form
         return form
 
 
 @functools.cache
-def _names(kind: type[attrs.AttrsInstance]) -> list[tuple[str, str]]:
-    """Return the arguments of a class, and the attributes that hold them."""
-    return [(each.alias, each.name) for each in attrs.fields(kind) if each.init]
+def _fields_of(kind: type[attrs.AttrsInstance]) -> list[tuple[str, str, object]]:
+    """Return the arguments of a class, the attributes that hold them, and their defaults, which need no place."""
+    return [(each.alias, each.name, each.default) for each in attrs.fields(kind) if each.init]
 
 
 def _unpacked(document: object, arrays: Mapping[str, Array]) -> Any:

@@ -27,6 +27,8 @@ _REPR_LARGE = 1e16
 
 _LOOKED_UP = 1 << 16
 """How many texts of whole numbers and of thousandths are kept: 0 to 65535, and 0.0 to 65.535."""
+_EXACT = 1 << 53
+"""Below this, floats hold whole numbers as they are."""
 _WORTH = 4096
 """Rows from which on a table of these texts is made."""
 _FEW = 256
@@ -176,6 +178,11 @@ def _rounded(values: pl.Series) -> pl.Series:
                 place.scatter(np.flatnonzero(absent), None)
             texts: pl.Series = _decimals()[place].alias(values.name)
             return texts
+        if not nulls and thousandths.min() >= 0 and thousandths.max() < _EXACT:
+            whole, rest = np.divmod(thousandths.astype(np.int64), 1000)
+            fractions = _short_fractions()[pl.Series(rest.astype(np.uint32))]
+            digits: pl.Series = pl.Series(values.name, whole).cast(pl.String) + fractions
+            return digits
     return values.to_frame().select(_any_rounded_text(pl.first())).to_series()
 
 

@@ -93,7 +93,7 @@ def roots() -> list[Path]:
 
 def _whole(frame: str, roots: list[Path]) -> str:
     match = _FRAME.fullmatch(frame)
-    if match is None or Path(match["file"]).is_absolute() or match["file"].startswith("<"):
+    if match is None or match["file"].startswith(("<", os.sep)):
         return frame
     path = next((root / match["file"] for root in roots if (root / match["file"]).is_file()), None)
     return frame if path is None else f"{path}({match['line']}): {match['function']}"
