@@ -105,7 +105,8 @@ def _installed(folders: tuple[tuple[str, int], ...]) -> tuple[Candidate, ...]:  
 
 
 def _sorted(points: Iterable[EntryPoint]) -> tuple[Candidate, ...]:
-    every = [Candidate(point.name, point.dist.name if point.dist else "", point) for point in points]
+    named = functools.cache(lambda distribution: distribution.name)  # which reads and parses a file each time
+    every = [Candidate(point.name, named(point.dist) if point.dist else "", point) for point in points]
     return tuple(sorted(every, key=lambda each: (not each.bundled, each.can_be_switched_off, each.name)))
 
 

@@ -79,7 +79,7 @@ def torchrun(scripts: Any) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def run_ranks(scripts: Any) -> Callable[..., Any]:
-    """Return a function that runs a script as the ranks of a job; each starts sooner than those of torchrun."""
+    """Return a function that runs a script as the ranks of a job; each starts sooner than under torchrun."""
 
     def run(script: Path, *arguments: str, ranks: int, folder: Path | None = None) -> Any:
         folder = folder or scripts.new_folder()
