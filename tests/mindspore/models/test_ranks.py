@@ -18,9 +18,13 @@ _SCRIPT = Path(__file__).with_name("networks.py")
 TOLERANCES = {"resnet14": (2e-5, 1e-2)}
 
 
+OFTEN = [("llama", "graph"), ("resnet14", "pynative")]
+"""Networks and modes of `make test-all`: each mode once, one network with batch norms and one without."""
+SELDOM = [("bert", "pynative"), ("lstm", "graph"), ("resnet14", "graph")]
+
+
 @pytest.mark.parametrize(
-    ("network", "mode"),
-    [("llama", "graph"), ("bert", "pynative"), ("lstm", "graph"), ("resnet14", "graph"), ("resnet14", "pynative")],
+    ("network", "mode"), [*OFTEN, *(pytest.param(*each, marks=pytest.mark.exhaustive) for each in SELDOM)]
 )
 def test_two_ranks_train_as_one_with_the_whole_batch(network: str, mode: str, scripts: Any) -> None:
     ranks = scripts.ranks(_SCRIPT, mode, "Ascend", network, "ranks")
