@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 from tests.by_hand import BEGIN_NS, PID, call_table, setup
+from tests.warm_process import WarmProcess, warm_process
 
 from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Level, ProfilingRequest
@@ -25,32 +27,48 @@ from drynpu.recorder import write_recording
 from drynpu.simulate import Collective, Destination, Recording
 
 ROOT = Path(__file__).parents[2]
+_FORKED = Path(__file__).with_name("forked_tool.py")
 
 Tool: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")
-def msprof_analyze() -> Tool:
+def warm_tool() -> Iterator[tuple[Path, WarmProcess | None]]:
+    """Return the tool, and a process of its Python that has imported it, which takes longer than most analyses do."""
+    folder = Path(os.environ.get("DRYNPU_CONSUMERS_VENV") or ROOT / ".venv-consumers")
+    program = folder / "bin" / "msprof-analyze"
+    if not program.is_file():
+        pytest.fail(f"{program} is not there; make venv-consumers sets it up (or set DRYNPU_CONSUMERS_VENV)")
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as replaced:
+            replaced.setattr("sys.executable", str(program.with_name("python")))
+            process = stack.enter_context(warm_process(["msprof_analyze.cli.entrance"], os.environ))
+        yield program, process
+
+
+@pytest.fixture(scope="session")
+def msprof_analyze(warm_tool: tuple[Path, WarmProcess | None]) -> Tool:
     """
     Return a function that runs ``msprof-analyze`` with the arguments it is given and returns the finished process.
 
     Its exit status says little (0 even when nothing was analysed), so look at the files and at ``[ERROR]`` lines;
     stdout and stderr come as one text.
     """
-    folder = Path(os.environ.get("DRYNPU_CONSUMERS_VENV") or ROOT / ".venv-consumers")
-    program = folder / "bin" / "msprof-analyze"
-    if not program.is_file():
-        pytest.fail(f"{program} is not there; make venv-consumers sets it up (or set DRYNPU_CONSUMERS_VENV)")
+    program, process = warm_tool
 
     def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        texts, timeout_s = list(map(str, arguments)), 240
+        if process is not None:
+            _, done = process.run([str(_FORKED), *texts], cwd or Path.cwd(), os.environ, timeout_s)
+            return subprocess.CompletedProcess(done.args, done.returncode, done.stdout + done.stderr)
         return subprocess.run(
-            [str(program), *map(str, arguments)],
+            [str(program), *texts],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
             cwd=cwd,
-            timeout=240,
+            timeout=timeout_s,
         )
 
     return run
