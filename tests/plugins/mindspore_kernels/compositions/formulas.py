@@ -171,16 +171,15 @@ def cached(query: Any, keys: Any, values: Any, table: Any, seen: Any, scale: flo
 
 
 def sampled(values: Any, images: Any, starts: Any, points: Any, weighs: Any) -> Any:
-    """Return deformable attention, one point after the other; what is outside of an image counts 0."""
-    batch, queries, count, levels, spots = weighs.shape
+    """Return deformable attention, one image after the other; what is outside of an image counts 0."""
+    batch, queries, count, _, _ = weighs.shape
     result = np.zeros((batch, queries, count, values.shape[-1]), values.dtype)
-    for b, q, n, level, spot in np.ndindex(batch, queries, count, levels, spots):
-        height, width = images[level]
-        x, y = points[b, q, n, level, spot] * (width, height) - 0.5
-        for row, column in np.ndindex(height, width):
-            share = max(1 - abs(x - column), 0) * max(1 - abs(y - row), 0)
-            found = values[b, starts[level] + row * width + column, n]
-            result[b, q, n] += share * weighs[b, q, n, level, spot] * found
+    for level, (height, width) in enumerate(images):
+        x, y = np.moveaxis(points[:, :, :, level] * (width, height) - 0.5, -1, 0)
+        columns = np.maximum(1 - abs(x[..., None] - np.arange(width)), 0)
+        rows = np.maximum(1 - abs(y[..., None] - np.arange(height)), 0)
+        image = values[:, starts[level] :][:, : height * width].reshape(batch, height, width, count, -1)
+        result += np.einsum("bqns,bqnsh,bqnsw,bhwnc->bqnc", weighs[:, :, :, level], rows, columns, image)
     return result.reshape(batch, queries, -1)
 
 
