@@ -28,6 +28,7 @@ from drynpu._modules import modules_with, own_names
 from drynpu._open import load_ipython_extension, open_run
 from drynpu._plugin_choice import needs_plugin
 from drynpu._printable import printable
+from drynpu._progress import Listener, Stage, at_part, at_stage, listening, staged
 from drynpu._say import say, say_once
 from drynpu._toolkit import TOOLKIT_VARIABLES, cann_release, toolkit_folder
 
@@ -39,16 +40,21 @@ __all__ = [
     "ChipError",
     "CommandError",
     "DrynpuError",
+    "Listener",
     "OptionError",
     "OutputError",
     "PluginError",
     "RawFormatError",
+    "Stage",
     "__version__",
+    "at_part",
+    "at_stage",
     "cann_release",
     "facade_version",
     "find_genuine",
     "hand_over",
     "lazy_room",
+    "listening",
     "load_ipython_extension",
     "modules_with",
     "needs_plugin",
@@ -58,6 +64,7 @@ __all__ = [
     "require",
     "say",
     "say_once",
+    "staged",
     "toolkit_folder",
     "without_collections",
 ]

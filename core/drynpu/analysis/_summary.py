@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 from attrs import field, frozen
 
+from drynpu._progress import at_stage
 from drynpu.analysis._absent_files import AbsentFile, absent_files
 from drynpu.analysis._graph import GraphIterations, graph_iterations
 from drynpu.analysis._intervals import step_intervals_us, total_interval_us
@@ -111,6 +112,7 @@ class Summary:
 
 def summarise(profile: Profile) -> Summary:
     """Return the summary of *profile*; works with any part of it absent."""
+    at_stage("Summing up")
     overlaps = overlap(profile)
     stated = _pool_totals(profile)
     memory = profile.allocations.filter(pl.col("device_type") == NPU_DEVICE_TYPE)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import click
 from attrs import evolve, frozen
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from drynpu import CommandError, DrynpuError, OutputError
+from drynpu import CommandError, DrynpuError, OutputError, at_part, at_stage
 from drynpu.analysis import Summary, summarise
 from drynpu.cli.shared import as_json, console, echo_json
 from drynpu.deliverables.record_group import RecordGroup
@@ -70,30 +69,23 @@ def analyze(
 
     A recording whose process was killed is recovered first: its raw data is written from what was saved meanwhile.
     """
-    bar = console(stderr=True)
-    paths = _profiles(directory, output, bar)
+    messages = console(stderr=True)
+    paths = _profiles(directory, output, messages)
     exporters = None if no_export else plugins.exporters(bundled=False).values()
     forms = tuple(ExportType(name) for name in export_types)
     summaries: list[Summary] = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=bar, transient=True, disable=not bar.is_terminal) as progress:
-        task = progress.add_task("", total=len(paths) * (1 if no_export else 2))
-        for number, path in enumerate(paths, 1):
-            progress.update(task, description=path.name)
-            try:
-                summary = _analyse(path, _Rebuild(exporters, forms, output), lambda: progress.advance(task))
-            except DrynpuError as error:
-                if len(paths) == 1:
-                    raise
-                bar.print(f"drynpu: {path.name}: {error}", soft_wrap=True)
-                progress.update(task, completed=number * (1 if no_export else 2))
-                continue
-            summaries.append(summary)
-            if not json_output:
-                # What is printed must not mix with a bar that is being redrawn.
-                progress.stop()
-                console().print(render_summary(summary))
-                progress.start()
+    for path in paths:
+        try:
+            with at_part(path.name):
+                summary = _analyse(path, _Rebuild(exporters, forms, output))
+        except DrynpuError as error:
+            if len(paths) == 1:
+                raise
+            messages.print(f"drynpu: {path.name}: {error}", soft_wrap=True)
+            continue
+        summaries.append(summary)
+        if not json_output:
+            console().print(render_summary(summary))
     if json_output:
         documents = [summary_document(summary) for summary in summaries]
         echo_json(documents[0] if paths == [directory] else documents)
@@ -128,16 +120,14 @@ class _Rebuild:
     output: Path | None
 
 
-def _analyse(path: Path, rebuild: _Rebuild, advance: Callable[[], None]) -> Summary:
+def _analyse(path: Path, rebuild: _Rebuild) -> Summary:
     """Read a profile, rebuild its deliverables if that is wanted, and sum it up."""
     try:
         groups = registered_groups()
         profile = load_profile(path, groups)
-        advance()
-        if rebuild.exporters is not None:
-            if profile.results is None or rebuild.output is not None:
-                _export(profile, rebuild, groups)
-            advance()
+        if rebuild.exporters is not None and (profile.results is None or rebuild.output is not None):
+            at_stage("Writing the deliverables")
+            _export(profile, rebuild, groups)
         return summarise(profile)
     except OSError as error:
         raise OutputError(f"{error.filename or path}: {error.strerror}") from error

@@ -15,7 +15,7 @@ import click
 from attrs import evolve, frozen
 
 from _drynpu_finder import served_folders
-from drynpu import TOOLKIT_VARIABLES, CommandError, OptionError, needs_plugin, toolkit_folder
+from drynpu import TOOLKIT_VARIABLES, CommandError, OptionError, listening, needs_plugin, toolkit_folder
 from drynpu.cli._cuda_scripts import hint_at_transfer
 from drynpu.cli.shared import QUIET_FRAMEWORKS, as_json, gathered
 from drynpu.cli.world import WorldFlags, WorldOptions, read_world, run_world, world_options
@@ -173,7 +173,8 @@ def run(
     if job is not None:
         raise SystemExit(run_world(job, command))
     _serve_facades(plugins)
-    _start(plugins, script, arguments, is_module=is_module)
+    with listening(None):  # what the script prints must not mix with a line that is drawn again
+        _start(plugins, script, arguments, is_module=is_module)
 
 
 def _documented(job: WorldOptions | None, command: Sequence[str]) -> int:

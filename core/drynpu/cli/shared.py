@@ -15,7 +15,7 @@ import click
 import orjson
 from attrs import fields
 
-from drynpu import OptionError
+from drynpu import OptionError, at_stage
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,6 +49,7 @@ def gathered(name: str, kind: type[Any]) -> Callable[[F], F]:
 
 def echo_json(document: object) -> None:
     """Print a document as indented JSON."""
+    at_stage("")
     click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode())
 
 
@@ -70,6 +71,7 @@ def console(*, stderr: bool = False) -> Console:
     """Return a console that prints text as it is: ``drynpu[torch]`` and ``[Errno 2]`` are no markup."""
     from drynpu.views import plain_console  # a script that is run does not wait for it
 
+    at_stage("")  # what is printed next must not mix with a line that is drawn again
     return plain_console(stderr=stderr)
 
 

@@ -30,7 +30,7 @@ _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
 # Read by the import guard of the facades, by the adapters and by the cost model, not here.
 _ELSEWHERE = (
     *("PLUGINS", "AUTOLOAD", "MINDSPORE_API", "PROFILE", "CHECK", "TF1", "ACL_VERSION", "ACL_COMPAT", "OOM"),
-    *("CALIBRATION", "WORLD", "RUN", "TIME", "TORCH_NPU_VERSION"),
+    *("CALIBRATION", "WORLD", "RUN", "TIME", "TORCH_NPU_VERSION", "PROGRESS"),
 )
 
 

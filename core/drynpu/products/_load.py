@@ -9,6 +9,7 @@ from pathlib import Path
 from attrs import evolve
 
 from drynpu._errors import OutputError, RawFormatError
+from drynpu._progress import at_stage
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import registered_groups, schemas
 from drynpu.layouts.result_files import METADATA_FILE
@@ -59,6 +60,7 @@ def load_profile(
     product = product_of(directory.path, info, products)
     framework = no_framework()
     if directory.framework_path is not None:
+        at_stage("Reading what the framework recorded")
         framework = product.read(directory.framework_path, product.clock(info, toolkit.clock, notes))
     notes.extend(framework.notes)
     facts = dict(toolkit.facts)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from drynpu import CommandError
+from drynpu import CommandError, at_part, at_stage
 from drynpu.kernels import build_rule_book
 from drynpu.plugins import Plugins
 from drynpu.views.runs import Rank, Run
@@ -47,6 +47,7 @@ def read_launches(directory: Path, plugins: Plugins) -> LaunchComparison | None:
         return None
     book = build_rule_book(plugins.kernel_rules("torch"), fallbacks=calls.fallbacks)
     _, rank = next(_genuine_ranks([directory]))
+    at_stage("Comparing launches")
     return compare_launches(rank.profile, calls.read, book.plan)
 
 
@@ -55,6 +56,7 @@ def _genuine_ranks(directories: Sequence[Path]) -> Iterator[tuple[str, Rank]]:
     for directory in directories:
         run = Run.from_path(directory)
         for rank in run.ranks:
-            if rank.modelled:
-                raise CommandError(f"{rank.path} was simulated by drynpu: its times come from the model")
-            yield run.name or directory.name, rank
+            with at_part(rank.path.name):
+                if rank.modelled:
+                    raise CommandError(f"{rank.path} was simulated by drynpu: its times come from the model")
+                yield run.name or directory.name, rank

@@ -13,7 +13,7 @@ import polars as pl
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from drynpu import CommandError
+from drynpu import CommandError, staged
 from drynpu.arrays import F64
 from drynpu.kernels import (
     Calibration,
@@ -133,7 +133,7 @@ def validate_kernels(kernels: Kernels, calibration: Calibration, *, by: str = "f
         raise CommandError(f"no kernel has shapes and a time to compare. {_HOW}")
     tuning = Tuning(calibration=calibration)
     rows = []
-    for kernel, count in kernels.kernels:
+    for kernel, count in staged("Predicting kernels", kernels.kernels):
         prediction = estimate(kernel.spec, kernel.chip, tuning)
         inside = prediction.low_us <= kernel.duration_us <= prediction.high_us
         what = (prediction.family, kernel.spec.op_type, prediction.support)

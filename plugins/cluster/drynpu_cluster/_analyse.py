@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 from attrs import evolve, frozen
 
-from drynpu import without_collections
+from drynpu import at_stage, without_collections
 from drynpu.host import shared_memory_folder
 from drynpu.writers.db import new_database
 from drynpu.writers.files import make_directory
@@ -20,7 +20,7 @@ from drynpu_cluster._find import ClusterSource, Form
 from drynpu_cluster._groups import Group, find_groups
 from drynpu_cluster._overview import Overview, db_overview, text_overview
 from drynpu_cluster._rank import RankRead, read_rank, stacked
-from drynpu_cluster._spread import spread
+from drynpu_cluster._spread import READING, spread
 
 FOLDER = "cluster_analysis_output"
 
@@ -97,7 +97,8 @@ def _analyse(
     source: ClusterSource, output: Path | None, work: Path | None, workers: int | None, scheduler: str
 ) -> ClusterResult:
     read = functools.partial(read_rank, folder=work)
-    reads = tuple(spread(read, source.ranks, workers=workers, scheduler=scheduler))
+    reads = tuple(spread(read, source.ranks, stage=READING, workers=workers, scheduler=scheduler))
+    at_stage("Comparing ranks")
     folder = None if output is None else make_directory(output / FOLDER)
     reduce = _reduce_db if source.form is Form.DB else _reduce_text
     with without_collections():

@@ -12,6 +12,7 @@ from attrs import define, field
 
 from drynpu import OutputError
 from drynpu.views.runs import Run, RunFolder, find_runs
+from drynpu_pages.reading import Readings
 from drynpu_pages.run_lines import RunLines
 
 _FRESH_S = 2.0
@@ -31,6 +32,7 @@ class Library:
 
     base: Path
     lines: RunLines = field(factory=RunLines, init=False, repr=False)
+    readings: Readings = field(factory=Readings, init=False, repr=False)
     _open: OrderedDict[str, tuple[object, Run]] = field(factory=OrderedDict, init=False, repr=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False, repr=False)
     _listed: tuple[float, Sequence[RunFolder]] = field(default=(-_FRESH_S, ()), init=False, repr=False)

@@ -21,8 +21,11 @@ _VERBS = {
 
 @hookimpl
 def drynpu_cli(group: click.Group) -> None:
-    """Add ``drynpu dashboard`` and ``drynpu report``."""
+    """Add ``drynpu dashboard`` and ``drynpu report``, and show how far long verbs are."""
     from drynpu.plugins.verbs import LazyVerb
+    from drynpu_pages.progress_line import show_progress
+
+    show_progress(group)
 
     for verb, line in _VERBS.items():
         group.add_command(LazyVerb(verb, f"drynpu_pages.verbs.{verb}", line, "Look at runs"))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
+from drynpu import at_stage
 from drynpu.analysis import Summary, summarise
 from drynpu.checks import Observation, read_observations
 from drynpu.options import Severity
@@ -81,10 +82,13 @@ def check_script(
     folder = Path(tempfile.mkdtemp(prefix="drynpu_check_"))
     try:
         order = CheckCommand(folder=folder, first_steps=first_steps, skip_steps=_SKIPPED)
+        at_stage(f"Running the first {first_steps} steps")
         run, profiles = _run(command, order, environment)
         if not run.exit_code and run.observations and not profiles:
+            at_stage("Running it again, recorded from its beginning")
             run, profiles = _run_again(command, run, folder / "again", environment)
         run = evolve(run, observations=tuple(_with_peak(each, profiles.get(each.pid)) for each in run.observations))
+        at_stage("Looking for mistakes")
         mistakes = list(_mistakes(run, profiles, chip, total_steps))
         distinct = {(each.name, each.place, each.title): each for each in mistakes}
         ordered = sorted(distinct.values(), key=lambda each: (_ORDER[each.level], -(each.cost_us or 0.0)))

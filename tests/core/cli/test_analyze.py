@@ -117,14 +117,6 @@ def test_a_folder_of_several(drynpu: Run, profile: Make, tmp_path: Path) -> None
     assert [document["path"] for document in alone] == [str(paths[0])], "of a folder always a list"
 
 
-def test_progress_goes_to_stderr(process: Run, profile: Make, tmp_path: Path) -> None:
-    profile(tmp_path / "out" / "a_ascend_pt")
-    ended = process("analyze", "out", "--json", environment={"FORCE_COLOR": "1", "TERM": "xterm"})
-    assert ended.code == 0
-    assert "a_ascend_pt" in ended.err
-    assert len(json.loads(ended.out)) == 1
-
-
 def test_one_bad_profile_does_not_hide_the_others(drynpu: Run, profile: Make, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     for name in ("a_ascend_pt", "b_ascend_pt", "c_ascend_pt"):

@@ -63,7 +63,7 @@ def test_work_of_a_killed_worker_is_done_by_another(scheduler: str) -> None:
     before = pids(scheduler)
     killer = f"import os, signal, time; time.sleep(1); os.kill({before[0]}, signal.{signal.SIGKILL.name})"
     with subprocess.Popen([sys.executable, "-c", killer]):
-        results = list(spread(slowly, list(range(40)), scheduler=scheduler))
+        results = list(spread(slowly, list(range(40)), stage="Reading", scheduler=scheduler))
     assert results == [number * number for number in range(40)]
     assert before[0] not in pids(scheduler)
 
@@ -103,4 +103,4 @@ def test_an_analysis_of_which_a_worker_is_killed_half_way_writes_the_same_bytes(
 def test_an_address_where_nobody_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("drynpu_cluster._spread.CONNECT_S", 1)
     with pytest.raises(OutputError, match="no dask scheduler answers at tcp://127.0.0.1:9"):
-        list(spread(slowly, [1], scheduler="tcp://127.0.0.1:9"))
+        list(spread(slowly, [1], stage="Reading", scheduler="tcp://127.0.0.1:9"))

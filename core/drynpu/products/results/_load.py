@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from drynpu._errors import RawFormatError
+from drynpu._progress import at_stage
 from drynpu.layouts.result_files import METADATA_FILE
 from drynpu.options.experimental_config import AIC_METRICS
 from drynpu.products._framework_files import read_json_file
@@ -91,6 +92,7 @@ def read_results(files: ResultFiles, schemas: Mapping[str, pl.Schema]) -> Result
     Databases come first, since they have most, then timelines, then tables.
     """
     notes: list[str] = []
+    at_stage("Reading result files")
     trace = read_trace(files.traces, notes) if files.traces else None
     text = read_text(files.csv, () if trace is None else trace.devices)
     further = ResultTables(others=_further(files.others, notes))
@@ -115,6 +117,7 @@ def read_results(files: ResultFiles, schemas: Mapping[str, pl.Schema]) -> Result
 
 def _databases(files: ResultFiles, schemas: Mapping[str, pl.Schema], notes: list[str]) -> Iterator[ResultTables]:
     for path in (*files.databases, *files.analyses):
+        at_stage(f"Reading {path.name}")
         try:
             opened = open_database(path)
             yield read_analysis(opened) if path in files.analyses else read_database(opened, schemas)

@@ -12,6 +12,7 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu._errors import OptionError, OutputError, RawFormatError
+from drynpu._progress import at_stage, staged
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.core_samples.tables import SAMPLE_BASED
 from drynpu.deliverables.load_context import LoadContext
@@ -81,6 +82,7 @@ def load_toolkit(path: Path, groups: Sequence[RecordGroup]) -> Toolkit:
     OutputError, RawFormatError
         If the host's control files are missing or unusable. A device of which that is true is left out.
     """
+    at_stage("Reading tasks and kernels")
     reader = ProfReader(path, record_kinds(groups), possible_only=True)
     words = Dictionaries(reader.hashes, reader.types)
     clock = _host_clock(reader)
@@ -104,7 +106,7 @@ def load_toolkit(path: Path, groups: Sequence[RecordGroup]) -> Toolkit:
         notes=notes,
     )
     group_tables: dict[str, pl.DataFrame] = {}
-    for group in groups:
+    for group in staged("Reading records of the device", groups):
         if group.load is not None:
             group_tables |= {name: table for name, table in group.load(context).items() if table.height}
     tables["group_tables"] = group_tables

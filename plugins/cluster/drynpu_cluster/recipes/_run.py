@@ -20,7 +20,7 @@ from drynpu_cluster._db_output import DATABASE
 from drynpu_cluster._db_rank import database_path, open_read_only
 from drynpu_cluster._find import ClusterSource, Form, RankSource
 from drynpu_cluster._rank import RankRead, ranked_tables, read_rank, stacked, write_tables
-from drynpu_cluster._spread import spread
+from drynpu_cluster._spread import READING, spread
 from drynpu_cluster.recipes._recipe import Recipe
 from drynpu_cluster.recipes._slow import EP_LOAD_BALANCE, FREQ_ANALYSIS, SLOW_LINK, SLOW_RANK
 from drynpu_cluster.recipes._sums import CANN_API_SUM, COMPUTE_OP_SUM, HCCL_SUM
@@ -99,14 +99,15 @@ def run_recipe(
     with tempfile.TemporaryDirectory(prefix=".drynpu-recipe-", dir=shared) as folder:
         work = Path(folder)
         if name in _PARTS:
-            reads = tuple(spread(functools.partial(read_rank, folder=work), source.ranks, workers=workers or 1))
+            read = functools.partial(read_rank, folder=work)
+            reads = tuple(spread(read, source.ranks, stage=READING, workers=workers or 1))
             reduced = reduce_databases(reads)[1]
             tables: Mapping[str, pl.DataFrame] = {part: reduced[part] for part in _PARTS[name] if part in reduced}
             notes: tuple[str, ...] = tuple(note for read in reads for note in read.notes)
         else:
             read_one = functools.partial(_read, folder=work, name=name)
             chosen = workers if workers or scheduler else 1
-            answers = tuple(spread(read_one, source.ranks, workers=chosen, scheduler=scheduler))
+            answers = tuple(spread(read_one, source.ranks, stage=READING, workers=chosen, scheduler=scheduler))
             tables, notes = _reduce(_RECIPES[name], answers)
     tables = {table: rows for table, rows in tables.items() if rows.height}
     file = None if output is None or not tables else _store(make_directory(output / FOLDER) / DATABASE, tables)

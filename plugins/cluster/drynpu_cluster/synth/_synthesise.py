@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import orjson
 import polars as pl
 from attrs import frozen
 
-from drynpu import OutputError
+from drynpu import OutputError, staged
 from drynpu.layouts.result_files import (
     ANALYSE_DONE_FILE,
     ANALYSIS_DATABASE,
@@ -116,8 +117,7 @@ def synthesise(source: ClusterSource, folder: Path, options: SynthOptions, *, wo
         job = _Job(source.ranks, read.groups, options, folder, label, links, raw)
         few = workers is None and options.ranks <= FEW_RANKS
         items = [(rank, read.works[rank.place] if read.works else ()) for rank in plan.ranks]
-        for _ in spread(functools.partial(_write_rank, job=job), items, workers=1 if few else workers):
-            pass
+        _write_all(job, items, 1 if few else workers)
     with new_file(folder / LABEL) as stream:
         stream.write(orjson.dumps(label, option=orjson.OPT_INDENT_2))
     unlinked = {work.name.partition("__")[0] for works in read.works for work in works if not work.kind}
@@ -125,9 +125,20 @@ def synthesise(source: ClusterSource, folder: Path, options: SynthOptions, *, wo
     return Synthesis(folder, options.ranks, plan.slow_rank, plan.slow_link, tuple(left_out), tuple(sorted(unlinked)))
 
 
+def _write_all(job: _Job, items: Sequence[tuple[RankPlan, tuple[OperatorWork, ...]]], workers: int | None) -> None:
+    """Write all ranks, or none: a part of a cluster is of no use."""
+    try:
+        for _ in spread(functools.partial(_write_rank, job=job), items, stage="Writing ranks", workers=workers):
+            pass
+    except BaseException:
+        for path in job.folder.iterdir():
+            shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
 def _read(source: ClusterSource, options: SynthOptions) -> _Recorded:
     with tempfile.TemporaryDirectory(prefix="drynpu-synth-") as work:
-        reads = [read_rank(rank, Path(work)) for rank in source.ranks]
+        reads = [read_rank(rank, Path(work)) for rank in staged("Reading recorded ranks", source.ranks)]
         ranks = tuple(_recorded(read, source.ranks) for read in reads)
         groups = merge_groups(find_groups(_pairs(reads, source.form), reads))
         if not options.topology:

@@ -19,6 +19,7 @@ from drynpu_pages.dashboard._blocks import components
 from drynpu_pages.dashboard._callbacks import connect, view_of
 from drynpu_pages.dashboard._changes import change_stores
 from drynpu_pages.dashboard._files import serve_traces
+from drynpu_pages.dashboard._readings import serve_readings
 from drynpu_pages.dashboard._runs import run_list
 from drynpu_pages.dashboard._safety import protect
 from drynpu_pages.dashboard._timeline import serve_timelines
@@ -29,7 +30,7 @@ _log = logging.getLogger(__name__)
 _ASSETS = Path(__file__).parents[1] / "assets"
 _PAGE_CHANGE: Any = {"content": "children"}
 _LABELLED_PAGES = attributes(aria_label="Pages")
-_WAIT = "Reading the run. The first page of a run of a million kernels takes a minute, all others seconds."
+_WAIT = "Reading the run …"
 _REFRESH_MS = 3000
 """How often the list of runs looks for new ones, as MindInsight's does (mindinsight_dashboard.md 1)."""
 
@@ -59,6 +60,7 @@ def build_app(library: Library, *, hosts: Sequence[str] = ("127.0.0.1", "localho
     protect(app.server, hosts, token)
     serve_traces(app.server, library)
     serve_timelines(app.server, library)
+    serve_readings(app.server, library)
     connect(app, library, show)
     return app
 
@@ -86,6 +88,12 @@ _DOCUMENT = """<!DOCTYPE html>
 </html>"""
 
 
+def _waiting() -> Any:
+    """Return what stands in place of a page that is not there yet; `reading.js` says how far it is."""
+    button = html.Button("Cancel", id="cancel-reading", title="End this; the run can be read again")
+    return html.Div([html.Span(_WAIT, id="reading"), button], className="note reading", role="status")
+
+
 def _frame() -> Any:
     return html.Div(
         [
@@ -104,7 +112,7 @@ def _frame() -> Any:
                         # page would vanish under the reader, and the field that is typed in with it.
                         target_components=_PAGE_CHANGE,
                         delay_show=300,
-                        custom_spinner=html.P(_WAIT, className="note", role="status"),
+                        custom_spinner=_waiting(),
                         parent_className="middle",
                     ),
                 ],
@@ -120,10 +128,11 @@ def show(library: Library, address: Address) -> tuple[Any, Any, Any, str]:
     try:
         if not address.run:
             return _header(library), [], _list(library), "Runs - drynpu"
-        page, view = view_of(library, address)
-        body, run = _body(page, view), view.run
-        menu = _menu(view, page, address, others=len(library.folders()) > 1)
-        return _header(library, view, page), menu, body, f"{page.title} - {run.name} - drynpu"
+        with library.readings.of_run(address.run):
+            page, view = view_of(library, address)
+            body, run = _body(page, view), view.run
+            menu = _menu(view, page, address, others=len(library.folders()) > 1)
+            return _header(library, view, page), menu, body, f"{page.title} - {run.name} - drynpu"
     except DrynpuError as error:
         note = html.P(str(error), className="note warning", role="alert")
         return _header(library), [], [html.H1("Nothing to show"), note], "drynpu"

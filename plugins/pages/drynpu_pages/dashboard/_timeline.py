@@ -92,7 +92,8 @@ def serve_timelines(server: Flask, library: Library) -> None:
     @server.get("/events/<path:name>")
     def events(name: str) -> Response:
         try:
-            return _events(library, name, request.query_string.decode())
+            with library.readings.of_run(name):
+                return _events(library, name, request.query_string.decode())
         except DrynpuError as error:
             abort(404, str(error))
 

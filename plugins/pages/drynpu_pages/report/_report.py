@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import TypeAlias
 
-from drynpu import __version__, require
+from drynpu import __version__, require, staged
 from drynpu.views.content import EMPTY, Block, Note
 from drynpu.views.page import Page
 from drynpu.views.runs import Rank, Run, Selection, View
@@ -85,7 +85,8 @@ def _document(
     looks: str,
     most_rows: int = MOST_ROWS,
 ) -> str:
-    parts = [part for page, selections in sections for part in _parts(page, run, rank, selections, most_rows)]
+    pages = [_parts(page, run, rank, selections, most_rows) for page, selections in sections]
+    parts = [part for page in staged("Writing pages", pages) for part in page]
     menu = "".join(f'<a href="#{page.name}">{text_html(page.title)}</a>' for page, _ in sections)
     style = _STYLE.read_text(encoding="utf-8") + (_ASSETS / "report.css").read_text(encoding="utf-8")
     script = (_ASSETS / "report.js").read_text(encoding="utf-8")

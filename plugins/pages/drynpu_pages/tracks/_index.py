@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from drynpu import at_stage
 from drynpu.analysis import step_ranges
 from drynpu.tables import Profile
 from drynpu_pages.tracks._device import device_tracks
@@ -23,6 +24,7 @@ def timeline_index(profile: Profile) -> TimelineIndex:
 
 
 def _index(profile: Profile) -> TimelineIndex:
+    at_stage("Arranging the timeline")
     filled = [track for track in (*_steps(profile), *device_tracks(profile), *host_tracks(profile)) if track.events]
     tracks = tuple(sorted(filled, key=lambda track: _ORDER.index(track.kind)))
     lanes = [lane for track in tracks for lane in track.lanes]
