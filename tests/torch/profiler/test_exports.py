@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from tests.scripts import FRESH
 
 pytestmark = pytest.mark.slow
 
@@ -112,7 +113,7 @@ REFUSED = "Call export_chrome_trace failed. Exception: Invalid input path is a d
 
 @pytest.fixture(scope="module")
 def run(scripts: Any) -> Any:
-    return scripts(SCRIPT, environment={"DRYNPU_QUIET": "1", "TORCH_NPU_WARNING_DISABLE": "0"})
+    return scripts(SCRIPT, environment={"DRYNPU_QUIET": "1", "TORCH_NPU_WARNING_DISABLE": "0", **FRESH})
 
 
 def frames(output: Any) -> list[dict[str, Any]]:
