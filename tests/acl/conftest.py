@@ -5,15 +5,20 @@ from __future__ import annotations
 import functools
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 import pytest
-from tests.scripts import Run, Scripts
+from tests.scripts import Run, Scripts, environment_without
+from tests.warm_process import RECORDING, WarmProcess, warm_process
 
 ROOT = Path(__file__).parents[2]
 _OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "PROFILER_", "RANK_")
+_QUIET = MappingProxyType({"COLUMNS": "120"})
+_OPTIONS = ("-W", "error")
+_ADAPTER = ("kernels", "prof", "recording", "runtime")
+"""Modules of the adapter that ``import acl`` imports, but for the facade, which makes the state of a process."""
 
 collect_ignore = ["models.py"]
 
@@ -22,11 +27,12 @@ class Programs(Scripts[Run]):
     """Runs programs in a folder with ``mlp.om`` and ``conv.onnx``, in an environment without settings of the vendor."""
 
     prefixes = _OURS
-    settings = MappingProxyType({"COLUMNS": "120"})
-    python = (sys.executable, "-W", "error")
+    settings = _QUIET
+    python = (sys.executable, *_OPTIONS)
+    read_late = _OURS
 
-    def __init__(self, new_folder: Callable[[], Path], models: ModuleType) -> None:
-        super().__init__(self.folder)
+    def __init__(self, new_folder: Callable[[], Path], models: ModuleType, warm: WarmProcess | None = None) -> None:
+        super().__init__(self.folder, warm)
         self._empty_folder, self._models = new_folder, models
 
     def folder(self) -> Path:
@@ -51,5 +57,13 @@ def models() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def programs(tmp_path_factory: pytest.TempPathFactory, models: ModuleType) -> Programs:
-    return Programs(functools.partial(tmp_path_factory.mktemp, "acl"), models)
+def warm() -> Iterator[WarmProcess | None]:
+    """Return a process that has imported what programs of pyACL import, if they may run in forks of it."""
+    modules = ["onnx", "onnx.reference", *(f"drynpu_acl.{name}" for name in _ADAPTER), *RECORDING]
+    with warm_process(modules, environment_without(_OURS, _QUIET), _OPTIONS) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory, models: ModuleType, warm: WarmProcess | None) -> Programs:
+    return Programs(functools.partial(tmp_path_factory.mktemp, "acl"), models, warm)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,23 +10,19 @@ import pytest
 EXAMPLES = Path(__file__).parents[3] / "examples" / "acl"
 
 
-def run(folder, name, *arguments, **environment):
+@pytest.fixture
+def run(programs, tmp_path):
     pytest.importorskip("onnx")
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / name), *arguments],
-        cwd=folder,
-        env={**os.environ, "DRYNPU_QUIET": "1", **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+
+    def of(name, *arguments, **environment):
+        environment = {"DRYNPU_QUIET": "1", **environment}
+        return programs(EXAMPLES / name, *arguments, folder=tmp_path, environment=environment).stdout
+
+    return of
 
 
-def test_profile_inference(tmp_path):
-    assert "2 runs, scores add up to 1.000" in run(tmp_path, "profile_inference.py", "--runs", "2")
+def test_profile_inference(run, tmp_path):
+    assert "2 runs, scores add up to 1.000" in run("profile_inference.py", "--runs", "2")
     folder = next(tmp_path.glob("acl_out/PROF_*/mindstudio_profiler_output"))
 
     def rows(stem):
@@ -52,8 +45,8 @@ def test_profile_inference(tmp_path):
 
 
 @pytest.mark.slow
-def test_infer_session(tmp_path):
-    said = run(tmp_path, "infer_session.py", "--runs", "3", "--profiler")
+def test_infer_session(run, tmp_path):
+    said = run("infer_session.py", "--runs", "3", "--profiler")
     assert "3 runs, scores add up to 1.000" in said
     (path,) = tmp_path.glob("infer_out/PROF_*/mindstudio_profiler_output/op_summary_*.csv")
     with path.open(newline="", encoding="utf-8") as file:
@@ -63,8 +56,8 @@ def test_infer_session(tmp_path):
     assert kernels_ms / 3 < float(line.split()[1]) < kernels_ms / 3 + 0.1
 
 
-def test_subscribe_operators(tmp_path):
-    lines = run(tmp_path, "subscribe_operators.py", "--runs", "3").splitlines()
+def test_subscribe_operators(run, tmp_path):
+    lines = run("subscribe_operators.py", "--runs", "3").splitlines()
     assert [line.split()[:3] for line in lines] == [
         ["hidden/MatMul", "MatMulV2", "3"],
         ["hidden/Relu", "Relu", "3"],
@@ -74,8 +67,8 @@ def test_subscribe_operators(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_record_group_of_a_plugin_leaves_its_files(tmp_path, third_party_group):
-    run(tmp_path, "profile_inference.py", "--runs", "2", PYTHONPATH=str(third_party_group))
+def test_a_record_group_of_a_plugin_leaves_its_files(run, tmp_path, third_party_group):
+    run("profile_inference.py", "--runs", "2", PYTHONPATH=str(third_party_group))
     folder = next(tmp_path.glob("acl_out/PROF_*/mindstudio_profiler_output"))
     (path,) = folder.glob("launches_*.csv")
     lines = [line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()]

@@ -198,22 +198,13 @@ class Ran:
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(programs, tmp_path):
     pytest.importorskip("onnx")
 
     def of(body, config="", **settings):
-        (tmp_path / "guide.py").write_text(f"CONFIG = [{config}]\n{BEFORE}{body}{AFTER}")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("DRYNPU_", "ASCEND_"))}
-        done = subprocess.run(
-            [sys.executable, "guide.py"],
-            cwd=tmp_path,
-            env={**kept, "DRYNPU_QUIET": "1", **settings},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stderr
+        path = tmp_path / "guide.py"
+        path.write_text(f"CONFIG = [{config}]\n{BEFORE}{body}{AFTER}")
+        done = programs(path, folder=tmp_path, environment={"DRYNPU_QUIET": "1", **settings})
         assert done.stdout.endswith("done\n")
         return Ran(tmp_path, done.stdout, done.stderr)
 

@@ -25,10 +25,7 @@ def analyze(path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def infer(programs: Any, end: str, status: int) -> Any:
-    folder = programs.folder()
-    example = Path(__file__).parents[3] / "examples" / "acl"
-    environment = {"PYTHONPATH": str(example), **CLOCK}
-    return programs(SCRIPT, str(RUNS), end, status=status, folder=folder, environment=environment)
+    return programs(SCRIPT, str(RUNS), end, status=status, environment=CLOCK)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import json
 
 import pytest
 from tests.acl.preamble import PREAMBLE
+from tests.scripts import FRESH
 
 START = f"""{PREAMBLE}import os
 
@@ -233,7 +234,7 @@ show("ended", [collector.returncode, exported.returncode])
 @pytest.mark.slow
 def test_a_collector_attaches_to_a_process_that_is_left_to_it(run):
     before = "import os, subprocess, sys\nos.environ['HOME'] = os.getcwd()\n"
-    done = run(ATTACHED, before=before, PROFILING_MODE="dynamic")
+    done = run(ATTACHED, before=before, PROFILING_MODE="dynamic", **FRESH)
     assert (done.printed("init"), done.printed("ended")) == (200006, [0, 0])
     kernels = rows(done, "op_summary", "attached")
     assert [row["OP Type"] for row in kernels] == ["MatMulV2", "Relu", "MatMulV2", "SoftmaxV2"]
