@@ -1,4 +1,4 @@
-"""Every option run on every chip, once for all tests of the page that says what they leave."""
+"""Scripts of PyTorch, and every option run on every chip, once for all tests of the page that says what they leave."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.torch.conftest import scripts, warm
+
+__all__ = ["scripts", "warm"]
 
 DOCS = Path(__file__).parents[2] / "docs"
 Runs = dict[str, dict[str, Any]]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,37 +20,14 @@ SCRIPT, RULE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 TICKS_NS = 20
 
 
-def run(text: str, folder: Path) -> str:
-    """Run *text* as a script in *folder*, and return what it printed."""
-    (folder / "page.py").write_text(text, encoding="utf-8")
-    environment = {
-        **os.environ,
-        "RANK": "0",
-        "DRYNPU_QUIET": "1",
-        "DRYNPU_CHIP": "Ascend910B2",
-        "DRYNPU_SEED": "0",
-        "KINETO_LOG_LEVEL": "99",
-    }
-    done = subprocess.run(
-        [sys.executable, "page.py"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+ENVIRONMENT = {"RANK": "0", "DRYNPU_QUIET": "1", "DRYNPU_CHIP": "Ascend910B2", "DRYNPU_SEED": "0"}
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def result(scripts: Any) -> Path:
     """The result directory of the script of the page."""
-    folder = tmp_path_factory.mktemp("add")
-    run(SCRIPT, folder)
-    (directory,) = folder.glob("out/*_ascend_pt")
-    return directory
+    output: Path = scripts(SCRIPT, environment=ENVIRONMENT).output("out").path
+    return output
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +36,9 @@ def kernels(result: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_the_rule_and_the_cost_are_printed_as_shown(tmp_path: Path) -> None:
+def test_the_rule_and_the_cost_are_printed_as_shown(scripts: Any) -> None:
     (shown,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
-    assert run(RULE, tmp_path) == shown
+    assert scripts(RULE, environment=ENVIRONMENT).stdout == shown
 
 
 def test_the_line_of_the_csv_is_as_shown(kernels: list[dict[str, str]]) -> None:
