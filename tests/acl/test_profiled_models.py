@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from tests.scripts import FRESH
 
 PROGRAM = """
 import json, threading
@@ -197,7 +198,9 @@ def spans(programs, models):
         folder = programs.folder()
         models.save(models.mlp(512, (2048, 2048, 64)), folder / "large.onnx")
         # A slow chip, so that kernels last longer than a busy machine holds the program up.
-        run = programs(ORDER, order, folder=folder, environment={"DRYNPU_QUIET": "1", "DRYNPU_CHIP": "Ascend310"})
+        run = programs(
+            ORDER, order, folder=folder, environment={"DRYNPU_QUIET": "1", "DRYNPU_CHIP": "Ascend310", **FRESH}
+        )
         found: dict[str, list[tuple[Decimal, Decimal]]] = {}
         for row in rows(run, "op_summary"):
             # A float holds such times to a quarter of a microsecond alone.

@@ -16,11 +16,9 @@ from pathlib import Path
 
 import acl
 import numpy as np
+from perceptron import BATCH, SIZES, Model, build, check
 
 from drynpu.recorder import Recorder
-
-sys.path.insert(0, str(Path(__file__).parents[3] / "examples" / "acl"))
-from perceptron import BATCH, SIZES, Model, build, check
 
 RUNS, END = int(sys.argv[1]), sys.argv[2]
 ACL_API, TASK_TIME, MSPROFTX = 0x1, 0x2, 0x80

@@ -25,7 +25,10 @@ def analyze(path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def infer(programs: Any, end: str, status: int) -> Any:
-    return programs(SCRIPT, str(RUNS), end, status=status, environment=CLOCK)
+    folder = programs.folder()
+    example = Path(__file__).parents[3] / "examples" / "acl"
+    environment = {"PYTHONPATH": str(example), **CLOCK}
+    return programs(SCRIPT, str(RUNS), end, status=status, folder=folder, environment=environment)
 
 
 @pytest.mark.slow

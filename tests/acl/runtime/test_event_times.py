@@ -6,6 +6,7 @@ import csv
 
 import pytest
 from tests.acl.preamble import PREAMBLE
+from tests.scripts import FRESH
 
 TIMES = f"""{PREAMBLE}
 check(acl.init())
@@ -49,7 +50,7 @@ show("back", acl.rt.event_elapsed_time(end, begin))
 def test_times_are_the_same_with_and_without_a_profile(programs, models):
     folder = programs.folder()
     models.save(models.mlp(batch=512, sizes=(1024, 1024, 1024)), folder / "wide.onnx")
-    run = programs(TIMES, folder=folder, environment={"DRYNPU_QUIET": "1"})
+    run = programs(TIMES, folder=folder, environment={"DRYNPU_QUIET": "1", **FRESH})
     times = run.printed("times")
     assert len(times) == 9
     table = min(run.folder.glob("out/PROF_*/mindstudio_profiler_output/op_summary_*.csv"))

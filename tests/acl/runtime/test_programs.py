@@ -6,6 +6,7 @@ import csv
 
 import pytest
 from tests.acl.preamble import PREAMBLE
+from tests.scripts import FRESH
 
 from drynpu.platforms import load_chip
 
@@ -193,7 +194,7 @@ def rows(run, stem):
 def test_waits_and_events_order_host_and_device(programs, models):
     folder = programs.folder()
     models.save(models.mlp(batch=512, sizes=(1024, 1024, 1024)), folder / "wide.onnx")
-    run = programs(ORDER, folder=folder, environment={"DRYNPU_QUIET": "1"})
+    run = programs(ORDER, folder=folder, environment={"DRYNPU_QUIET": "1", **FRESH})
     kernels = rows(run, "op_summary")
     count = len(kernels) // 6
     durations_us = [float(row["Task Duration(us)"]) for row in kernels]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.acl.conftest import models, programs
+from tests.acl.conftest import models, programs, warm
 
-__all__ = ["models", "programs"]
+__all__ = ["models", "programs", "warm"]
