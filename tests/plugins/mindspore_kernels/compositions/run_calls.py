@@ -1,8 +1,8 @@
 """
-Run under ``drynpu run``: every call of every family, with its gradients, under a profiler for each family.
+Run under ``drynpu run``: every call of every family, with its gradients, each family in a step of one profile.
 
 ``run_calls.py CALLS.yaml MODE EVERY OUT.pickle`` takes the first of EVERY calls. OUT gets by family and call the result
-and the gradients, or the error; the profile of a family lies in the folder of its name.
+and the gradients, or the error; the profile lies in the folder ``profiled``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from typing import Any
 import mindspore as ms
 import numpy as np
 import yaml
-from mindspore.profiler import ProfilerActivity, ProfilerLevel, _ExperimentalConfig, profile, tensorboard_trace_handler
+from mindspore.profiler import (
+    ProfilerActivity,
+    ProfilerLevel,
+    _ExperimentalConfig,
+    profile,
+    schedule,
+    tensorboard_trace_handler,
+)
 
 sys.path.insert(0, str(Path(__file__).parent))
 from inputs import inputs
@@ -46,10 +53,19 @@ call_{0} = Cell_{0}()
 def main(calls: str, mode: str, every: str, out: str) -> None:
     ms.set_context(mode=getattr(ms, f"{mode}_MODE"), device_target="Ascend")
     sys.path.insert(0, str(Path.cwd()))
-    found = {
-        family: run_family(family, [case for case in cases if mode in case.get("modes", [mode])][:: int(every)])
-        for family, cases in yaml.safe_load(Path(calls).read_text()).items()
-    }
+    families = yaml.safe_load(Path(calls).read_text())
+    found = {}
+    with profile(
+        activities=[ProfilerActivity.CPU, ProfilerActivity.NPU],
+        record_shapes=True,
+        schedule=schedule(wait=0, warmup=0, active=len(families), repeat=1),
+        on_trace_ready=tensorboard_trace_handler("profiled"),
+        experimental_config=_ExperimentalConfig(profiler_level=ProfilerLevel.Level1),
+    ) as profiler:
+        for family, cases in families.items():
+            chosen = [case for case in cases if mode in case.get("modes", [mode])][:: int(every)]
+            found[family] = run_family(family, chosen)
+            profiler.step()
     Path(out).write_bytes(pickle.dumps(found))
 
 
@@ -59,19 +75,12 @@ def run_family(family: str, cases: list[dict[str, Any]]) -> dict[str, Any]:
     values = {name: ms.Tensor(array) for name, array in inputs().items()}
     functions = written(family, cases, values)
     found: dict[str, Any] = {}
-    config = _ExperimentalConfig(profiler_level=ProfilerLevel.Level1)
-    with profile(
-        activities=[ProfilerActivity.CPU, ProfilerActivity.NPU],
-        record_shapes=True,
-        on_trace_ready=tensorboard_trace_handler(family),
-        experimental_config=config,
-    ):
-        for case, (function, names) in zip(cases, functions, strict=True):
-            wanted = case.get("grad", [name for name in names if values[name].dtype == ms.float32])
-            try:
-                found[name_of(case)] = run(function, [values[name] for name in names], [names.index(n) for n in wanted])
-            except Exception as error:  # noqa: BLE001 - the test shows it
-                found[name_of(case)] = f"{type(error).__name__}: {error}"
+    for case, (function, names) in zip(cases, functions, strict=True):
+        wanted = case.get("grad", [name for name in names if values[name].dtype == ms.float32])
+        try:
+            found[name_of(case)] = run(function, [values[name] for name in names], [names.index(n) for n in wanted])
+        except Exception as error:  # noqa: BLE001 - the test shows it
+            found[name_of(case)] = f"{type(error).__name__}: {error}"
     return found
 
 
