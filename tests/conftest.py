@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,9 +18,27 @@ settings.register_profile("fuzz", deadline=None, max_examples=int(os.environ.get
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what ``one_of(n)`` leaves out: all but every n-th of the tests that it marks."""
+def may_be_slow(path: Path) -> bool:
+    """Return whether a file may have slow tests: its text names a mark of theirs."""
+    return re.search(r"slow|one_of", path.read_text(encoding="utf-8")) is not None
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import files of quick tests for a run of the slow ones: that is most of what it would import."""
+    slow_ones = config.getoption("markexpr").startswith("slow")
+    return True if slow_ones and collection_path.suffix == ".py" and not may_be_slow(collection_path) else None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """
+    Mark as slow what ``one_of(n)`` leaves out: all but every n-th of the tests that it marks.
+
+    Raises
+    ------
+    pytest.UsageError
+        A slow test would be left out of a run of the slow ones.
+    """
     places: Counter[object] = Counter()
     for item in items:
         for node, mark in item.iter_markers_with_node("one_of"):
@@ -26,6 +46,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if places[marked] % mark.args[0]:
                 item.add_marker("slow")
             places[marked] += 1
+    every = list(items)
+    yield
+    for path in sorted({item.path for item in every if item.get_closest_marker("slow")}):
+        if not may_be_slow(path):
+            raise pytest.UsageError(f"{path} has a slow test and names neither slow nor one_of; say so in a comment")
 
 
 _PLUGIN = """

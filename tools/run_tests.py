@@ -253,15 +253,22 @@ def rooms_of(tests: Path, processes: Sequence[TestProcess], chosen: Sequence[Tes
     return rooms - {"tests"} - {room.rpartition("/")[0] for room in rooms}
 
 
-def summary(outcomes: Sequence[Outcome], rooms: set[str], seconds: Sequence[tuple[str, float]]) -> list[str]:
-    """Return how much of the whole was run, what was left out, and how long it took."""
+def summary(
+    outcomes: Sequence[Outcome], rooms: set[str], seconds: Sequence[tuple[str, float]], part: str = "quick"
+) -> list[str]:
+    """
+    Return how much of the whole was run, what was left out, and how long it took.
+
+    The rest does not say how much it is: it does not look at files without slow tests.
+    """
     counts = [outcome.counts for outcome in outcomes]
     left_out = sum(count.get("deselected", 0) for count in counts)
     skipped = sum(count.get("skipped", 0) for count in counts)
     ran = sum(number for count in counts for word, number in count.items() if word in RAN)
     whole = ran + skipped + left_out
     covered = frozenset[str]().union(*(outcome.ran for outcome in outcomes))
-    lines = [f"tests: {ran} of {whole} ({ran / max(whole, 1):.0%}); rooms: {len(covered & rooms)} of {len(rooms)}"]
+    share = f" of {whole} ({ran / max(whole, 1):.0%})" if part != "rest" else ""
+    lines = [f"tests: {ran}{share}; rooms: {len(covered & rooms)} of {len(rooms)}"]
     if skipped:
         lines.append(f"{skipped} tests were SKIPPED; pytest says why above")
     if nowhere := sorted(rooms - covered):
@@ -305,7 +312,7 @@ def main() -> int:
     reached = frozenset[str]().union(*(outcome.chosen for outcome in outcomes))
     rooms = set(reached) if options.paths else rooms_of(tests, processes, list(chosen))
     seconds = (("set-up", begin - options.since), ("testing", time.time() - begin))
-    print("", *summary(outcomes, rooms, seconds), sep="\n")
+    print("", *summary(outcomes, rooms, seconds, options.part), sep="\n")
     return int(any(outcome.failed for outcome in outcomes) or (options.part == "quick" and not rooms <= reached))
 
 
