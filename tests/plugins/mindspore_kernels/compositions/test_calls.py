@@ -86,8 +86,8 @@ def families(scripts: Any, every: dict[str, int]) -> Callable[[str, str], tuple[
         assert not isinstance(done, Exception), done
         (folder,) = done.runs("profiled")
         kernels = pl.read_csv(folder / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", infer_schema=False)
-        found = pickle.loads((done.folder / "found.pickle").read_bytes())
-        return found[family], kernels.filter(pl.col("Step ID") == str(list(found).index(family)))
+        results = pickle.loads((done.folder / "found.pickle").read_bytes())
+        return results[family], kernels.filter(pl.col("Step ID") == str(list(results).index(family)))
 
     return functools.cache(of_family)
 
