@@ -14,11 +14,11 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "acl"
 def run(programs, tmp_path):
     pytest.importorskip("onnx")
 
-    def of(name, *arguments, **environment):
+    def example(name, *arguments, **environment):
         environment = {"DRYNPU_QUIET": "1", **environment}
         return programs(EXAMPLES / name, *arguments, folder=tmp_path, environment=environment).stdout
 
-    return of
+    return example
 
 
 def test_profile_inference(run, tmp_path):
