@@ -9,6 +9,8 @@ from drynpu.plugins import hookimpl
 if TYPE_CHECKING:
     import click
 
+    from drynpu.plugins import Activation
+
 
 @hookimpl
 def drynpu_cli(group: click.Group) -> None:
@@ -17,3 +19,18 @@ def drynpu_cli(group: click.Group) -> None:
 
     line = "Find the mistakes of a script, or of profiling options."
     group.add_command(LazyVerb("check", "drynpu_script_check.verb", line, "Run scripts"))
+
+
+@hookimpl
+def drynpu_activate(context: Activation) -> None:
+    """Look at a script that computes values, and say once where the types of its tensors make it slow."""
+    settings = context.environment
+    if settings.get("DRYNPU_COMPUTE") == "0" or settings.get("DRYNPU_QUIET") == "1":
+        return
+    if settings.get("DRYNPU_TIME") == "virtual":  # its clocks are the script's
+        return
+    import threading
+
+    from drynpu_script_check._slow_types import watch_types
+
+    watch_types(threading.main_thread().ident or 0)
