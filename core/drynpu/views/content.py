@@ -40,12 +40,15 @@ class Fact:
         What the value means or follows from, in one line; may be empty.
     modelled:
         Whether the simulation computed it. Measured otherwise.
+    window:
+        Begin and end of the time that it is about, ns, which an outlet may show in a timeline; ``None`` for no time.
     """
 
     label: str
     text: str
     detail: str = ""
     modelled: bool = False
+    window: tuple[int, int] | None = None
 
 
 @frozen
@@ -120,6 +123,8 @@ class Table:
         All rows; how many are shown at a time is up to the outlet.
     columns:
         Columns in their order; further columns of the frame are not shown.
+    window:
+        Names of the columns with begin and end of the time that a row is about, ns; nulls for none.
     """
 
     name: str
@@ -128,6 +133,7 @@ class Table:
     columns: Sequence[Column]
     detail: str = ""
     modelled: bool = False
+    window: tuple[str, str] | None = None
 
 
 @frozen

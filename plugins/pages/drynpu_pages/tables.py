@@ -37,7 +37,7 @@ class Request:
 
 @frozen(eq=False)
 class Searched:
-    """Rows that were found, those wanted of them, with the columns of the table alone."""
+    """Rows that were found, those wanted of them, with the columns of the table and its window alone."""
 
     rows: pl.DataFrame
     count: int
@@ -46,7 +46,7 @@ class Searched:
 def search_rows(table: Table, request: Request) -> Searched:
     """Return the rows of a table that a request asks for. Conditions that are not understood let every row pass."""
     names = [column.name for column in table.columns]
-    rows = table.frame.lazy().select(names)
+    rows = table.frame.lazy().select(list(dict.fromkeys((*names, *(table.window or ())))))
     schema = table.frame.select(names).schema
     texts = [name for name, dtype in schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)]
     if request.search and texts:

@@ -13,13 +13,16 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from types import FrameType, ModuleType
 
 from attrs import define, field
 
 from drynpu import say_once
 
-_EVERY_S = 0.5
+_NEEDED = ("Tensor", "float16", "bfloat16")
+"""Names of PyTorch that are not there before it is imported to its end."""
+_LOOK_S = 0.5
 _SEEN = 40
 """Looks that are judged together: 20 s, in which a step on a CPU with float32 would be over."""
 _LEAST = 5
@@ -38,9 +41,9 @@ def watch_types(main: int) -> None:
 def _watch(main: int) -> None:
     begun_s, pause = time.monotonic(), threading.Event()
     watch = TypeWatch()
-    while not pause.wait(_EVERY_S):
+    while not pause.wait(_LOOK_S):
         torch, frame = sys.modules.get("torch"), sys._current_frames().get(main)
-        if frame is None or not hasattr(torch, "Tensor"):
+        if frame is None or torch is None or not all(map(partial(hasattr, torch), _NEEDED)):
             continue
         if watch.look(half_type_in(frame, torch), time.process_time(), time.monotonic()):
             say_once(slow_text(watch.name, time.monotonic() - begun_s))

@@ -12,6 +12,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 from attrs import field, frozen
 
 _RUN = "/run/"
+_MARGIN = 4
+"""Part of a time that is shown before it and after it."""
 _NOT_CHOICES = ("rank", "step", "token")
 LOOK_KEYS = ("from", "to", "event", "find")
 """What says where on a page a reader is, not which page: a window, an event (``<Unix ns>.<name>``), a search."""
@@ -44,6 +46,13 @@ def read_address(path: str | None, query: str | None) -> Address:
 def path_of(run: str, page: str) -> str:
     """Return the path of a page of a run."""
     return f"{_RUN}{quote(run)}/{quote(page)}"
+
+
+def window_address(run: str, rank: str, window: tuple[int, int]) -> str:
+    """Return the address of a window of the timeline, ns, with a quarter of it on both sides."""
+    begin, end = window
+    around = (end - begin) // _MARGIN
+    return path_of(run, "timeline") + query_of(rank, "", {"from": str(begin - around), "to": str(end + around)})
 
 
 def query_of(rank: str, step: str = "", choices: Mapping[str, str] | None = None) -> str:

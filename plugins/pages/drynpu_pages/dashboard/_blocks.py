@@ -24,12 +24,10 @@ from drynpu.views.content import (
 )
 from drynpu.views.runs import View
 from drynpu.views.theme import time_text
-from drynpu_pages.dashboard._address import path_of, query_of
+from drynpu_pages.dashboard._address import path_of, query_of, window_address
 from drynpu_pages.dashboard._tables import table_parts
 from drynpu_pages.dashboard._timeline import timeline_card
 
-_MARGIN = 4
-"""Part of a time that is shown before it and after it."""
 _TOOLS: Any = {
     "displaylogo": False,
     "responsive": True,
@@ -44,13 +42,13 @@ def components(blocks: Sequence[Block], view: View) -> list[Any]:
 
 def _component(block: Block, view: View) -> Any:
     if isinstance(block, Facts):
-        return _facts(block)
+        return _facts(block, view)
     if isinstance(block, TimelineChart):
         return timeline_card(block, view)
     if isinstance(block, Chart):
         return _chart(block)
     if isinstance(block, Table):
-        return _table(block)
+        return _table(block, view)
     if isinstance(block, Row):
         return html.Div([_component(each, view) for each in block.blocks], className="row")
     if isinstance(block, Hint):
@@ -63,13 +61,17 @@ def _heading(title: str, detail: str) -> list[Any]:
     return [*parts, *([html.P(detail, className="detail")] if detail else [])]
 
 
-def _facts(block: Facts) -> Any:
-    cells = [_fact(fact) for fact in block.facts]
+def _facts(block: Facts, view: View) -> Any:
+    cells = [_fact(fact, view) for fact in block.facts]
     return html.Section([*_heading(block.title, ""), html.Dl(cells, className="facts")], className="card")
 
 
-def _fact(fact: Fact) -> Any:
-    said = [html.Span(fact.text, className="value"), html.Span(fact.detail, className="detail")]
+def _fact(fact: Fact, view: View) -> Any:
+    value: Any = html.Span(fact.text, className="value")
+    if fact.window is not None:
+        href = window_address(view.run.name, view.rank.label, fact.window)
+        value = dcc.Link(fact.text, href=href, className="value", title="Show in the timeline")
+    said = [value, html.Span(fact.detail, className="detail")]
     return html.Div([html.Dt(fact.label), html.Dd(said)])
 
 
@@ -85,8 +87,9 @@ def _chart(block: Chart) -> Any:
     return html.Section([*_heading(block.title, block.detail), html.Figure([graph, described])], className="card")
 
 
-def _table(block: Table) -> Any:
-    return html.Section([*_heading(block.title, block.detail), *table_parts(block)], className="card wide")
+def _table(block: Table, view: View) -> Any:
+    parts = table_parts(block, view.run.name, view.rank.label)
+    return html.Section([*_heading(block.title, block.detail), *parts], className="card wide")
 
 
 def _note(block: Note) -> Any:
@@ -109,8 +112,5 @@ def _evidence(block: Hint, view: View) -> list[Component]:
         [dcc.Link("Show the numbers", href=path_of(name, block.page) + query_of(rank))] if block.page else []
     )
     if block.window is not None:
-        begin, end = block.window
-        around = (end - begin) // _MARGIN
-        look = {"from": str(begin - around), "to": str(end + around)}
-        links.append(dcc.Link("Show in the timeline", href=path_of(name, "timeline") + query_of(rank, "", look)))
+        links.append(dcc.Link("Show in the timeline", href=window_address(name, rank, block.window)))
     return links

@@ -14,7 +14,7 @@ from drynpu.views.runs import Selection, View
 from drynpu_pages.dashboard._address import Address, query_of, read_address
 from drynpu_pages.dashboard._changes import connect_changes
 from drynpu_pages.dashboard._runs import run_list
-from drynpu_pages.dashboard._tables import cells, rows_of, rows_text
+from drynpu_pages.dashboard._tables import linked_cells, rows_of, rows_text
 from drynpu_pages.library import Library
 from drynpu_pages.pages import find_page
 
@@ -78,12 +78,14 @@ def _connect_tables(app: Dash, library: Library) -> None:
     def give_rows(request: Mapping[str, Any] | None, search: str | None, path: str | None, query: str | None) -> Any:
         if request is None:
             return no_update, no_update
-        table = find_table(library, read_address(path, query), ctx.outputs_grouping[0]["id"]["name"])
+        address = read_address(path, query)
+        table = find_table(library, address, ctx.outputs_grouping[0]["id"]["name"])
         if table is None:
             return {"rowData": [], "rowCount": 0}, no_update
         rows = rows_of(table, request, search or "")
         count = rows_text(rows.count, table.frame.height)
-        return {"rowData": cells(rows.rows, table.columns), "rowCount": rows.count}, count
+        shown = linked_cells(table, rows.rows, address.run, address.rank)
+        return {"rowData": shown, "rowCount": rows.count}, count
 
     # The grid asks anew for its rows when its filters change; the text itself is taken from the search field.
     app.clientside_callback(

@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 
 from drynpu.views.content import Column, Table
 from drynpu.views.theme import count_text
+from drynpu_pages.dashboard._address import window_address
 from drynpu_pages.dashboard._attributes import attributes
 from drynpu_pages.tables import Request, Searched, search_rows
 
@@ -25,24 +26,49 @@ _SHORT = 14
 """Letters of a text that is shown whole, such as AI_VECTOR_CORE."""
 _LOOKED_AT = 1000
 """Rows in which the longest text is looked for."""
+_LINK = "timeline"
+_LINKS: Any = {
+    "field": _LINK, "headerName": "timeline", "cellRenderer": "markdown", "sortable": False, "minWidth": 100, "flex": 1,
+}  # fmt: skip
+"""The last column where rows have a window."""
 
 
-def table_parts(block: Table) -> list[Component]:
-    """Return the parts of a table; one that is seen whole needs neither search nor filters nor pages."""
-    return [_small(block)] if block.frame.height <= _MOST_PLAIN else _grid(block)
+def table_parts(block: Table, run: str, rank: str) -> list[Component]:
+    """
+    Return the parts of a table; one that is seen whole needs neither search nor filters nor pages.
+
+    Parameters
+    ----------
+    run, rank:
+        Of the timeline to which its rows lead.
+    """
+    return [_small(block, run, rank)] if block.frame.height <= _MOST_PLAIN else _grid(block)
 
 
-def _small(block: Table) -> Component:
+def window_addresses(block: Table, rows: pl.DataFrame, run: str, rank: str) -> list[str]:
+    """Return for each row of a table the address of its window in the timeline, ``""`` where it has none."""
+    if block.window is None:
+        return [""] * rows.height
+    return [
+        "" if None in window else window_address(run, rank, window) for window in rows.select(block.window).iter_rows()
+    ]
+
+
+def _small(block: Table, run: str, rank: str) -> Component:
     kinds = ["number" if block.frame.schema[column.name].is_numeric() else "" for column in block.columns]
     headings = [column.heading for column in block.columns]
     head = [html.Th(text, scope="col", className=kind) for text, kind in zip(headings, kinds, strict=True)]
     texts = zip(*(_texts(block.frame[column.name], column) for column in block.columns), strict=True)
     named = [attributes(data_column=column.name) for column in block.columns]
     rows = [
-        html.Tr([html.Td(text, className=kind, **name) for text, kind, name in zip(row, kinds, named, strict=True)])
+        [html.Td(text, className=kind, **name) for text, kind, name in zip(row, kinds, named, strict=True)]
         for row in texts
     ]
-    table = html.Table([html.Thead(html.Tr(head)), html.Tbody(rows)], className="list")
+    if block.window is not None:
+        head.append(html.Th("timeline", scope="col"))
+        for row, href in zip(rows, window_addresses(block, block.frame, run, rank), strict=True):
+            row.append(html.Td(dcc.Link("show", href=href) if href else ""))
+    table = html.Table([html.Thead(html.Tr(head)), html.Tbody([html.Tr(row) for row in rows])], className="list")
     label = attributes(aria_label=block.title)
     return html.Div(table, className="scroll", tabIndex="0", role="region", **label)
 
@@ -76,7 +102,10 @@ def _grid(block: Table) -> list[Component]:
     }
     table = dash_ag_grid.AgGrid(
         id={"type": "grid", "name": name},
-        columnDefs=[_definition(column, block.frame) for column in block.columns],
+        columnDefs=[
+            *(_definition(column, block.frame) for column in block.columns),
+            *([_LINKS] if block.window else ()),
+        ],
         defaultColDef={"sortable": True, "resizable": True, "filter": False, "minWidth": 80},
         rowModelType="infinite",
         dashGridOptions=options,
@@ -161,6 +190,16 @@ def rows_of(block: Table, request: Mapping[str, Any] | None, search: str) -> Sea
             end=None if request is None else int(wanted.get("endRow") or max(PAGE_SIZES)),
         ),
     )
+
+
+def linked_cells(block: Table, rows: pl.DataFrame, run: str, rank: str) -> list[dict[str, Any]]:
+    """Return rows as the grid wants them, with a link to the window of each in the timeline."""
+    # A browser's numbers are too short for times of the clock; they stand in the link.
+    shown = cells(rows.select(column.name for column in block.columns), block.columns)
+    if block.window is not None:
+        for cell, href in zip(shown, window_addresses(block, rows, run, rank), strict=True):
+            cell[_LINK] = f"[show]({href})" if href else ""
+    return shown
 
 
 def cells(rows: pl.DataFrame, columns: Sequence[Column]) -> list[dict[str, Any]]:

@@ -1,10 +1,14 @@
-"""The parts of a step that add up to it."""
+"""What several pages share: the parts of a step, and the time that a row of a table is about."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
+import polars as pl
+
+WINDOW = ("start_ns", "end_ns")
+"""Columns with the time that a row of a table is about."""
 STEP_PARTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "computing": ("Computing", "computing_us"),
@@ -13,3 +17,8 @@ STEP_PARTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 """Colour of the part -> its name on pages, and its column in the step trace."""
+
+
+def end_time() -> pl.Expr:
+    """Return when something with ``start_ns`` and ``duration_ns`` ends, as the second column of `WINDOW`."""
+    return (pl.col("start_ns") + pl.col("duration_ns")).alias(WINDOW[1])

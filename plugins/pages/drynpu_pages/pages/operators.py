@@ -12,6 +12,7 @@ from drynpu.views.page import Page
 from drynpu.views.runs import Rank, View
 from drynpu.views.theme import count_text, time_text
 from drynpu_pages.figures import bars, donut
+from drynpu_pages.pages._parts import WINDOW, end_time
 
 _AI_CPU = "AI_CPU"
 _SHOWN = 19
@@ -100,16 +101,20 @@ def _kernels(view: View, *, on_aicpu: bool) -> Iterator[Block]:
         )
     )
     yield _type_chart(types["op_type"].to_list(), (types["total_us"] / 1000).to_list(), view, view.modelled)
-    yield Table("types", "By type", types, _TYPE_COLUMNS, modelled=view.modelled)
+    detail = "the timeline shows the longest kernel"
+    yield Table("types", "By type", types, _TYPE_COLUMNS, detail, modelled=view.modelled, window=WINDOW)
     first = kernels["start_ns"].min()
     timed = kernels.with_columns(
-        ((pl.col("start_ns") - first) / 1000).alias("start_us"), (pl.col("duration_ns") / 1000).alias("duration_us")
+        ((pl.col("start_ns") - first) / 1000).alias("start_us"),
+        (pl.col("duration_ns") / 1000).alias("duration_us"),
+        end_time(),
     )
     chosen = view.choice(_TYPE, "")
     if chosen:
         timed = timed.filter(pl.col("op_type").cast(pl.String) == chosen)
     title, detail = f"Kernels of type {chosen}" if chosen else "All kernels", "start counts from the first kernel"
-    yield Table("kernels", title, timed, _KERNEL_COLUMNS, f"{detail} of what is selected", modelled=view.modelled)
+    said = f"{detail} of what is selected"
+    yield Table("kernels", title, timed, _KERNEL_COLUMNS, said, modelled=view.modelled, window=WINDOW)
 
 
 def _by_type(kernels: pl.DataFrame) -> pl.DataFrame:
@@ -121,6 +126,7 @@ def _by_type(kernels: pl.DataFrame) -> pl.DataFrame:
         time_us.mean().alias("avg_us"),
         time_us.min().alias("min_us"),
         time_us.max().alias("max_us"),
+        *(each.get(pl.col("duration_ns").arg_max()) for each in (pl.col("start_ns"), end_time())),
     )
     share = (pl.col("total_us") / pl.col("total_us").sum() * 100).alias("ratio_pct")
     texts = pl.col("op_type", "core_type").cast(pl.String)
@@ -185,7 +191,9 @@ def _collectives(view: View) -> Iterator[Block]:
         return
     first = collectives["start_ns"].min()
     timed = collectives.with_columns(
-        ((pl.col("start_ns") - first) / 1000).alias("start_us"), (pl.col("duration_ns") / 1000).alias("duration_us")
+        ((pl.col("start_ns") - first) / 1000).alias("start_us"),
+        (pl.col("duration_ns") / 1000).alias("duration_us"),
+        end_time(),
     )
     kind = pl.when(pl.col("op_type") == "").then("name").otherwise("op_type").alias("op_type")
     totals = (
@@ -199,7 +207,9 @@ def _collectives(view: View) -> Iterator[Block]:
     )
     values = (totals["duration_us"] / 1000).to_list()
     yield _type_chart(totals["op_type"].to_list(), values, view, view.modelled)
-    yield Table("collectives", "All collectives", timed, _COLLECTIVE_COLUMNS, modelled=view.modelled)
+    yield Table(
+        "collectives", "All collectives", timed, _COLLECTIVE_COLUMNS, modelled=view.modelled, window=WINDOW
+    )  # fmt: skip
 
 
 PAGE = Page(

@@ -60,6 +60,7 @@ def _facts(view: View) -> Iterator[Facts]:
                 time_text(_mean(whole)),
                 _span_text(len(whole), marked) + (f"; 80 %: {interval}" if interval else ""),
                 rank.modelled,
+                _longest_step(rank),
             ),
             _steps(rank),
             Fact("Kernels", count_text(summary.kernel_count), _kernel_time(summary), rank.modelled),
@@ -77,6 +78,16 @@ def _facts(view: View) -> Iterator[Facts]:
             ),
         )
     )
+
+
+def _longest_step(rank: Rank) -> tuple[int, int] | None:
+    """Return the window of the longest step; of a recording without steps all its kernels."""
+    ranges = [window for window in map(rank.step_range, rank.step_names) if window is not None]
+    if not ranges and not rank.step_names:
+        kernels = rank.profile.compact("kernels", "start_ns", "duration_ns")
+        ends = kernels["start_ns"] + kernels["duration_ns"]
+        ranges = [(int(kernels["start_ns"].min()), int(ends.max()))] if kernels.height else []  # type: ignore[arg-type]
+    return max(ranges, key=lambda window: window[1] - window[0], default=None)
 
 
 def _of_capacity(rank: Rank) -> str:

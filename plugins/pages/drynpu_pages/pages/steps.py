@@ -12,6 +12,7 @@ from drynpu.views.page import Page
 from drynpu.views.runs import Rank, View
 from drynpu.views.theme import count_text, share_text, time_text
 from drynpu_pages.figures import lines, stacked_bars
+from drynpu_pages.pages._parts import WINDOW
 
 _PHASES = {
     "interval": ("Step interval", "interval_us", "waiting for data and launches before the first kernel"),
@@ -124,9 +125,13 @@ def _busy_blocks(steps: pl.DataFrame, rank: Rank) -> Iterator[Block]:
         modelled=rank.modelled,
     )
     yield busy
-    yield Table(
-        "steps", "Step trace", steps, _COLUMNS, detail="the columns of step_trace_time.csv", modelled=rank.modelled
+    windows = {each: rank.step_range(each) for each in steps["step"].unique() if each}
+    ends = [windows.get(step) or (None, None) for step in steps["step"]]
+    timed = steps.with_columns(
+        pl.Series(name, [end[place] for end in ends], dtype=pl.Int64) for place, name in enumerate(WINDOW)
     )
+    detail = "the columns of step_trace_time.csv"
+    yield Table("steps", "Step trace", timed, _COLUMNS, detail, modelled=rank.modelled, window=WINDOW)
 
 
 PAGE = Page("steps", "Step trace", "How long each step takes, and what it waits for.", _build, with_step=True)

@@ -19,7 +19,7 @@ from drynpu_pages.report._report import page_html
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
 """Commands of browsers that draw without a screen, the first that is found is taken."""
 _WIDTH_PX, _TALL_PX = 1280, 2000
-_WAIT_MS = 20_000
+WAIT_MS = 20_000
 """Time of the page's own clock in which its figures are drawn; it passes as fast as the work allows."""
 _PATIENCE_S = 180
 _QUIET = (
@@ -43,9 +43,6 @@ def write_picture(run: Run, rank: Rank, page: Page, file: Path, *, dark: bool = 
     DrynpuError
         The profile cannot be read, there is no browser, it draws nothing, or the file cannot be written.
     """
-    browser = find_browser()
-    if browser is None:
-        raise OutputError(f"a picture needs a browser that is installed here: {', '.join(BROWSERS)}")
     require("plotly", "dashboard")
     from plotly.offline import get_plotlyjs
 
@@ -53,14 +50,13 @@ def write_picture(run: Run, rank: Rank, page: Page, file: Path, *, dark: bool = 
         document, picture = Path(scratch, "page.html"), Path(scratch, "page.png")
         theme = "dark" if dark else "light"
         document.write_text(page_html(run, rank, page, get_plotlyjs(), theme), encoding="utf-8")
-        command = [browser, *_QUIET, f"--user-data-dir={scratch}/browser", *_as_root(), document.as_uri()]
-        said = _started(command, f"--window-size={_WIDTH_PX},{_TALL_PX}", "--dump-dom")
+        said = draw(document, f"--window-size={_WIDTH_PX},{_TALL_PX}", "--dump-dom")
         match = _HEIGHT.search(said)
         height = int(match.group(1)) if match else _TALL_PX
-        waited = f"--virtual-time-budget={_WAIT_MS}"
-        _started(command, f"--window-size={_WIDTH_PX},{height}", waited, f"--screenshot={picture}")
+        waited = f"--virtual-time-budget={WAIT_MS}"
+        draw(document, f"--window-size={_WIDTH_PX},{height}", waited, f"--screenshot={picture}")
         if not picture.is_file():
-            raise OutputError(f"{browser} drew no picture of {page.name}")
+            raise OutputError(f"{find_browser()} drew no picture of {page.name}")
         with new_file(file) as out:
             out.write(picture.read_bytes())
 
@@ -70,12 +66,22 @@ def _as_root() -> Sequence[str]:
     return ("--no-sandbox",) if is_superuser() else ()
 
 
-def _started(command: Sequence[str], *options: str) -> str:
-    *browser, address = command
+def draw(document: Path, *options: str) -> str:
+    """
+    Let the browser open a document, with a profile beside it, and return what it prints.
+
+    Raises
+    ------
+    OutputError
+        There is no browser, or it fails.
+    """
+    browser = find_browser()
+    if browser is None:
+        raise OutputError(f"a picture needs a browser that is installed here: {', '.join(BROWSERS)}")
+    place = f"--user-data-dir={document.parent}/browser"
+    command = [browser, *_QUIET, place, *_as_root(), *options, document.as_uri()]
     try:
-        done = subprocess.run(
-            [*browser, *options, address], capture_output=True, timeout=_PATIENCE_S, check=True, encoding="utf-8"
-        )
+        done = subprocess.run(command, capture_output=True, timeout=_PATIENCE_S, check=True, encoding="utf-8")
     except (OSError, subprocess.SubprocessError) as error:
-        raise OutputError(f"{command[0]} did not draw the page: {error}") from error
+        raise OutputError(f"{browser} did not draw the page: {error}") from error
     return done.stdout

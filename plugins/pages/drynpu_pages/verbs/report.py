@@ -24,18 +24,28 @@ from drynpu_pages.verbs._chip import chip_option
 )
 @click.option("--rank", default="", help="Rank whose pages are written; the first without it.")
 @click.option("--page", default="overview", show_default=True, help="Page that a picture shows (-o NAME.png).")
+@click.option("--figure", metavar="NAME", help="Write one figure (-o NAME.svg or .png); a wrong name lists them all.")
 @click.option("--dark", is_flag=True, help="Draw a picture in the dark colours.")
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--summary", is_flag=True, help="Write steps, kernels and hints as Markdown instead, for a job's page.")
 @chip_option
 @as_json
 def report(
-    directory: Path, output: Path, rank: str, page: str, dark: bool, force: bool, summary: bool, json_output: bool
+    directory: Path,
+    output: Path,
+    rank: str,
+    page: str,
+    figure: str | None,
+    dark: bool,
+    force: bool,
+    summary: bool,
+    json_output: bool,
 ) -> None:
     """
     Write the pages of the run in DIRECTORY to one HTML file, which opens offline; to NAME.png one page as a picture.
 
-    A picture is drawn by a browser that is installed (Chromium, Chrome or Edge). --summary adds to the file that
+    With --figure one figure is written alone. A browser that is installed (Chromium, Chrome or Edge) draws pictures and
+    figures. --summary adds to the file that
     GITHUB_STEP_SUMMARY names, and prints where there is none.
 
     DIRECTORY is a result directory, a folder with the ranks of a run, or a single result file. Of a folder with several
@@ -45,12 +55,14 @@ def report(
         _summarise(directory, rank, json_output=json_output)
         return
     require("plotly", "dashboard")
-    from drynpu_pages.report import write_picture, write_report
+    from drynpu_pages.report import find_figure, write_figure, write_picture, write_report
 
     if output.exists() and not force:
         raise OutputError(f"{output} exists; --force replaces it")
     run = newest_run(directory)
-    if output.suffix.lower() == ".png":
+    if figure is not None:
+        write_figure(find_figure(run, run.rank(rank), figure), output)
+    elif output.suffix.lower() == ".png":
         write_picture(run, run.rank(rank), find_page(page), output, dark=dark)
     else:
         write_report(run, run.rank(rank), output)

@@ -11,6 +11,7 @@ from drynpu.views.content import EMPTY, Block, Chart, Column, Fact, Facts, Note,
 from drynpu.views.runs import View
 from drynpu.views.theme import count_text, share_text, time_text
 from drynpu_pages.figures import bars, stacked_bars
+from drynpu_pages.pages._parts import WINDOW
 from drynpu_pages.pages._recording import how_to_record
 from drynpu_pages.thread_load import thread_load
 
@@ -89,7 +90,9 @@ def collections(view: View) -> Iterator[Block]:
     if profile.host_ops.height:
         origin = min(origin, int(profile.host_ops["start_ns"].min()))  # type: ignore[arg-type]
     duration_us = (pl.col("end_ns") - pl.col("start_ns")) / 1000
-    rows = gc.select(((pl.col("start_ns") - origin) / 1e6).alias("start_ms"), duration_us.alias("duration_us"), "pid")
+    rows = gc.select(
+        ((pl.col("start_ns") - origin) / 1e6).alias("start_ms"), duration_us.alias("duration_us"), "pid", *WINDOW
+    )
     whole, longest = float(rows["duration_us"].sum()), float(rows["duration_us"].max())  # type: ignore[arg-type]
     load = thread_load(profile)
     share = whole * 1000 / float(load["span_ns"][0]) if load.height else None
@@ -101,7 +104,7 @@ def collections(view: View) -> Iterator[Block]:
         ),
         "Python's garbage collector",
     )
-    yield Table("collections", "Collections", rows, _COLLECTION_COLUMNS)
+    yield Table("collections", "Collections", rows, _COLLECTION_COLUMNS, window=WINDOW)
 
 
 def calls(view: View) -> Iterator[Block]:

@@ -10,6 +10,7 @@ from drynpu.views.content import EMPTY, Block, Chart, Column, Note, Row, Table
 from drynpu.views.runs import View
 from drynpu.views.theme import share_text, size_text, time_text
 from drynpu_pages.figures import bars, donut
+from drynpu_pages.pages._parts import WINDOW
 from drynpu_pages.pages.memory._curve import unit_of
 from drynpu_pages.pages.memory._selected import Selected
 from drynpu_pages.pages.memory._tensors import with_tensors
@@ -144,8 +145,11 @@ def _table(live: pl.DataFrame, where: str, selected: Selected, view: View) -> Ta
         ((pl.col("start_ns") - selected.origin_ns) / 1e6).alias("start_ms"),
         ((pl.col("end_ns") - pl.col("start_ns")) / 1e6).alias("life_ms"),
         pl.when(pl.col("end_ns").is_null()).then(pl.lit("never")).otherwise(pl.lit("yes")).alias("released"),
+        *WINDOW,
     )
-    return Table("live-blocks", f"Blocks alive {where}", rows, _LIVE_COLUMNS, _ORDER, modelled=view.modelled)
+    return Table(
+        "live-blocks", f"Blocks alive {where}", rows, _LIVE_COLUMNS, _ORDER, modelled=view.modelled, window=WINDOW
+    )  # fmt: skip
 
 
 def _explained(live: pl.DataFrame, rest: int, selected: Selected) -> str:

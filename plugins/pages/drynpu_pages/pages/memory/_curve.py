@@ -21,6 +21,8 @@ _MARKS = {
     "backward": ("Backward ends", "backward_ns"),
 }
 _MOST_MIB = 16 * 1024
+_AROUND_NS = 500_000
+"""Time before and after a moment in which the timeline shows what happened."""
 _FLAT = 20
 """How many times as high as the others a total is left out of the picture at first."""
 DETAIL = "click the curve to see what is alive there"
@@ -46,12 +48,22 @@ def facts(selected: Selected, view: View) -> Facts:
             ),
             Fact("Reserved at the peak", size_text(reserved), "by the pool", view.modelled),
             Fact("Available", size_text(available), "on the chip, in all"),
-            Fact("Peak at", time_text(since_us), "after the first record", view.modelled),
-            Fact("Position", _position(selected), _place(selected, selected.at_ns), view.modelled),
+            Fact("Peak at", time_text(since_us), "after the first record", view.modelled, _around(peak)),
+            Fact(
+                "Position",
+                _position(selected),
+                _place(selected, selected.at_ns),
+                view.modelled,
+                _around(selected.at_ns),
+            ),
             Fact("Blocks alive", count_text(live.height), "at the position, allocated in the recording"),
             Fact("Never released", count_text(kept), f"of them, {size_text(kept_bytes)}: alive to the end"),
         )
     )
+
+
+def _around(time_ns: int) -> tuple[int, int]:
+    return time_ns - _AROUND_NS, time_ns + _AROUND_NS
 
 
 def _position(selected: Selected) -> str:

@@ -1,0 +1,82 @@
+"""One figure of a run in a file of its own, for slides and papers: drawn by a browser that is installed here."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+import tempfile
+from pathlib import Path
+from urllib.parse import unquote
+
+from drynpu import OutputError, require, staged
+from drynpu.views.content import Chart, flat
+from drynpu.views.page import Page
+from drynpu.views.runs import Rank, Run, View
+from drynpu.writers.files import new_file
+from drynpu_pages.pages import all_pages
+from drynpu_pages.report._picture import WAIT_MS, draw
+
+FORMS = ("svg", "png")
+"""Ends of names of files that a figure can be written to."""
+_WIDTH_PX = 1000
+_DATA = re.compile(r'data-figure="data:image/[^,"]*,([^"]*)"')
+_DOCUMENT = """<!DOCTYPE html><meta charset="utf-8"><body><div id="figure"></div><script>{plotly}</script><script>
+const figure = {figure};
+figure.layout.paper_bgcolor = figure.layout.plot_bgcolor = "#ffffff";
+Plotly.newPlot("figure", figure.data, figure.layout)
+  .then((drawn) => Plotly.toImage(drawn, {{ format: "{form}", width: {width}, height: {height}, scale: {scale} }}))
+  .then((image) => {{ document.documentElement.dataset.figure = image; }});
+</script></body>"""
+
+
+def find_figure(run: Run, rank: Rank, name: str, pages: tuple[Page, ...] = ()) -> Chart:
+    """
+    Return the figure of a name, of the first page that has it as the page is first shown.
+
+    Raises
+    ------
+    OutputError
+        No page has it; the message names those that there are.
+    """
+    known: dict[str, None] = {}
+    for page in staged("Looking for the figure", pages or all_pages()):
+        if page.with_other:
+            continue
+        for block in flat(page.blocks(View(run, rank))):
+            if isinstance(block, Chart) and block.name == name:
+                return block
+            known |= {block.name: None} if isinstance(block, Chart) else {}
+    raise OutputError(f"no figure {name!r} in this run: there are {', '.join(known)}")
+
+
+def write_figure(chart: Chart, file: Path) -> None:
+    """
+    Write a figure as SVG or PNG, by the end of the file's name.
+
+    Raises
+    ------
+    OutputError
+        The name has another end, there is no browser, it draws nothing, or the file cannot be written.
+    """
+    form = file.suffix.lower().removeprefix(".")
+    if form not in FORMS:
+        raise OutputError(f"a figure is written as {' or '.join(FORMS)}, not as {file.name}")
+    require("plotly", "dashboard")
+    from plotly.offline import get_plotlyjs
+
+    figure = str(chart.draw().to_json()).replace("<", "\u003c")
+    scale = 2 if form == "png" else 1
+    text = _DOCUMENT.format(
+        plotly=get_plotlyjs(), figure=figure, form=form, width=_WIDTH_PX, height=chart.height_px, scale=scale
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        document = Path(scratch, "figure.html")
+        document.write_text(text, encoding="utf-8")
+        said = draw(document, f"--virtual-time-budget={WAIT_MS}", "--dump-dom")
+    match = _DATA.search(said)
+    if match is None:
+        raise OutputError(f"the browser drew nothing for the figure {chart.name!r}")
+    data = html.unescape(match[1])
+    with new_file(file) as out:
+        out.write(unquote(data).encode() if form == "svg" else base64.b64decode(data))
