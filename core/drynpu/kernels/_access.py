@@ -31,6 +31,8 @@ _CHANNELS_LAST: Final = frozenset({"NHWC", "NDHWC"})
 def access_ns(spec: KernelSpec, *, split: bool = True) -> float:
     """Return the time of all accesses that wait, summed over cores; 0 for kernels that stream."""
     family = family_of(spec.op_type).name
+    if split and spec.op_type in _ROW_BY_ROW:
+        return _ROW_BY_ROW_NS * min((t.elements // (t.shape[-2] * t.shape[-1]) for t in _images(spec)), default=0)
     if spec.op_type in _ELEMENT_BY_ELEMENT:
         return max((t.elements for t in spec.outputs), default=0) * _ELEMENT_NS
     if family in {"gather", "scatter"}:
@@ -45,6 +47,18 @@ def access_ns(spec: KernelSpec, *, split: bool = True) -> float:
     if split:
         return 0.0 if spec.static else _repeated_elements(spec) * _REPEATED_NS
     return 0.0
+
+
+_ROW_BY_ROW: Final = frozenset({"MaxPoolWithArgmaxV1", "MaxPoolGradWithArgmaxV1"})
+"""Kernels that compare every place of the window for each row of the smaller image."""
+_ROW_BY_ROW_NS: Final = 1200.0
+"""512 x 6 rows of 6 in 80 us of 48 cores, 384 x 13 in 157; backwards 110 and 101, and 128 x 27 in 102."""
+
+
+def _images(spec: KernelSpec) -> list[TensorDesc]:
+    """Return the images of a pooling in blocks of channels, without the mask."""
+    tensors = (*spec.inputs, *spec.outputs)
+    return [t for t in tensors if len(t.shape) == 5 and t.dtype != "UINT16" and t.elements]
 
 
 _ELEMENT_BY_ELEMENT: Final = frozenset({"MaskedScatter"})
@@ -131,7 +145,7 @@ def chain_ns(spec: KernelSpec) -> float:
         return 0.0
     elements = spec.inputs[0].elements
     if family != "reduce":
-        return min(elements, _CHAIN) * _STEP_NS
+        return min(elements, _CHAIN) * (_FUSED_STEP_NS if "Add" in spec.op_type else _STEP_NS) + _set_up_ns(spec)
     results = max((t.elements for t in spec.outputs), default=1)
     chain = min(elements, _CHAIN) * _STEP_NS
     shape = spec.inputs[0].shape
@@ -150,7 +164,17 @@ _CHAIN: Final = 32
 _STEP_NS: Final = 60.0
 _OUTER_STEP_NS: Final = 250.0
 """A sum over 32 outer rows takes 10 us more than one over as many elements of a row, whatever their length."""
+_FUSED_STEP_NS: Final = 20.0
+"""Norms that add before (InplaceAddRmsNorm) have 4 rows of 1024 after 1.4 us of a core."""
 _BLOCK_COLUMNS: Final = 1024
+
+
+def _set_up_ns(spec: KernelSpec) -> float:
+    """Return what a kernel computes before its first row: the scalar unit of RmsNorm works for 2.5 us on 4 rows."""
+    return _RMS_SET_UP_NS if spec.op_type == "RmsNorm" else 0.0
+
+
+_RMS_SET_UP_NS: Final = 2500.0
 
 
 def dealt_rows(spec: KernelSpec) -> int:

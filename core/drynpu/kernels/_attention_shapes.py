@@ -25,8 +25,6 @@ HEAD_WIDTH = 128
 _WIDEST_HEAD = 256
 _ROTARY_WIDTH = 64
 """Width of the part of queries and keys that latent attention rotates and passes as tensors of its own."""
-_TABLE_IN_USE = 0.5
-"""Share of the pages that a block table can name which sequences reach: no shape tells it, any is as likely."""
 
 
 @frozen
@@ -77,8 +75,8 @@ def attention_pairs(inputs: Tensors, outputs: Tensors) -> Pairs:
     """
     Return the pairs of an attention, whatever layout its operands have.
 
-    Lengths of sequences stand in no shape: packed sequences count as equally long, and of the pages that a block table
-    can name the sequences reach half, at most the cache.
+    Lengths of sequences stand in no shape: packed sequences count as equally long, and of the pages that a row of a
+    block table can name a sequence reaches the root, and all of them at most the cache.
     """
     large = [t for t in inputs if len(t.shape) >= 2 and t.elements and t.dtype not in INDEX_DTYPES]
     rotary = _rotary_parts(large)
@@ -207,7 +205,9 @@ def _keys(query: TensorDesc, key: TensorDesc, side: _Queries, table: TensorDesc 
     shape = key.shape
     if table is not None and len(shape) >= 3 and any(size in _PAGE_SIZES for size in shape[1:3]):
         page = next(size for size in shape[1:3] if size in _PAGE_SIZES)
-        pages = min(max(round(_TABLE_IN_USE * table.elements), 1), shape[0])
+        # No shape tells how long sequences are. One page is as likely as all that a row of the table can name, and any
+        # order of magnitude between: the middle of that is the root.
+        pages = min(max(round(table.shape[0] * math.sqrt(table.shape[1])), 1), shape[0])
         row = key.elements // (shape[0] * page) * DTYPES[key.dtype].size_bytes
         # A latent cache holds keys and values as one tensor, besides the rotated part of the key.
         stored = row + _ROTARY_WIDTH * DTYPES[key.dtype].size_bytes if latent else 2 * row

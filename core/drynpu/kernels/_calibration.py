@@ -31,21 +31,23 @@ SUPPORTS: Final = ("seen", "family", "physics")
 """How much measurement is behind a prediction: of the kernel type, of its family, or none."""
 _LEAST_US: Final = 0.5
 """What no kernel is shorter than, in us."""
-_PHYSICS_SPREAD: Final = 0.6
-"""Half width of an interval without any measurement, as a logarithm: a factor 1.8 either way."""
+_PHYSICS_SPREAD: Final = 0.4
+"""Half width of the interval of a long kernel without any measurement, as a logarithm: a factor 1.5 either way."""
 _LEAST_ROWS: Final = 3
 _Us = TypeVar("_Us", float, F64)
-_UNSURE_US: Final = 2.0
+_LONG_US: Final = 200.0
+_WIDENING: Final = 0.2
 """
-Duration in us at which an interval is twice as wide, as a logarithm, as a long kernel's. What starts a kernel and
-deals its blocks out errs by about as much in all of them, so it counts for more in a short one. One number for all
-families, chosen by how much of a source that was left out the intervals of the others hold (tools/calibrate.py).
+An interval widens below :data:`_LONG_US`, slowly: what starts a kernel, deals its blocks out and waits counts for more
+the shorter it is. Of kernels of sources that were left out, 80 % span a factor 1.5 over 200 us, 1.9 at 20 to 200 us,
+2.0 to 2.2 at 2.5 to 20 us and more below. One shape for all families (tools/calibrate.py).
 """
 
 
 def width_by_duration(us: _Us) -> _Us:
-    """Return how many times as wide the interval of a kernel predicted to last *us* is as a long one's."""
-    return 1 + _UNSURE_US / us
+    """Return how many times as wide, as a logarithm, the interval of a kernel that lasts *us* is as a long one's."""
+    width: _Us = (1 + _LONG_US / us) ** _WIDENING
+    return width
 
 
 @frozen

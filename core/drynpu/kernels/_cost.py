@@ -7,6 +7,8 @@ adds a fixed launch overhead. All counters are read off the same account, so the
 
 from __future__ import annotations
 
+import math
+
 from attrs import evolve
 
 from drynpu.kernels import _pipes as pipes
@@ -27,7 +29,7 @@ from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import DTYPES, Copy, KernelSpec, TaskType
 from drynpu.platforms import Chip
 
-MODEL_VERSION = "tiles-5"
+MODEL_VERSION = "tiles-6"
 """Names the model in what a run writes; changes whenever the times of the same kernels change."""
 
 
@@ -222,6 +224,10 @@ def _attention_cut(spec: KernelSpec, chip: Chip, tuning: Tuning, cores: int) -> 
     if not pairs.computed or not spec.vector_ops:
         return None
     computed = spec.vector_ops / (SOFTMAX_GRADIENT_OPS if gradient else SOFTMAX_OPS)
+    if pairs.paged:
+        # Who launched the kernel may know how long the sequences are; its table does not tell.
+        known = computed / pairs.computed
+        pairs = evolve(pairs, keys=pairs.keys * known, key_bytes=math.ceil(pairs.key_bytes * known))
     blocks = attention_blocks(pairs, computed, cores, gradient=gradient)
     key_bytes = pairs.key_bytes or max(spec.bytes_read - spec.inputs[0].size_bytes, 0)
     per_core = tuning.memory.core_bytes_per_cycle * chip.aic_mhz / 1000

@@ -212,8 +212,9 @@ def vector_blocks(spec: KernelSpec, cores: int, tuning: Tuning) -> int:
     by_bytes = math.ceil((spec.bytes_read + spec.bytes_written) / tuning.vector.block_bytes)
     by_ops = math.ceil(max(spec.vector_ops + spec.cube_flops, vector_work(spec).ops) / tuning.vector.block_ops)
     blocks = max(by_bytes, by_ops, 1)
-    # Results with operands that are repeated inside are cut among all cores, or not at all.
-    return cores if blocks > 1 and repeated_operands(spec) else min(blocks, cores)
+    # Results with operands that are repeated inside are cut among all cores, or not at all; a Range always is.
+    everywhere = spec.op_type.startswith("Range") or (blocks > 1 and repeated_operands(spec))
+    return cores if everywhere else min(blocks, cores)
 
 
 def cube_dtype(spec: KernelSpec) -> str:

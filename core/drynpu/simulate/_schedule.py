@@ -29,23 +29,13 @@ from drynpu.platforms import Chip
 from drynpu.simulate._graph_nodes import launched_by_device
 from drynpu.simulate._host_gaps import model_gaps
 from drynpu.simulate._inputs import Rendezvous
+from drynpu.simulate._launch_state import gap_ticks, warm_shares
 from drynpu.simulate._lower import LoweredLaunches
 from drynpu.simulate._meet import CollectiveCalls, PlannedWork
 from drynpu.simulate._recording import Recording
 from drynpu.simulate._reuse import split_by_reuse
 from drynpu.simulate._time_map import TimeMap
 from drynpu.simulate.loads import GraphLoads, LoadedNodes, find_nodes, place_loads
-
-_QUEUE_GAP_NS = 20
-"""
-Between two kernels of which the second waits on the stream already: the median of 519 gaps in static graphs and full
-queues of a 910B2, where nine of ten are at most 0.06 us.
-"""
-_MIXED_GAP_NS = 1100
-"""Before and after a kernel that runs on both kinds of cores: 0.7 to 1.3 us in the same graphs (42 gaps)."""
-_UNIFIED_GAP_NS = 110
-"""On one kind of core: the median reported of loaded graphs, where nine of ten gaps are under 0.18 us."""
-_MIXED_TASKS = (TaskType.MIX_AIC, TaskType.MIX_AIV)
 
 
 @frozen(eq=False, kw_only=True)
@@ -97,7 +87,7 @@ class ScheduledWork:
     schedule: StreamTimes
     rows: I64
     factor: F64
-    """Jitter of each launch: what the cost of its kernel is multiplied by."""
+    """What the cost of its kernel is multiplied by for each launch: jitter, and less behind an equal kernel."""
     kernel_ticks: I64
     stream: I64
     op_start_ns: I64
@@ -134,14 +124,15 @@ def schedule(
     lowered, dispatches = ordered.lowered, work.dispatches
     recording, rows = lowered.recording, ordered.operator_rows
     costs = CostTable.build(lowered.kernels, chip)
+    stream = ordered.operator_stream[lowered.launch_dispatch]
     factor = jitter(lowered.launch_kernel, occurrence, costs.duration_ns, seed, lowered.kernels)
+    factor *= warm_shares(lowered, stream, costs)
     # A kernel ends on the tick after its work is done. One of unknown work ends as it starts: no number is invented.
     ticks = np.ceil(costs.duration_ns[lowered.launch_kernel] * factor / chip.tick_ns).astype(np.int64)
-    stream = ordered.operator_stream[lowered.launch_dispatch]
     issued = np.flatnonzero((ordered.collective >= 0) & (dispatches.launches > 0))
     tail = _tail_ticks(lowered, occurrence, chip, seed) if l2_counters else np.zeros_like(ticks)
     nodes = find_nodes(lowered, stream, work.collectives.collectives, work.collectives.stream)
-    gap = _gap_ticks(lowered, stream, chip)
+    gap = gap_ticks(lowered, stream, chip)
     launches, by_operator = _merge_launches(work, nodes, stream, ticks, gap, tail, issued)
     if recording.rendezvous is not None:
         ask = _ask_ranks(recording.rendezvous, work.collectives, by_operator, tick_ns=chip.tick_ns, base_ns=base_ns)
@@ -222,18 +213,6 @@ def _tail_ticks(lowered: LoweredLaunches, occurrence: I64, chip: Chip, seed: int
     read = np.array([kernel.task_type in CORE_TASKS for kernel in lowered.kernels] or [False])[lowered.launch_kernel]
     rest_us = draw_quantiles(chip.platform.memory.l2_read_us, lowered.launch_kernel, occurrence, seed, lowered.kernels)
     return np.where(read, np.ceil(rest_us * 1000 / chip.tick_ns), 0).astype(np.int64)
-
-
-def _gap_ticks(lowered: LoweredLaunches, stream: I64, chip: Chip) -> I64:
-    """Return how long each kernel that waits on its stream starts after the kernel before."""
-    if not chip.split:
-        return np.full(len(stream), int(np.ceil(_UNIFIED_GAP_NS / chip.tick_ns)))
-    mixed = np.array([each.task_type in _MIXED_TASKS for each in lowered.kernels] or [False])[lowered.launch_kernel]
-    by_stream = np.argsort(stream, kind="stable")
-    follows = np.zeros(len(stream), bool)
-    follows[by_stream[1:]] = mixed[by_stream[:-1]] & (np.diff(stream[by_stream]) == 0)
-    gap_ns = np.where(mixed | follows, _MIXED_GAP_NS, _QUEUE_GAP_NS)
-    return np.asarray(np.ceil(gap_ns / chip.tick_ns), np.int64)
 
 
 def _merge_launches(

@@ -23,7 +23,7 @@ from drynpu.kernels import (
     product_edges,
     prolog_edges,
 )
-from drynpu_calibration._moved_bytes import changed_in_place, moved_bytes
+from drynpu_calibration._moved_bytes import changed_in_place, listed_masks, moved_bytes
 
 Tensors = Sequence[TensorDesc]
 
@@ -53,7 +53,8 @@ def described_kernel(
     else:
         flops = _FLOPS[family.name](op_type, inputs, outputs)
     caches = changed_in_place(op_type, family.name, inputs, outputs)
-    worked_on = [t for t in (*inputs, *outputs) if all(t != cache for cache in caches)]
+    left_out = (*caches, *listed_masks(op_type, inputs))
+    worked_on = [t for t in (*inputs, *outputs) if all(t != each for each in left_out)]
     elements = max((t.elements for t in worked_on), default=0)
     read, written = moved_bytes(op_type, family.name, inputs, outputs)
     operations = 0.0 if flops else family.operations * elements

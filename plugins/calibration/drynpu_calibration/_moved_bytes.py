@@ -17,6 +17,8 @@ Tensors = Sequence[TensorDesc]
 _STATES_OF_ADAM = 3
 """An optimizer without results in its row writes the variable and two moments back."""
 _CACHE_RANK = 3
+_MASKED_GRADIENT = "MaxPoolGradWithArgmaxV1"
+_LISTED_MASK_RANK = 6
 
 
 def changed_in_place(op_type: str, family: str, inputs: Tensors, outputs: Tensors) -> tuple[TensorDesc, ...]:
@@ -41,6 +43,16 @@ def changed_in_place(op_type: str, family: str, inputs: Tensors, outputs: Tensor
     return tuple(changed) or tuple(t for t in inputs if t.size_bytes == largest and not outputs)
 
 
+def listed_masks(op_type: str, inputs: Tensors) -> tuple[TensorDesc, ...]:
+    """
+    Return the masks of a pooling's gradient.
+
+    They are listed with all channels in place of blocks of channels, and with the places of the window twice: as many
+    bytes would take longer than the kernel does.
+    """
+    return tuple(t for t in inputs if op_type == _MASKED_GRADIENT and len(t.shape) == _LISTED_MASK_RANK)
+
+
 def moved_bytes(op_type: str, family: str, inputs: Tensors, outputs: Tensors) -> tuple[int, int]:
     """Return the bytes that enter and leave the cores."""
     read, written = _total(inputs), _total(outputs)
@@ -51,6 +63,8 @@ def moved_bytes(op_type: str, family: str, inputs: Tensors, outputs: Tensors) ->
         if is_prolog(op_type):
             return values, results + _total(inputs[:1])
         return values, results + min(_total(caches), values) if caches else min(written or values, values)
+    for mask in listed_masks(op_type, inputs):
+        return read - mask.size_bytes + mask.size_bytes // max(mask.shape[2] * mask.shape[-1], 1), written
     if family == "matmul":
         return read - _unread_groups(inputs, outputs), written
     if family in {"gather", "copy"}:

@@ -9,7 +9,7 @@ from drynpu.kernels import KernelSpec, TaskType, TensorDesc
 from drynpu.kernels._access import access_ns, chain_ns, dealt_rows, has_short_rows
 
 ROW, ROW_UNIFIED, RUN, NORMALISED, STEP, OUTER = 290, 100, 18, 15, 60, 250
-ELEMENT, REPEATED, STATIC_RUN = 32.5, 0.12, 4
+ELEMENT, REPEATED, STATIC_RUN, POOLED_ROW = 32.5, 0.12, 4, 1200
 
 
 def tensor(*shape: int, dtype: str = "FLOAT", layout: str = "ND") -> TensorDesc:
@@ -53,6 +53,15 @@ def test_rows_of_a_table_come_from_where_it_lies(table: int, width: int, expecte
 def test_a_masked_scatter_counts_its_elements_one_by_one() -> None:
     x = tensor(30, 40)
     assert access_ns(spec("MaskedScatter", [x, tensor(30, 40, dtype="BOOL"), tensor(9, 40)], [x])) == 1200 * ELEMENT
+
+
+def test_a_pooling_with_places_works_row_by_row_of_the_smaller_image() -> None:
+    image, pooled = tensor(2, 3, 27, 27, 16, layout="NC1HWC0"), tensor(2, 3, 13, 13, 16, layout="NC1HWC0")
+    mask = tensor(2, 48, 9, 9, 12, 16, dtype="UINT16", layout="NC1HWC0")
+    forward = spec("MaxPoolWithArgmaxV1", [image], [pooled, tensor(2, 3, 9, 12, 16, dtype="UINT16")])
+    gradient = spec("MaxPoolGradWithArgmaxV1", [image, pooled, mask], [image])
+    assert access_ns(forward) == access_ns(gradient) == 2 * 3 * 13 * POOLED_ROW
+    assert access_ns(forward, split=False) == 0
 
 
 @pytest.mark.parametrize(("operand", "repeated"), [
@@ -133,6 +142,8 @@ def test_a_layer_norm_joins_the_lanes_of_each_row_and_goes_through_it_element_by
 @pytest.mark.parametrize(("op_type", "x", "output", "expected"), [
     ("LayerNormV3", tensor(4, 7), tensor(4, 7), 28 * STEP),
     ("LayerNormV3", tensor(40, 70), tensor(40, 70), 32 * STEP),
+    ("RmsNorm", tensor(40, 70), tensor(40, 70), 32 * STEP + 2500),  # what its scalar unit computes first
+    ("InplaceAddRmsNorm", tensor(40, 70), tensor(40, 70), 32 * 20),
     ("ReduceSum", tensor(5, 4), tensor(5), 20 * STEP),  # the rows are summed up
     ("ReduceSum", tensor(5, 4), tensor(4), 20 * STEP + 5 * OUTER),  # over the rows
     ("ReduceSum", tensor(90, 4), tensor(4), 32 * STEP + 32 * OUTER),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from drynpu.kernels import TaskType, TensorDesc, cost
 from drynpu.platforms import load_chip
@@ -109,12 +110,27 @@ def test_decoding_computes_the_same_in_every_layout(query: tuple[int, ...], key:
 
 @pytest.mark.parametrize("query", [(32, HEADS, 1, WIDTH), (32, 1, HEADS * WIDTH), (32, HEADS, WIDTH)])
 @pytest.mark.parametrize("page", [(128, KEY_HEADS * WIDTH), (KEY_HEADS, 128, WIDTH)])
-def test_a_paged_cache_is_read_as_far_as_half_of_its_table_names(query: tuple[int, ...], page: tuple[int, ...]) -> None:
-    cache, table = tensor(2000, *page), tensor(32, 24, dtype="INT32")
+def test_a_paged_cache_is_read_as_far_as_the_root_of_its_table(query: tuple[int, ...], page: tuple[int, ...]) -> None:
+    cache, table = tensor(2000, *page), tensor(32, 25, dtype="INT32")
     spec = described_kernel("FusedInferAttentionScore", MIX, [tensor(*query), cache, cache, table], [tensor(*query)])
-    pages = 32 * 24 // 2
+    pages = 32 * 5
     assert spec.cube_flops == 2 * 2 * HEADS * pages * 128 * WIDTH
     assert spec.bytes_read == pages * 128 * KEY_HEADS * WIDTH * 2 * 2 + 32 * HEADS * WIDTH * 2
+
+
+def test_the_time_of_a_paged_attention_follows_the_lengths_that_its_launch_knows() -> None:
+    """A table may name far more pages than the sequences have: 128 to 32768 keys take 20 us to 1 ms."""
+    query, cache, table = tensor(8, 32, 128), tensor(2048, 128, 8, 128), tensor(8, 256, dtype="INT32")
+    spec = described_kernel("PagedAttentionMaskNdKernel", MIX, [query, cache, cache, table], [query])
+
+    def time(keys: int) -> float:
+        pairs, moved = 8 * 32 * keys, 2 * 8 * keys * 8 * 128 * 2
+        known = evolve(spec, cube_flops=4 * 128 * pairs, vector_ops=4 * pairs, bytes_read=moved + query.size_bytes)
+        return cost(known, load_chip("Ascend910B2")).duration_ns
+
+    assert time(16 * 128) == pytest.approx(cost(spec, load_chip("Ascend910B2")).duration_ns)
+    assert time(128) < 25_000
+    assert time(32768) > 40 * time(128)
 
 
 @pytest.mark.parametrize("dtype", ["INT32", "INT64"])
@@ -129,7 +145,7 @@ def test_packed_sequences_are_told_by_their_lengths(dtype: str) -> None:
 @pytest.mark.parametrize("vendor", ["fused", "atb"])
 def test_latent_attention_reads_its_cache_once_and_adds_the_rotated_part(vendor: str) -> None:
     tokens, heads, blocks = 32, 128, 40
-    table = tensor(tokens, 2, dtype="INT32")
+    table = tensor(tokens, 1, dtype="INT32")
     if vendor == "fused":
         query, rotated = tensor(tokens, heads, 1, 512), tensor(tokens, heads, 1, 64)
         cache, keys = tensor(blocks, 1, 128, 512), tensor(blocks, 1, 128, 64)
@@ -140,7 +156,7 @@ def test_latent_attention_reads_its_cache_once_and_adds_the_rotated_part(vendor:
         inputs = [query, rotated, cache, keys, table]
     op_type = "MultiLatentAttention" if vendor == "atb" else "FusedInferAttentionScore"
     spec = described_kernel(op_type, MIX, inputs, [query])
-    # Half of the 64 pages that the table can name.
+    # The one page of each that the table can name.
     keys_read = 32 * 128
     assert spec.cube_flops == 2 * heads * keys_read * (512 + 64 + 512)
     assert spec.bytes_read == keys_read * (512 + 64) * 2 + tokens * heads * 512 * 2

@@ -101,8 +101,10 @@ def masked_max_pool_gradient(call: OperatorCall) -> KernelPlan | None:
         return None
     inside, blocked_dy = _masked(x), _masked(gradient)
     inputs = [inside, blocked_dy, _mask_of_gradient(x, gradient.shape[2:], window)]
-    cost = math.prod(window)
-    main = call.kernel("MaxPoolGradWithArgmaxV1", inputs, [inside], cost=cost, over=blocked_dy.elements)
+    cost, over = math.prod(window), blocked_dy.elements
+    # The listed shape is larger than the mask that is there: its bytes would take longer than the kernel does.
+    read = sum(t.size_bytes for t in (inside, blocked_dy, pooling_mask(x, gradient.shape[2:], window)))
+    main = call.kernel("MaxPoolGradWithArgmaxV1", inputs, [inside], cost=cost, over=over, read=read)
     before = call.format_change(0, gradient, blocked_dy), call.format_change(1, x, inside)
     return call.plan(*before, main, call.format_change(2, inside, x))
 
