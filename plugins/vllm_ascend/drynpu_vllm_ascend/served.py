@@ -15,6 +15,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import torch
 from attrs import astuple, frozen
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.autograd import _enable_record_function, _profiler_enabled
 
 from drynpu.kernels import TaskType, output_tiles
@@ -87,7 +88,8 @@ def define(library: torch.library.Library, namespace: str, operator: ServedOpera
         return _launched(operator, compute, overload, args, kwargs)
 
     def without_values(*args: object, **kwargs: object) -> object:
-        if state().computes:  # PyTorch traces shapes, the npu does nothing
+        # PyTorch traces shapes, the npu does nothing: a kernel would fix the sizes that torch.compile leaves open.
+        if state().computes or any(isinstance(t, FakeTensor) for t in _tensors([*args, *kwargs.values()])):
             return shapes(*args, **kwargs)
         return _launched(operator, shapes, overload, args, kwargs)
 

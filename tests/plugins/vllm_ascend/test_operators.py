@@ -7,6 +7,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
+
+from drynpu_torch.device import state
+from drynpu_vllm_ascend.served import ServedOperator, define
 
 Kernels = Callable[[Callable[[], object]], list[str]]
 ADAPTERS = torch.tensor([1, -1, 0, 1])
@@ -75,6 +80,24 @@ def test_an_operator_that_torch_npu_has_is_that_operator(operators: Any) -> None
         operators.npu_gemma_rms_norm(x, gamma), torch.ops.npu.npu_gemma_rms_norm(x, gamma), strict=True
     ):
         assert torch.equal(ours.cpu(), theirs.cpu())
+
+
+def _same(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+def test_sizes_stay_open_where_an_operator_is_traced_while_a_recording_runs(
+    kernel_types: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(state()), "computes", False)
+    library = torch.library.Library("traced_here", "FRAGMENT")
+    define(library, "traced_here", ServedOperator(schema="same(Tensor x) -> Tensor", compute=_same, kernel="Same"))
+    tracing = FakeTensorMode(shape_env=ShapeEnv())
+    sizes = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC, DimDynamic.STATIC])
+    x = tracing.from_tensor(torch.empty(6, 16), symbolic_context=sizes)
+    assert kernel_types(lambda: torch.ops.traced_here.same(x)) == []
+    assert tracing.shape_env is not None
+    assert not tracing.shape_env.replacements
 
 
 def test_another_operator_is_refused_by_its_name(operators: Any) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.autograd.function import once_differentiable
 
 from drynpu.kernels import table_rows
@@ -127,11 +128,16 @@ def _meta_kernel(operator: NpuOperator, bind: _Bind) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         arguments = bind(args, kwargs)
         with torch._C._AutoDispatchBelowAutograd():
-            # PyTorch's own tensors without values launch nothing; the npu's tensors may have none either.
-            launches = is_recording() and not state().computes
+            # PyTorch's own tensors without values launch nothing; the npu's tensors may have none either. A kernel of
+            # an operator that torch.compile traces would fix its sizes.
+            launches = is_recording() and not state().computes and not _is_traced(arguments)
             return _launching(operator, compute, arguments) if launches else compute(arguments)
 
     return kernel
+
+
+def _is_traced(arguments: Mapping[str, Any]) -> bool:
+    return any(isinstance(tensor, FakeTensor) for tensor in Call(arguments).inputs)
 
 
 def _autograd_kernel(overload: torch._ops.OpOverload, operator: NpuOperator, bind: _Bind) -> Callable[..., Any]:
