@@ -28,6 +28,8 @@ class Cell:
 
     chip: str
     tp: int
+    dp: int = 1
+    ep: bool = False
     batch_tokens: int
     rate: float
     seed: int
@@ -39,13 +41,19 @@ class Cell:
     @property
     def name(self) -> str:
         """The folder of the run."""
-        return f"{self.chip}_tp{self.tp}_tokens{self.batch_tokens or 'default'}_rate{self.rate:g}"
+        layout = f"tp{self.tp}" + (f"_dp{self.dp}" if self.dp > 1 else "") + ("_ep" if self.ep else "")
+        return f"{self.chip}_{layout}_tokens{self.batch_tokens or 'default'}_rate{self.rate:g}"
 
     @property
     def title(self) -> str:
         """The run in words."""
         tokens = f", {self.batch_tokens} tokens a step" if self.batch_tokens else ""
-        return f"{self.chip}, TP {self.tp}{tokens}, {self.rate:g} requests/s"
+        layout = f"TP {self.tp}" + (f", DP {self.dp}" if self.dp > 1 else "") + (", EP" if self.ep else "")
+        return f"{self.chip}, {layout}{tokens}, {self.rate:g} requests/s"
+
+    def part(self, requests: Sequence[Request]) -> Sequence[Request]:
+        """Return the requests that the first of the data-parallel replicas gets: they come in turn."""
+        return requests[:: self.dp]
 
     def engine_arguments(self) -> dict[str, object]:
         """Return the arguments of vLLM's engine; what the user says counts."""
@@ -56,9 +64,13 @@ class Cell:
             "async_scheduling": False,
             "seed": self.seed,
         }
-        if self.tp > 1:
+        if self.tp * self.dp > 1:
             # Each rank is a process with an engine of its own; those that do not run are like the one that does.
             arguments |= {"tensor_parallel_size": self.tp, "distributed_executor_backend": "external_launcher"}
+        if self.dp > 1:
+            arguments["data_parallel_size"] = self.dp
+        if self.ep:
+            arguments["enable_expert_parallel"] = True
         if self.batch_tokens:
             arguments["max_num_batched_tokens"] = self.batch_tokens
         return arguments | dict(self.arguments)
@@ -75,13 +87,16 @@ def missing_engine() -> str:
 
 def run_cell(cell: Cell, requests: Sequence[Request], objective: Objective, folder: Path) -> dict[str, object]:
     """
-    Serve the requests and return the figures; *folder* gets the times of all tokens and steps.
+    Serve the first replica's part of the requests and return its figures.
+
+    *folder* gets the times of all tokens and steps.
 
     Raises
     ------
     CommandError
         The engine failed; with the end of what it said.
     """
+    requests = cell.part(requests)
     folder.mkdir(parents=True, exist_ok=True)
     task, result = folder / "cell.json", folder / "served.json"
     document = {
@@ -92,7 +107,8 @@ def run_cell(cell: Cell, requests: Sequence[Request], objective: Objective, fold
         "request_ns": round(cell.request_us * 1000),
     }
     task.write_text(json.dumps(document), encoding="utf-8")
-    world = ["--world", str(cell.tp), "--ranks", "0"] if cell.tp > 1 else []
+    size = cell.tp * cell.dp
+    world = ["--world", str(size), "--ranks", "0"] if size > 1 else []
     options = ["--time", "virtual", "--no-compute", "--quiet", "--chip", cell.chip, "--seed", str(cell.seed), *world]
     command = [sys.executable, "-m", "drynpu", "run", *options, str(_DRIVER), str(task), str(result)]
     environment = os.environ | {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
@@ -106,7 +122,8 @@ def run_cell(cell: Cell, requests: Sequence[Request], objective: Objective, fold
 
 
 def _axes(cell: Cell) -> dict[str, object]:
-    return {"chip": cell.chip, "tp": cell.tp, "batch_tokens": cell.batch_tokens or None, "rate": cell.rate}
+    layout = {"tp": cell.tp, "dp": cell.dp, "ep": cell.ep}
+    return {"chip": cell.chip, **layout, "batch_tokens": cell.batch_tokens or None, "rate": cell.rate}
 
 
 def _timeline(served: Mapping[str, Sequence[Mapping[str, object]]]) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ from drynpu.plugins import Plugins
 from drynpu_virtual_time.loadtest.cells import Cell, missing_engine, run_cell
 from drynpu_virtual_time.loadtest.metrics import Objective
 from drynpu_virtual_time.loadtest.page import render
-from drynpu_virtual_time.loadtest.workload import Request, drawn, read_trace
+from drynpu_virtual_time.loadtest.workload import Lengths, Request, drawn, read_conversations, read_trace
 
 
 @frozen
@@ -26,16 +26,22 @@ class Load:
 
     rate: tuple[float, ...]
     requests: int
+    dataset: str
     input_len: int
     output_len: int
+    range_ratio: float
     trace: Path | None
+    sharegpt: Path | None
     seed: int
 
-    def at(self, rate: float) -> list[Request]:
-        """Return the requests at a rate; a trace arrives so many times as fast."""
+    def at(self, rate: float, model: Path) -> list[Request]:
+        """Return the requests for a model at a rate; a trace arrives so many times as fast."""
         if self.trace is not None:
             return read_trace(self.trace, rate)[: self.requests]
-        return drawn(self.requests, rate, self.input_len, self.output_len, self.seed)
+        if self.sharegpt is not None:
+            return read_conversations(self.sharegpt, model, self.requests, rate, self.seed)
+        ratio = self.range_ratio if self.dataset == "random" else None
+        return drawn(self.requests, rate, Lengths(self.input_len, self.output_len, ratio), self.seed)
 
 
 @frozen
@@ -44,6 +50,8 @@ class Engine:
 
     chip: tuple[str, ...]
     tp: tuple[int, ...]
+    dp: tuple[int, ...]
+    ep: bool
     batch_tokens: tuple[int, ...]
     engine: str
     step_us: float
@@ -57,8 +65,17 @@ class Engine:
 @click.option("--rate", type=float, multiple=True, help="Requests a second, Poisson; inf: all at once. Of a trace: its "
               "speed. Several make a sweep.  [default: 1]")  # fmt: skip
 @click.option("--requests", type=click.IntRange(1), default=100, show_default=True, help="How many requests.")
+@click.option("--dataset", type=click.Choice(["conversation", "random"]), default="conversation", show_default=True,
+              help="Lengths that are drawn: log-normal, or even as vllm bench's random.")  # fmt: skip
 @click.option("--input-len", type=click.IntRange(1), default=220, show_default=True, help="Mean tokens of prompts.")
 @click.option("--output-len", type=click.IntRange(1), default=190, show_default=True, help="Mean tokens of answers.")
+@click.option("--range-ratio", type=click.FloatRange(0, 1, max_open=True), default=0.0, show_default=True,
+              help="Of random: lengths are within this part of the means.")  # fmt: skip
+@click.option(
+    "--sharegpt",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Conversations in the form of ShareGPT, whose lengths are used instead of the draws.",
+)
 @click.option(
     "--trace",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -67,6 +84,8 @@ class Engine:
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the load and of the kernels' jitter.")
 @click.option("--chip", multiple=True, help="Chip to simulate; several make a sweep.  [default: DRYNPU_CHIP]")
 @click.option("--tp", type=click.IntRange(1), multiple=True, help="Tensor-parallel size; several make a sweep.")
+@click.option("--dp", type=click.IntRange(1), multiple=True, help="Data-parallel size; several make a sweep.")
+@click.option("--ep", is_flag=True, help="Divide the experts over all devices (enable_expert_parallel).")
 @click.option("--batch-tokens", type=click.IntRange(1), multiple=True, help="max_num_batched_tokens; several: a sweep.")
 @click.option("--engine", default="{}", help="Further arguments of vLLM's engine, as JSON.")
 @click.option(
@@ -99,15 +118,16 @@ def loadtest(plugins: Plugins, load: Load, engine: Engine, model: Path, output: 
     for chip in chips:
         load_chip(chip, extra_files=plugins.chip_files())
     objective = Objective(ttft_ms=engine.slo_ttft, tpot_ms=engine.slo_tpot)
-    combinations = itertools.product(chips, engine.tp or (1,), engine.batch_tokens or (0,), load.rate or (1.0,))
+    layouts = itertools.product(engine.tp or (1,), engine.dp or (1,))
+    combinations = itertools.product(chips, layouts, engine.batch_tokens or (0,), load.rate or (1.0,))
     documents = []
-    for chip, tp, batch_tokens, rate in combinations:
+    for chip, (tp, dp), batch_tokens, rate in combinations:
         cell = Cell(
-            chip=chip, tp=tp, batch_tokens=batch_tokens, rate=rate, seed=load.seed, model=model.resolve(),
-            arguments=arguments, step_us=engine.step_us, request_us=engine.request_us,
+            chip=chip, tp=tp, dp=dp, ep=engine.ep, batch_tokens=batch_tokens, rate=rate, seed=load.seed,
+            model=model.resolve(), arguments=arguments, step_us=engine.step_us, request_us=engine.request_us,
         )  # fmt: skip
         click.echo(f"drynpu: {cell.title} ...", err=True)
-        documents.append(run_cell(cell, load.at(rate), objective, output / cell.name))
+        documents.append(run_cell(cell, load.at(rate, model), objective, output / cell.name))
     result = {"model": str(model), "requests": load.requests, "assumed": _ASSUMED, "runs": documents}
     (output / "results.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
     (output / "index.html").write_text(render(result), encoding="utf-8")
