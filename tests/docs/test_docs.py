@@ -6,6 +6,7 @@ import csv
 import enum
 import inspect
 import re
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,29 @@ def test_the_verbs_take_the_options_that_the_commands_page_shows() -> None:
             for option in (*parameter.opts, *parameter.secondary_opts)
         }
         assert options - {"--epochs"} <= known, verb
+
+
+COMMAND = re.compile(r"^(?: {4})?(?:[A-Z_0-9]+=\S+ )*(drynpu|python) (\S+) (.*(?:\\\n.*)*)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["docs/howto/serve.md", "docs/virtual-time.md"])
+def test_the_commands_of_a_page_that_is_not_followed_are_understood(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    group = build_cli(build_manager())
+    commands = COMMAND.findall(text(page))
+    assert commands
+    for program, name, rest in commands:
+        words = shlex.split(rest.replace("\\\n", " "))
+        if program == "python":
+            options = {word for word in words if word.startswith("--")}
+            assert options <= set(re.findall(r'add_argument\("(--[\w-]+)"', text(name))), name
+            continue
+        for word in words:
+            if re.fullmatch(r"[\w-]+", word):
+                (tmp_path / word).mkdir(exist_ok=True)
+        loaded(group, name).make_context(name, words)
 
 
 def test_every_room_has_its_line() -> None:
