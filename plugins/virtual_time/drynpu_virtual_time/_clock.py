@@ -14,9 +14,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from attrs import define, field
+
+if TYPE_CHECKING:
+    from drynpu_virtual_time._peers import Peers
 
 READ_NS: Final = 100
 """What it takes to read a clock; assumed. Without it, a loop until a time would never end."""
@@ -33,6 +36,7 @@ STEADY_NS: Final = 1_000_000_000_000
 _SLEEP_S: Final = (0.0005, 0.02)
 """How long a process in which all wait for something outside really sleeps between two looks, at first and at most."""
 
+_Result = TypeVar("_Result")
 _allocate_lock: Final = _thread.allocate_lock
 _really_sleep: Final = time.sleep
 
@@ -72,16 +76,19 @@ class VirtualClock:
     """
     The time of a process, in ns after its origins.
 
-    The methods that wait return whether what they waited for has come.
+    The methods that wait return whether what they waited for has come. ``peers`` are the other processes of the run, as
+    soon as there are some.
     """
 
     now_ns: int = 0
     source: Source | None = None
+    peers: Peers | None = None
     _guard: _thread.RLock = field(factory=_thread.RLock)
     _turns: int = 0
     _waiting: list[Turn] = field(factory=list)
     _begun_ns: int = 0
     _settling: bool = False
+    _ready_turn: Turn | None = None
     _local: threading.local = field(factory=threading.local)
 
     def __attrs_post_init__(self) -> None:
@@ -97,8 +104,11 @@ class VirtualClock:
 
     def _forget_threads(self) -> None:
         """Go on in a forked process, which has the thread that forked alone."""
-        self._guard = _thread.RLock()
+        self._guard, self._ready_turn = _thread.RLock(), None
         self._waiting.clear()
+        if self.peers is not None:
+            self.peers.place.close()
+            self.peers = None
 
     @property
     def is_guest(self) -> bool:
@@ -126,6 +136,7 @@ class VirtualClock:
         """Return the time, ns after the origin; others run meanwhile if this thread has run for long."""
         self.settle()
         self.now_ns += READ_NS
+        self._keep_up()
         if self.now_ns - self._begun_ns > SLICE_NS and not self.is_guest:
             self.let_others_run()
         return self.now_ns
@@ -134,6 +145,32 @@ class VirtualClock:
         """Let this thread take so long."""
         self.settle()
         self.now_ns += cost_ns
+        self._keep_up()
+
+    def _keep_up(self) -> None:
+        """Let processes run that are due before this one."""
+        if self.peers is not None and not self._settling and not self.is_guest:
+            self.now_ns = self.peers.keep_up(self.now_ns)
+
+    def publish(self) -> None:
+        """Let other processes see what this one has just done."""
+        self.settle()
+        if self.peers is not None and not self.is_guest:
+            self.now_ns = self.peers.publish(self.now_ns)
+
+    def meet(self, name: str, size: int) -> None:
+        """Wait until *size* processes have come to a meeting of that name, which none comes to twice."""
+        self.settle()
+        if self.peers is not None and not self.is_guest:
+            self.wait(self.peers.meet(self.now_ns, name, size))
+
+    def together(self, name: str, size: int, act: Callable[[], _Result]) -> _Result:
+        """Wait for *size* processes that do the same; then all do it at once, since it needs the others to go on."""
+        self.settle()
+        if self.peers is None or self.is_guest:
+            return act()
+        result, self.now_ns = self.peers.together(self.now_ns, name, size, act)
+        return result
 
     def sleep(self, length_ns: int) -> None:
         """Let this thread sleep; one of 0 lets others run."""
@@ -216,20 +253,45 @@ class VirtualClock:
         """Return whose turn it is, and take it from those that wait; the clock jumps where all wait."""
         delay_s = _SLEEP_S[0]
         while True:
-            with self._guard:
-                waiting = list(self._waiting)
-            for each in waiting:
-                if each.ready is not None and each.ready():
-                    return self._chosen(each, came=True)
-            due = min((each for each in waiting if each.deadline_ns is not None), key=_order, default=None)
-            if due is not None and due.deadline_ns is not None:
-                if due.deadline_ns <= self.now_ns:
-                    return self._chosen(due, came=False)
-                self.now_ns = due.deadline_ns
-                continue
-            # Only the machine can end this wait: a guest, a child process, a socket.
-            _really_sleep(delay_s)
-            delay_s = min(2 * delay_s, _SLEEP_S[1])
+            turn = self._come()
+            if turn is not None:
+                return turn
+            due = self._due()
+            due_ns = None if due is None else due.deadline_ns
+            if due is not None and due_ns is not None and due_ns <= self.now_ns:
+                return self._chosen(due, came=False)
+            if self.peers is not None:
+                self.now_ns = max(self.now_ns, self.peers.wait(self.now_ns, due_ns, self._look))
+            elif due_ns is not None:
+                self.now_ns = due_ns
+            else:
+                # Only the machine can end this wait: a guest, a child process, a socket.
+                _really_sleep(delay_s)
+                delay_s = min(2 * delay_s, _SLEEP_S[1])
+
+    def _come(self) -> Turn | None:
+        """Return the first thread for which what it waits for has come."""
+        turn, self._ready_turn = self._ready_turn, None
+        if turn is not None:
+            return turn
+        with self._guard:
+            waiting = list(self._waiting)
+        for each in waiting:
+            if each.ready is not None and each.ready():
+                return self._chosen(each, came=True)
+        return None
+
+    def _due(self) -> Turn | None:
+        with self._guard:
+            return min((each for each in self._waiting if each.deadline_ns is not None), key=_order, default=None)
+
+    def _look(self, time_ns: int) -> int | None:
+        """Return when a thread of this process can go on, as far as that is known at *time_ns*."""
+        self._ready_turn = self._come()
+        if self._ready_turn is not None:
+            return max(self.now_ns, time_ns)
+        due = self._due()
+        return None if due is None else due.deadline_ns
 
     def _chosen(self, turn: Turn, *, came: bool) -> Turn:
         turn.came = came

@@ -6,6 +6,7 @@ import _thread
 import queue
 import sys
 import threading
+from collections.abc import Iterable
 from types import ModuleType
 
 from drynpu import CommandError
@@ -24,7 +25,7 @@ _INNER_NAMES: tuple[tuple[ModuleType | type, tuple[str, ...]], ...] = (
 def patch_threads(clock: VirtualClock, replaced: Replaced) -> None:
     """Let threads and locks that are made from now on live on *clock*, but for drynpu's."""
     # N33, docs/tricks.md
-    _must_have_names()
+    must_have_names(_INNER_NAMES)
     lock_class = _lock_class(clock)
     really_allocate = _thread.allocate_lock
     really_reentrant = threading.RLock
@@ -44,10 +45,9 @@ def patch_threads(clock: VirtualClock, replaced: Replaced) -> None:
     _patch_starts(clock)
 
 
-def _must_have_names() -> None:
-    missing = [
-        f"{owner.__name__}.{name}" for owner, names in _INNER_NAMES for name in names if not hasattr(owner, name)
-    ]
+def must_have_names(inner: Iterable[tuple[ModuleType | type, tuple[str, ...]]]) -> None:
+    """Raise `CommandError` where Python lacks one of the names."""
+    missing = [f"{owner.__name__}.{name}" for owner, names in inner for name in names if not hasattr(owner, name)]
     if missing:
         raise CommandError(f"--time virtual needs names of Python that this one has not: {', '.join(missing)}")
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import os
+import socket
 import sys
 from collections.abc import MutableMapping
 
 from drynpu_virtual_time._clock import VirtualClock
 from drynpu_virtual_time._patches import Replaced
+from drynpu_virtual_time._peers import Peers
 from drynpu_virtual_time._polls import patch_polls
+from drynpu_virtual_time._processes import patch_processes
 from drynpu_virtual_time._threads import patch_threads
 from drynpu_virtual_time._times import patch_times
 
@@ -36,5 +39,12 @@ def virtual_clock() -> VirtualClock:
     patch_times(clock, replaced)
     patch_polls(clock, replaced)
     patch_threads(clock, replaced)
+    patch_processes(clock, replaced)
     replaced.spread(sys.modules)
     return clock
+
+
+def go_on(descriptor: int) -> None:
+    """Put a spawned process on the clock of its run; *descriptor* is its socket."""
+    clock = virtual_clock()
+    clock.peers, clock.now_ns = Peers.started(socket.socket(fileno=descriptor))

@@ -27,6 +27,7 @@ from drynpu_torch.capture import (
 from drynpu_torch.device import launch_mode, state
 from drynpu_torch.rules import FALLBACKS
 from drynpu_virtual_time._clock import VirtualClock
+from drynpu_virtual_time._collectives import meet_in_collectives
 from drynpu_virtual_time._stretch import in_virtual_time
 from drynpu_virtual_time.start import virtual_clock
 
@@ -49,6 +50,7 @@ def follow_device() -> None:
     )
     device.clock.source = device
     state().new_timer = device.timer
+    meet_in_collectives(device.clock)
 
 
 class _SerialThreads(RecordedThreads):

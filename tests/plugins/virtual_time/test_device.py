@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,17 +20,6 @@ time.monotonic(); torch.npu.synchronize()
 begin = time.monotonic()
 def now(): return (time.monotonic() - begin) * 1e6
 """
-
-
-@contextlib.contextmanager
-def _busy_loops(count: int) -> Iterator[None]:
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 def test_the_host_pays_its_dispatches_and_waits_for_the_device(run_virtual: RunScript) -> None:
@@ -116,9 +104,11 @@ print(json.dumps(log))
 
 
 @pytest.mark.slow
-def test_two_runs_are_equal_to_the_last_digit_also_under_four_busy_loops(run_virtual: RunScript) -> None:
+def test_two_runs_are_equal_to_the_last_digit_also_under_four_busy_loops(
+    run_virtual: RunScript, busy_loops: Callable[..., Any]
+) -> None:
     calm = run_virtual(_STEPS)
-    with _busy_loops(4):
+    with busy_loops(4):
         busy = run_virtual(_STEPS)
     assert busy == calm
     assert run_virtual(_STEPS, "--seed", "1") != calm

@@ -13,6 +13,7 @@ from drynpu_torch.distributed._backend import install_hccl
 from drynpu_torch.distributed._collective_capture import CollectiveCapture
 from drynpu_torch.distributed._exchange import rendezvous
 from drynpu_torch.distributed._groups import ProcessGroupHCCL, find_group, parallel_group_info
+from drynpu_torch.distributed._interception import interception
 from drynpu_torch.distributed._issued import Communication, Issued
 from drynpu_torch.distributed._uneven import all_gather_into_tensor_uneven, reduce_scatter_tensor_uneven
 
@@ -24,6 +25,7 @@ __all__ = [
     "all_gather_into_tensor_uneven",
     "find_group",
     "install_hccl",
+    "interception",
     "lone_notes",
     "parallel_group_info",
     "reduce_scatter_tensor_uneven",
