@@ -39,7 +39,7 @@ SHOWN = {
 }
 THERE = ("done", "recorded", "accepted", "taken")
 NO_EFFECT = "taken and checked, has no effect yet"
-RUNS = re.compile(r"\b(scripts|programs|without_mindspore|torchrun|subprocess)\b")
+RUNS = re.compile(r"\b(scripts|programs|without_mindspore|torchrun|run_ranks|subprocess)\b")
 """What a test of these needs to run a script in a process of its own."""
 
 
