@@ -43,6 +43,7 @@ def test_importing_the_core_imports_no_room_and_no_framework() -> None:
         "open",
         "plugin_choice",
         "printable",
+        "progress",
         "say",
         "toolkit",
     )

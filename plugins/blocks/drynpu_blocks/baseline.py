@@ -36,7 +36,7 @@ class Change:
         return f"{self.what}: {values}{share}"
 
 
-def numbers_of(profile: BlockProfile) -> Mapping[str, Any]:
+def numbers_of(profile: BlockProfile) -> Mapping[str, object]:
     """Return the numbers that a baseline keeps: times in ms, memory in bytes, each type of kernel with both."""
     kernels: dict[str, dict[str, float]] = {}
     for share in profile.summary.kernels:
@@ -70,8 +70,8 @@ class Baseline:
     path: Path
     tolerance: float
     update: bool = False
-    known: Mapping[str, Mapping[str, Any]] = field(factory=dict)
-    seen: dict[str, Mapping[str, Any]] = field(factory=dict)
+    known: Mapping[str, Mapping[str, object]] = field(factory=dict)
+    seen: dict[str, Mapping[str, object]] = field(factory=dict)
     better: dict[str, list[Change]] = field(factory=dict)
     absent: bool = True
     """Whether the file was not there when the run began."""
@@ -94,7 +94,7 @@ class Baseline:
             raise OutputError(f"{self.path} is no baseline that --npu-baseline has written: {error}") from error
         return self
 
-    def check(self, test: str, numbers: Mapping[str, Any]) -> str:
+    def check(self, test: str, numbers: Mapping[str, object]) -> str:
         """Keep the numbers of a test; return why they fail it, ``""`` where they do not."""
         self.seen[test] = numbers
         before = self.known.get(test)

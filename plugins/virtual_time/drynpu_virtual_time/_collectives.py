@@ -55,11 +55,11 @@ class Meetings:
         if group.size() > 1:
             self.clock.meet(self._next(group.group_name), group.size())
 
-    def creating(self, name: str, create: Callable[..., Any], size_of: Callable[..., tuple[str, int]]) -> Any:
+    def creating(self, name: str, create: Callable[..., object], size_of: Callable[..., tuple[str, int]]) -> object:
         """Return a function that makes groups at the same time in all their ranks, as its rendezvous needs."""
 
         @functools.wraps(create)
-        def create_together(*args: Any, **kwargs: Any) -> Any:
+        def create_together(*args: object, **kwargs: object) -> object:
             who, size = size_of(*args, **kwargs) if self._has_ranks else ("", 1)
             if size < 2:
                 return create(*args, **kwargs)

@@ -164,9 +164,9 @@ def _patch_sockets(clock: VirtualClock) -> None:
         setattr(socket.socket, name, _sending(clock, getattr(socket.socket, name)))
 
 
-def _receiving(clock: VirtualClock, receive: Callable[..., Any]) -> Callable[..., Any]:
+def _receiving(clock: VirtualClock, receive: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(receive)
-    def received(self: socket.socket, *arguments: Any, **options: Any) -> Any:
+    def received(self: socket.socket, *arguments: object, **options: object) -> object:
         limit = self.gettimeout()
         if limit != 0 and clock.peers is not None and not clock.is_guest and not is_ours(sys._getframe(1)):
             limit_ns = None if limit is None else round(limit * _NS)
@@ -177,9 +177,9 @@ def _receiving(clock: VirtualClock, receive: Callable[..., Any]) -> Callable[...
     return received
 
 
-def _sending(clock: VirtualClock, send: Callable[..., Any]) -> Callable[..., Any]:
+def _sending(clock: VirtualClock, send: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(send)
-    def sent(self: socket.socket, *arguments: Any, **options: Any) -> Any:
+    def sent(self: socket.socket, *arguments: object, **options: object) -> object:
         if clock.peers is None or clock.is_guest or is_ours(sys._getframe(1)):
             return send(self, *arguments, **options)
         clock.spend(0)

@@ -61,7 +61,7 @@ def _heading(title: str, detail: str) -> list[Any]:
     return [*parts, *([html.P(detail, className="detail")] if detail else [])]
 
 
-def _facts(block: Facts, view: View) -> Any:
+def _facts(block: Facts, view: View) -> object:
     cells = [_fact(fact, view) for fact in block.facts]
     return html.Section([*_heading(block.title, ""), html.Dl(cells, className="facts")], className="card")
 
@@ -87,7 +87,7 @@ def _chart(block: Chart) -> Any:
     return html.Section([*_heading(block.title, block.detail), html.Figure([graph, described])], className="card")
 
 
-def _table(block: Table, view: View) -> Any:
+def _table(block: Table, view: View) -> object:
     parts = table_parts(block, view.run.name, view.rank.label)
     return html.Section([*_heading(block.title, block.detail), *parts], className="card wide")
 

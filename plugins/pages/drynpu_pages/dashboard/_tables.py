@@ -27,7 +27,7 @@ _SHORT = 14
 _LOOKED_AT = 1000
 """Rows in which the longest text is looked for."""
 _LINK = "timeline"
-_LINKS: Any = {
+_LINKS: object = {
     "field": _LINK, "headerName": "timeline", "cellRenderer": "markdown", "sortable": False, "minWidth": 100, "flex": 1,
 }  # fmt: skip
 """The last column where rows have a window."""
@@ -192,7 +192,7 @@ def rows_of(block: Table, request: Mapping[str, Any] | None, search: str) -> Sea
     )
 
 
-def linked_cells(block: Table, rows: pl.DataFrame, run: str, rank: str) -> list[dict[str, Any]]:
+def linked_cells(block: Table, rows: pl.DataFrame, run: str, rank: str) -> list[dict[str, object]]:
     """Return rows as the grid wants them, with a link to the window of each in the timeline."""
     # A browser's numbers are too short for times of the clock; they stand in the link.
     shown = cells(rows.select(column.name for column in block.columns), block.columns)

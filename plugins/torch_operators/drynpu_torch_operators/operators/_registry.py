@@ -136,7 +136,7 @@ def _meta_kernel(operator: NpuOperator, bind: _Bind) -> Callable[..., Any]:
     return kernel
 
 
-def _is_traced(arguments: Mapping[str, Any]) -> bool:
+def _is_traced(arguments: Mapping[str, object]) -> bool:
     return any(isinstance(tensor, FakeTensor) for tensor in Call(arguments).inputs)
 
 
