@@ -23,8 +23,8 @@ from attrs import define, field
 
 LONGEST: Final = 4096
 """Bytes of a message at most."""
-_SLEEP_S: Final = (0.0005, 0.02)
-"""How long the run sleeps between two looks, at first and at most, where only the machine can go on."""
+SLEEP_S: Final = (0.0005, 0.02)
+"""How long a process really sleeps between two looks, at first and at most, where only the machine can go on."""
 
 
 @define(eq=False)
@@ -148,7 +148,7 @@ class Arbiter:
 
     def _choose(self, last: Member | None, *, look: bool = True) -> Member | None:
         """Return the process that goes on, and tell it; *last* has just said when it does."""
-        delay_s = _SLEEP_S[0]
+        delay_s = SLEEP_S[0]
         others: Iterable[Member] = [each for each in self.members.values() if each is not last]
         while self.members:
             if look:
@@ -159,7 +159,7 @@ class Arbiter:
                 return self._start(self.members[order[0][1]], order[1:])
             # Only the machine can end this wait: a program, a socket to the outside.
             time.sleep(delay_s)
-            delay_s = min(2 * delay_s, _SLEEP_S[1])
+            delay_s = min(2 * delay_s, SLEEP_S[1])
             look, others = True, list(self.members.values())
         return None
 

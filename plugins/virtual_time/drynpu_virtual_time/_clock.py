@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from attrs import define, field
 
+from drynpu_virtual_time._arbiter import SLEEP_S
+
 if TYPE_CHECKING:
     from drynpu_virtual_time._peers import Peers
 
@@ -33,8 +35,6 @@ ORIGIN_NS: Final = 1_767_225_600_000_000_000
 """Unix time at the start: 2026-01-01, so that two runs have the same times."""
 STEADY_NS: Final = 1_000_000_000_000
 """The steady clocks at the start."""
-_SLEEP_S: Final = (0.0005, 0.02)
-"""How long a process in which all wait for something outside really sleeps between two looks, at first and at most."""
 
 _Result = TypeVar("_Result")
 _allocate_lock: Final = _thread.allocate_lock
@@ -251,7 +251,7 @@ class VirtualClock:
 
     def _choose(self) -> Turn:
         """Return whose turn it is, and take it from those that wait; the clock jumps where all wait."""
-        delay_s = _SLEEP_S[0]
+        delay_s = SLEEP_S[0]
         while True:
             turn = self._come()
             if turn is not None:
@@ -267,7 +267,7 @@ class VirtualClock:
             else:
                 # Only the machine can end this wait: a guest, a child process, a socket.
                 _really_sleep(delay_s)
-                delay_s = min(2 * delay_s, _SLEEP_S[1])
+                delay_s = min(2 * delay_s, SLEEP_S[1])
 
     def _come(self) -> Turn | None:
         """Return the first thread for which what it waits for has come."""
@@ -303,7 +303,7 @@ class VirtualClock:
         while not ready():
             if deadline_ns is not None and self.now_ns >= deadline_ns:
                 return False
-            _really_sleep(_SLEEP_S[0])
+            _really_sleep(SLEEP_S[0])
         return True
 
 
