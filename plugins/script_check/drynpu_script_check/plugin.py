@@ -31,6 +31,7 @@ def drynpu_activate(context: Activation) -> None:
         return
     import threading
 
-    from drynpu_script_check._slow_types import watch_types
+    from drynpu_script_check._slow_types import keeps_locals, watch_types
 
-    watch_types(threading.main_thread().ident or 0)
+    if not keeps_locals():
+        watch_types(threading.main_thread().ident or 0)

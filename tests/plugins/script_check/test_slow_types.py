@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from drynpu_script_check._slow_types import TypeWatch, half_type_in, slow_text
+from drynpu_script_check import plugin
+from drynpu_script_check._slow_types import TypeWatch, half_type_in, keeps_locals, slow_text
 
 
 class Dtype:
@@ -75,3 +76,32 @@ def test_the_line_has_the_time_so_far_and_the_remedy() -> None:
     text = slow_text("bfloat16", 34.4)
     assert text.startswith("34 s so far, in which this CPU computes bfloat16")
     assert "drynpu run --no-compute" in text
+
+
+def test_objects_of_other_classes_are_not_asked() -> None:
+    class Asked(Tensor):
+        @property
+        def dtype(self) -> Dtype:
+            raise AssertionError("the script's code ran")
+
+        @dtype.setter
+        def dtype(self, value: Dtype) -> None: ...
+
+    def called(x: object) -> FrameType:
+        return sys._getframe()
+
+    assert half_type_in(called(Asked(FLOAT16)), TORCH) is None
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_it_looks_only_where_that_keeps_no_tensor_alive(monkeypatch: pytest.MonkeyPatch, keeps: bool) -> None:
+    started: list[int] = []
+    monkeypatch.setattr("drynpu_script_check._slow_types.keeps_locals", lambda: keeps)
+    monkeypatch.setattr("drynpu_script_check._slow_types.watch_types", started.append)
+    context: Any = SimpleNamespace(environment={})
+    plugin.drynpu_activate(context)
+    assert len(started) == (not keeps)
+
+
+def test_locals_are_kept_before_python_3_13() -> None:
+    assert keeps_locals() is (sys.version_info < (3, 13))
