@@ -155,7 +155,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """List the recorded tests where ``--npu-profile`` is given; write them to the job's summary on GitHub as well."""
     baseline = config.stash.get(_BASELINE, None)
     if baseline is not None:
@@ -171,7 +171,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             stream.write(_markdown(rows))
 
 
-def _tell(baseline: Baseline, terminalreporter: Any) -> None:
+def _tell(baseline: Baseline, terminalreporter: pytest.TerminalReporter) -> None:
     """Write the baseline where that is due, and say what was done with it."""
     new, seen = len(baseline.new), len(baseline.seen)
     written = baseline.store()

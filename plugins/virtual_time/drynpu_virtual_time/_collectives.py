@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import torch.distributed as dist
@@ -82,7 +82,9 @@ def _world_size(*args: Any, **kwargs: Any) -> tuple[str, int]:
     return "", int(stated) if stated > 0 else int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def _members(ranks: Any = None, *_: Any, use_local_synchronization: bool = False, **__: Any) -> tuple[str, int]:
+def _members(
+    ranks: Sequence[int] | None = None, *_: object, use_local_synchronization: bool = False, **__: object
+) -> tuple[str, int]:
     if use_local_synchronization and ranks is not None:
         return ",".join(map(str, sorted(ranks))), len(ranks) if dist.get_rank() in ranks else 1
     return "", dist.get_world_size()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dash import Dash, dcc, html, set_props
+from dash.development.base_component import Component
 
 from drynpu import DrynpuError, __version__
 from drynpu.views.content import PLACE, Control
@@ -88,13 +89,13 @@ _DOCUMENT = """<!DOCTYPE html>
 </html>"""
 
 
-def _waiting() -> Any:
+def _waiting() -> Component:
     """Return what stands in place of a page that is not there yet; `reading.js` says how far it is."""
     button = html.Button("Cancel", id="cancel-reading", title="End this; the run can be read again")
     return html.Div([html.Span(_WAIT, id="reading"), button], className="note reading", role="status")
 
 
-def _frame() -> Any:
+def _frame() -> Component:
     return html.Div(
         [
             dcc.Location(id="url", refresh=False),
@@ -138,13 +139,13 @@ def show(library: Library, address: Address) -> tuple[Any, Any, Any, str]:
         return _header(library), [], [html.H1("Nothing to show"), note], "drynpu"
 
 
-def _body(page: Page, view: View) -> list[Any]:
+def _body(page: Page, view: View) -> list[Component]:
     blocks = page.blocks(view)
     tag = [html.Span("modelled", className="tag", title=MODELLED)] if is_modelled(blocks) else []
     return [html.H1([page.title, *tag]), html.P(page.about, className="about"), *components(blocks, view)]
 
 
-def _header(library: Library, view: View | None = None, page: Page | None = None) -> list[Any]:
+def _header(library: Library, view: View | None = None, page: Page | None = None) -> list[Component]:
     brand = dcc.Link([html.Strong("drynpu"), html.Span(__version__, className="detail")], href="/", className="brand")
     back = dcc.Link("All runs", href="/", className="button")
     theme = html.Button("Light or dark", id="theme", title="Switch between light and dark", n_clicks=0)
@@ -175,7 +176,7 @@ def _header(library: Library, view: View | None = None, page: Page | None = None
     ]
 
 
-def _control(control: Control, value: str) -> Any:
+def _control(control: Control, value: str) -> Component:
     """Return a native field, which every keyboard and screen reader knows; ``changes.js`` tells what is chosen."""
     options = [*control.options]
     if control.name == PLACE and value not in dict(options):
@@ -187,7 +188,7 @@ def _control(control: Control, value: str) -> Any:
     return html.Div([html.Label(control.label, htmlFor=identity), field], className="control")
 
 
-def _menu(view: View, page: Page, address: Address, *, others: bool) -> list[Any]:
+def _menu(view: View, page: Page, address: Address, *, others: bool) -> list[Component]:
     return [
         dcc.Link(
             each.title,
@@ -199,7 +200,7 @@ def _menu(view: View, page: Page, address: Address, *, others: bool) -> list[Any
     ]
 
 
-def _list(library: Library) -> list[Any]:
+def _list(library: Library) -> list[Component]:
     """Return the list of runs, and the clock that looks for new ones."""
     folders = library.folders()
     clock = dcc.Interval(id="watch", interval=_REFRESH_MS)

@@ -35,7 +35,7 @@ _TOOLS: Any = {
 }
 
 
-def components(blocks: Sequence[Block], view: View) -> list[Any]:
+def components(blocks: Sequence[Block], view: View) -> list[Component]:
     """Return the components of the blocks of a page, top down."""
     return [_component(block, view) for block in blocks]
 
@@ -56,8 +56,8 @@ def _component(block: Block, view: View) -> Any:
     return _note(block)
 
 
-def _heading(title: str, detail: str) -> list[Any]:
-    parts: list[Any] = [html.H2(title)] if title else []
+def _heading(title: str, detail: str) -> list[Component]:
+    parts: list[Component] = [html.H2(title)] if title else []
     return [*parts, *([html.P(detail, className="detail")] if detail else [])]
 
 
@@ -66,8 +66,8 @@ def _facts(block: Facts, view: View) -> object:
     return html.Section([*_heading(block.title, ""), html.Dl(cells, className="facts")], className="card")
 
 
-def _fact(fact: Fact, view: View) -> Any:
-    value: Any = html.Span(fact.text, className="value")
+def _fact(fact: Fact, view: View) -> Component:
+    value: Component = html.Span(fact.text, className="value")
     if fact.window is not None:
         href = window_address(view.run.name, view.rank.label, fact.window)
         value = dcc.Link(fact.text, href=href, className="value", title="Show in the timeline")
@@ -75,7 +75,7 @@ def _fact(fact: Fact, view: View) -> Any:
     return html.Div([html.Dt(fact.label), html.Dd(said)])
 
 
-def _chart(block: Chart) -> Any:
+def _chart(block: Chart) -> Component:
     graph = dcc.Graph(
         id={"type": "chart", "name": block.name},
         figure=block.draw(),
@@ -92,7 +92,7 @@ def _table(block: Table, view: View) -> object:
     return html.Section([*_heading(block.title, block.detail), *parts], className="card wide")
 
 
-def _note(block: Note) -> Any:
+def _note(block: Note) -> Component:
     kind = {EMPTY: "note empty", WARNING: "note warning", ANSWER: "note answer"}.get(block.kind, "note")
     return html.P(block.text, className=kind, role="status" if block.kind == WARNING else None)
 
