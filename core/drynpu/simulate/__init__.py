@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Rendezvous,
         StaticMemory,
     )
+    from drynpu.simulate._launch_state import warm_shares
     from drynpu.simulate._lower import LoweredLaunches, Planner, lower
     from drynpu.simulate._memory import Simulation
     from drynpu.simulate._recording import MINDSPORE, PYTORCH, Destination, Recording
@@ -61,4 +62,5 @@ __all__ = [
     "TimeMap",
     "lower",
     "simulate",
+    "warm_shares",
 ]

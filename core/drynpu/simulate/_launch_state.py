@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from drynpu.arrays import F64, I64
-from drynpu.kernels import CostTable, TaskType
+from drynpu.kernels import CostTable, KernelSpec, TaskType
 from drynpu.platforms import Chip
 from drynpu.simulate._lower import LoweredLaunches
 
@@ -40,18 +40,32 @@ def gap_ticks(lowered: LoweredLaunches, stream: I64, chip: Chip) -> I64:
     return np.asarray(np.ceil(gap_ns / chip.tick_ns), np.int64)
 
 
-def warm_shares(lowered: LoweredLaunches, stream: I64, costs: CostTable) -> F64:
-    """Return what remains of the time of each launch, ``[m]``: less than 1 right behind an equal kernel."""
+def warm_shares(
+    lowered: LoweredLaunches, stream: I64, costs: CostTable, earlier: KernelSpec | None = None
+) -> F64:
+    """
+    Return what remains of the time of each launch, ``[m]``: less than 1 right behind an equal kernel.
+
+    *earlier* is the kernel that the stream of the first launch ran last.
+    """
     if not costs.chip.split or not len(stream):
         return np.ones(len(stream))
     kinds: dict[object, int] = {}
     kernels = lowered.kernels
-    kind = np.array([kinds.setdefault((k.op_type, k.task_type, k.inputs, k.outputs), len(kinds)) for k in kernels])
+    kind = np.array([kinds.setdefault(_kind(each), len(kinds)) for each in kernels])
     warms = np.array([k.task_type in _WARM_TASKS for k in kernels])
     saved = np.minimum(_WARM_NS_PER_BLOCK * costs.block_num, _MOST_SAVED * costs.duration_ns)
     share = np.where(warms & (costs.duration_ns > 0), 1 - saved / np.maximum(costs.duration_ns, 1.0), 1.0)
     launched, before = kind[lowered.launch_kernel], _before(stream)
-    return np.where((before >= 0) & (launched == launched[before]), share[lowered.launch_kernel], 1.0)
+    previous = np.where(before >= 0, launched[before], -1)
+    if earlier is not None:
+        previous[0] = kinds.get(_kind(earlier), -1)
+    return np.where(launched == previous, share[lowered.launch_kernel], 1.0)
+
+
+def _kind(kernel: KernelSpec) -> tuple[object, ...]:
+    """Return what two kernels that run the same code have in common."""
+    return kernel.op_type, kernel.task_type, kernel.inputs, kernel.outputs
 
 
 def _before(stream: I64) -> I64:

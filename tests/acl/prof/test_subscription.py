@@ -189,20 +189,28 @@ def test_getters_on_what_is_no_record(acl, records):
     assert acl.get_op_type(*whole, 2**32 - 1, 65) == ("", 100000)
 
 
-def test_times_are_those_of_op_summary(acl, records):
+def test_durations_equal_op_summary(acl):
+    """Also of a kernel right behind an equal one, in the same run or from one run to the next: it takes less time."""
+    runs = 30
+    with Reader() as reader:
+        assert acl.model_subscribe(1, acl.create_subscribe_config(1, 0, reader.sink)) == 0
+        for _ in range(runs):
+            acl.execute()
+        assert acl.model_unsubscribe(1) == 0
     assert acl.init("out") == 0
     assert acl.start(acl.create_config([0], 0, 0, 0x2)) == 0
-    acl.execute()
-    acl.execute()
+    for _ in range(runs):
+        acl.execute()
     assert acl.finalize() == 0
     (summary,) = Path("out").glob("PROF_*/mindstudio_profiler_output/op_summary_*.csv")
     with summary.open(newline="") as file:
-        expected = [float(row["Task Duration(us)"]) for row in csv.DictReader(file)]
-    found = read_records(records)["duration_us"].tolist()
-    assert len(expected) == 6
-    assert len(set(expected)) > 3, "noise of its own for every launch"
-    # Records hold whole microseconds: the difference of two that were cut.
-    assert all(abs(whole - exact) < 1 for whole, exact in zip(found, expected, strict=True))
+        expected = np.array([float(row["Task Duration(us)"]) for row in csv.DictReader(file)])
+    found = read_records(reader.data)["duration_us"].astype(float)
+    assert len(expected) == 3 * runs
+    assert len(set(expected.tolist())) > runs, "noise of its own for every launch"
+    # Records hold whole microseconds: the difference of two that were cut. Over many runs that evens out.
+    assert (abs(found - expected) < 1).all()
+    assert abs((found - expected).reshape(runs, 3)[1:].mean(axis=0)).max() < 0.4
 
 
 @pytest.mark.parametrize("stalled", [False, True])

@@ -9,10 +9,10 @@ from attrs import define, field
 
 from drynpu.arrays import I64, Records
 from drynpu.device import fifo
-from drynpu.kernels import KernelPlan, Operators, Signature, TaskType, jitter, occurrences
+from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType, jitter, occurrences
 from drynpu.options import Clock
 from drynpu.platforms import Chip
-from drynpu.simulate import Recording, simulate
+from drynpu.simulate import Recording, simulate, warm_shares
 from drynpu_acl.constants import SubscribeFlag
 from drynpu_acl.prof._records import RECORD
 from drynpu_acl.recording import launches
@@ -35,6 +35,8 @@ class OpTimes:
     plan: Callable[[Signature], KernelPlan]
     _seen: dict[object, int] = field(factory=dict, init=False)
     """Launches so far by kernel: a place in the plan of a signature."""
+    _last: KernelSpec | None = field(default=None, init=False)
+    """What the run before ended with: an equal kernel behind it takes less time."""
 
     def records(
         self, operators: Operators, model_id: int, *, counters: bool, start_ns: int, end_ns: int
@@ -53,6 +55,8 @@ class OpTimes:
         kernel = lowered.launch_kernel
         times = occurrences(kernel) + self._earlier(operators, lowered.dispatch_plan, lowered.launch_dispatch, kernel)
         factor = jitter(kernel, times, costs.duration_ns, self.seed, lowered.kernels)
+        factor *= warm_shares(lowered, simulation.stream, costs, self._last)
+        self._last = lowered.kernels[kernel[-1]] if len(kernel) else self._last
         ticks = np.maximum(1, np.ceil(costs.duration_ns[kernel] * factor / self.chip.tick_ns)).astype(np.int64)
         begin = fifo(simulation.schedule.kernel_start_ticks, ticks, 0)
         on_device = np.array([each.task_type is not TaskType.MEMCPY for each in lowered.kernels] or [False])[kernel]
