@@ -21,10 +21,11 @@ from drynpu.kernels import load_calibration
 from drynpu.options import acl_json, from_json, from_yaml, profiling_options
 from drynpu.options.msprof_cli import parse as parse_flags
 from drynpu.platforms import load_chip_file
-from drynpu.products import load_profile, read_reports
+from drynpu.products import load_profile
 from drynpu.raw import ProfReader, read_flat, read_tlv
 from drynpu.raw._text_files import read_rows
 from drynpu.recorder import CheckCommand, CollectionCommand, ProfileCommand, WorldCommand, recover
+from drynpu_msprof._reports import read_reports
 from drynpu_pages.dashboard._address import read_address
 from drynpu_script_check._dialects import parse_document
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from drynpu.products.toolkit._db import export_msprof_db
     from drynpu.products.toolkit._msprof import export_documents, export_msprof
     from drynpu.products.toolkit._prof import write_prof
-    from drynpu.products.toolkit._reports import REPORT_KEYS, Reports, read_reports
+    from drynpu.products.toolkit._reports import REPORT_KEYS, Reports
     from drynpu.products.torch import export_torch, requested_forms
 else:
     __getattr__ = lazy_room(__name__)
@@ -54,7 +54,6 @@ __all__ = [
     "load_profile",
     "no_framework",
     "only_toolkit_results",
-    "read_reports",
     "requested_forms",
     "result_forms",
     "result_name",

@@ -40,9 +40,7 @@ def gap_ticks(lowered: LoweredLaunches, stream: I64, chip: Chip) -> I64:
     return np.asarray(np.ceil(gap_ns / chip.tick_ns), np.int64)
 
 
-def warm_shares(
-    lowered: LoweredLaunches, stream: I64, costs: CostTable, earlier: KernelSpec | None = None
-) -> F64:
+def warm_shares(lowered: LoweredLaunches, stream: I64, costs: CostTable, earlier: KernelSpec | None = None) -> F64:
     """
     Return what remains of the time of each launch, ``[m]``: less than 1 right behind an equal kernel.
 

@@ -22,10 +22,10 @@ from drynpu.products import (
     export_msprof_db,
     find_profiles,
     load_profile,
-    read_reports,
 )
 from drynpu.tables import Profile
 from drynpu_msprof._flags import Request
+from drynpu_msprof._reports import read_reports
 from drynpu_msprof.query import QUERY_COLUMNS, query_profile
 
 # Exit codes of the vendor's command (cann_msprof.md 6.2).

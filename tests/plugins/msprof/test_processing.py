@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from drynpu import CommandError
 from drynpu.options import Level
-from drynpu.products import REPORT_KEYS, read_reports
+from drynpu.products import REPORT_KEYS
 from drynpu_msprof._flags import read_request
 
 Make = Callable[..., Path]
@@ -298,23 +298,6 @@ def test_reports_that_cannot_be_read_are_a_failure(make: Make, run: Run, tmp_pat
         assert done.exit_code == 2
         assert f"[ERROR] {text}" in done.output
     assert not (prof / "mindstudio_profiler_output").exists()
-
-
-@given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.dictionaries(st.text(), inner)))
-def test_no_document_breaks_reading_reports(tmp_path_factory: pytest.TempPathFactory, document: object) -> None:
-    path = tmp_path_factory.mktemp("reports") / "reports.json"
-    path.write_text(json.dumps({"json_process": document}), encoding="utf-8")
-    reports = read_reports(path)
-    assert reports.wanted is None
-    assert reports.warnings
-
-
-def test_a_misspelt_layer_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "reports.json"
-    path.write_text('{"json_process": {"canm": true, "hbm": true}}')
-    reports = read_reports(path)
-    assert reports.wanted == {"hbm"}
-    assert "'canm' is no layer and has no effect. Did you mean 'cann'?" in reports.warnings[0]
 
 
 def test_clear_removes_databases_and_the_mark(make: Make, run: Run) -> None:

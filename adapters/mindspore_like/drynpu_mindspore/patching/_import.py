@@ -6,18 +6,19 @@ Where there is no MindSpore, a plugin may serve a package that looks like it und
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import BuiltinFunctionType, ModuleType
+from typing import Any
 
 from drynpu import needs_plugin, say, say_once
 from drynpu_mindspore._variables import API_VARIABLE, OPTIONS_VARIABLE
-from drynpu_mindspore.patching._forks import leave_cleanup_to_parent
 
 _PACKAGE = "mindspore"
 
@@ -102,7 +103,7 @@ class _Patching(Loader):
         module.__loader__ = self._genuine
         options = os.environ.pop(OPTIONS_VARIABLE, None)
         try:
-            with leave_cleanup_to_parent():
+            with _leave_cleanup_to_parent():
                 self._genuine.exec_module(module)
         finally:
             if options is not None:
@@ -118,3 +119,36 @@ def _install(package: ModuleType) -> None:
         install(package)
     except Exception as error:  # noqa: BLE001 - see above
         say(f"{_PACKAGE} {getattr(package, '__version__', '')} is left as it is: {type(error).__name__}: {error}")
+
+
+@contextmanager
+def _leave_cleanup_to_parent() -> Iterator[None]:
+    """
+    While MindSpore is imported: have its cleanup at exit skipped in processes that are forked off this one.
+
+    The cleanup ends MindSpore's threads. A forked process has none of them: where one of them was waiting when the
+    process was forked, the cleanup waits for it for ever (``pthread_cond_destroy`` below ``ActorMgr::Finalize``, in
+    about one of eight processes on a busy machine). MindSpore registers the cleanup from C++, as a function without a
+    module.
+    """
+    registry: Any = atexit
+    register = registry.register
+
+    def register_for_this_process(function: object, *arguments: object, **named: object) -> object:
+        if isinstance(function, BuiltinFunctionType) and getattr(function, "__module__", "") is None:
+            register(_in_process, os.getpid(), function, *arguments, **named)
+        else:
+            register(function, *arguments, **named)
+        return function
+
+    registry.register = register_for_this_process
+    try:
+        yield
+    finally:
+        registry.register = register
+
+
+def _in_process(process: int, function: Callable[..., Any], *arguments: object, **named: object) -> None:
+    """Call *function* in the process of that id alone."""
+    if os.getpid() == process:
+        function(*arguments, **named)

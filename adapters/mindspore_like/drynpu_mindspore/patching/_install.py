@@ -136,11 +136,12 @@ def _replace_runtime(package: ModuleType, host: MindSporeHost, settings: Setting
 
 
 def _wrap(module: str, functions: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]]) -> None:
-    loaded = sys.modules.get(module)
-    for name, make in functions.items():
-        genuine = getattr(loaded, name, None)
-        if loaded is not None and genuine is not None:
-            setattr(loaded, name, make(genuine))
+    for place, make in functions.items():
+        *names, name = place.split(".")
+        owner = functools.reduce(lambda value, each: getattr(value, each, None), names, sys.modules.get(module))
+        genuine = getattr(owner, name, None)
+        if owner is not None and genuine is not None:
+            setattr(owner, name, make(genuine))
 
 
 _ENUMERATIONS = ("AicoreMetrics", "ExportType", "HostSystem", "ProfilerActivity", "ProfilerLevel")

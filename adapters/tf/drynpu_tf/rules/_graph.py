@@ -13,10 +13,10 @@ from typing import Final
 from attrs import frozen
 
 from drynpu.kernels import NodeCall, Placement, Signature
-from drynpu.kernels.ops import GraphOperator, ImageFormats, Place, fuse_gelus, fuse_graph
+from drynpu.kernels.ops import FusedTypes, GraphOperator, ImageFormats, Place, fuse_gelus, fuse_graph
 from drynpu.simulate import FusionOp, GraphPoints
+from drynpu_tf.rules._call import ELEMENTWISE
 from drynpu_tf.rules._formats import TF_IMAGES
-from drynpu_tf.rules._fusion import TF_TYPES
 from drynpu_tf.rules._layer_norm import fuse_layer_norms
 from drynpu_tf.rules._parts import PART, join_parts
 from drynpu_tf.rules._placement import folded
@@ -24,6 +24,30 @@ from drynpu_tf.rules._points import find_consumers, find_points
 from drynpu_tf.rules._precision import Precision, reduce_precision
 from drynpu_tf.rules._signature import IN_PLACE
 
+_NORMS: Final = frozenset({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
+
+
+def _trains(op: GraphOperator) -> bool:
+    """Return whether an operator is the batch norm of a training."""
+    return op.op_type in _NORMS and op.call.attrs.get("is_training") is not False
+
+
+_TYPES: Final = FusedTypes(
+    convolutions=frozenset({"Conv2D", "DepthwiseConv2dNative"}),
+    summing=frozenset({"Conv2D"}),
+    products=frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"}),
+    biases=frozenset({"BiasAdd"}),
+    additions=frozenset({"Add", "AddV2"}),
+    after_convolution=frozenset({"Relu", "LeakyRelu"}),
+    after_product=frozenset(
+        {"Elu", "LeakyRelu", "Softsign", "Relu6", "Relu", "Softplus", "Sigmoid", "Tanh", "Selu", "TanhGrad"}
+    ),
+    input_gradients=frozenset({"Conv2DBackpropInput"}),
+    relu_gradients=frozenset({"ReluGrad"}),
+    elementwise=ELEMENTWISE,
+    trains=_trains,
+)
+"""What TensorFlow calls the operators that the graph engine's fusion passes join."""
 _PASSES: Final = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape"})
 _SILENT: Final = "NoOp"
 """Stands for a node that launches nothing because another one does its work, or because its result is a constant."""
@@ -108,7 +132,7 @@ def compile_graph(
             for number in op.members:
                 shown[number] = op.call.node
     norms = fuse_layer_norms(whole, known, split=split)
-    joined = fuse_graph(fuse_gelus(norms, known), TF_TYPES, split=split)
+    joined = fuse_graph(fuse_gelus(norms, known), _TYPES, split=split)
     constants = frozenset(n.name for n in nodes if n.signature.name == "Const")
     fused = {op.name: tuple(dict.fromkeys(shown[number] for number in op.members)) for op in joined}
     records = tuple(_record(op, fused[op.name], constants) for op in joined if len(fused[op.name]) > 1)

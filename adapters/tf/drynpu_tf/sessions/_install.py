@@ -8,15 +8,17 @@ wrapping its methods reaches all of them.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from drynpu import say_once
 from drynpu_tf.foreign import CallableOptions, ConfigProto, Feeds, Fetches, Graph, RunMetadata, RunOptions, Session
 from drynpu_tf.inside import SESSIONS, has
+from drynpu_tf.options import npu_options_of
+from drynpu_tf.ranks import NAMES, rank_count
 from drynpu_tf.sessions._callables import record_callable, record_options_callable
-from drynpu_tf.sessions._communicating import config_of_rank
 from drynpu_tf.sessions._fetches import run_key
 from drynpu_tf.sessions._state import DeviceSession, device_session
 
@@ -72,7 +74,7 @@ def set_turns(session: Session, turns: int) -> bool:
 def _init(
     original: Callable[..., Any], session: Session, target: str = "", graph: Graph = None, config: ConfigProto = None
 ) -> None:
-    original(session, target, graph, config_of_rank(graph, config))
+    original(session, target, graph, _config_of_rank(graph, config))
     try:
         setattr(session, _STATE, device_session(session.graph, config))
     except Exception:
@@ -149,3 +151,31 @@ _REPLACEMENTS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     }
 )
 """Methods of the session class, and what is called in their place."""
+
+
+_THREADS: Final = 64
+"""Threads beside the usual ones. A communication operator keeps one until all ranks have come to it."""
+
+
+def _config_of_rank(graph: Graph, config: ConfigProto) -> ConfigProto:
+    """
+    Return the configuration of a session on the device; with several ranks its pool has a thread for each operator.
+
+    Ranks may come to operators that do not depend on each other in different order. With as many threads as a run has
+    of them, no rank waits for one that cannot begin. The script's own ``ConfigProto`` stays as it is.
+    """
+    if rank_count(os.environ) < 2 or not npu_options_of(config).on_device:
+        return config
+    changed = type(config)()
+    changed.CopyFrom(config)
+    usual = max(config.inter_op_parallelism_threads, os.cpu_count() or 1)
+    changed.inter_op_parallelism_threads = usual + _THREADS + _communicating(graph)
+    changed.use_per_session_threads = True
+    return changed
+
+
+def _communicating(graph: Graph) -> int:
+    """Return how many operators of a graph, None for the current one, communicate."""
+    import tensorflow.compat.v2 as tf
+
+    return NAMES.count(tf.compat.v1.get_default_graph() if graph is None else graph)

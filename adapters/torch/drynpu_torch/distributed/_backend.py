@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -16,7 +17,6 @@ from drynpu_torch.distributed._alone import install_lone, lone_rank
 from drynpu_torch.distributed._batch_norm import patch_batch_norm, register_batch_norm
 from drynpu_torch.distributed._collective_capture import batch_of_device
 from drynpu_torch.distributed._groups import BACKEND, is_of_device, make_backend, name_communicators
-from drynpu_torch.distributed._host_transport import install_transport
 from drynpu_torch.distributed._interception import interception
 
 
@@ -38,7 +38,7 @@ def install_hccl() -> None:
     _patch_batches()
     _patch_data_parallel()
     if state().library is not None:
-        install_transport()
+        _install_transport()
     lone = lone_rank()
     if lone is not None:
         install_lone(lone)
@@ -192,3 +192,16 @@ def _patch_sharding() -> None:
 def _as_tensors_say(device: torch.device) -> torch.device:
     """Return the device that a tensor on *device* says: cpu, or the npu where device reporting is on."""
     return torch.empty(0, device=device).device
+
+
+_NAMESPACE = "c10d::"
+_DEVICE_KEY = "PrivateUse1"
+
+
+def _install_transport() -> None:
+    """Let the operators of ``c10d`` run on views in host memory: gloo moves nothing else."""
+    registered = torch._C._dispatch_get_registrations_for_dispatch_key(_DEVICE_KEY)
+    names = [name.removeprefix(_NAMESPACE) for name in registered if name.startswith(_NAMESPACE)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch tells of kernels that are replaced, as these are on purpose
+        torch.ops.drynpu.serve_collectives(names)
