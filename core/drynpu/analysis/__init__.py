@@ -14,7 +14,7 @@ from drynpu._lazy import lazy_room
 if TYPE_CHECKING:
     from drynpu.analysis._absent_files import AbsentFile
     from drynpu.analysis._bandwidth import llc_averages, memory_averages
-    from drynpu.analysis._cluster import cluster_links, cluster_ranks, cluster_steps, slow_links, slow_ranks
+    from drynpu.analysis._cluster import cluster_links, cluster_ranks, cluster_steps
     from drynpu.analysis._cluster_schemas import CLUSTER_LINKS, CLUSTER_RANKS, CLUSTER_STEPS
     from drynpu.analysis._comparison import COMPARED, COMPARED_TYPES, Comparison, compare_profiles
     from drynpu.analysis._graph import (
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         memory_blocks,
     )
     from drynpu.analysis._modules import MODULE_CALLS, module_calls, modules_at
+    from drynpu.analysis._outliers import slow_links, slow_ranks
     from drynpu.analysis._phases import STEP_PHASES, step_phases
     from drynpu.analysis._scopes import SCOPE_BARS, scope_bars
     from drynpu.analysis._sides import changed_options, objections, refusal_text, run_facts

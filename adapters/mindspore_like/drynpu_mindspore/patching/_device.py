@@ -233,9 +233,9 @@ def _about(device: SimulatedDevice, answer: object, before: Callable[[], object]
 
 
 def _after(before: Callable[[], object]) -> Wrapper:
-    def replace(genuine: Callable[..., Any]) -> Callable[..., Any]:
+    def replace(genuine: Callable[..., object]) -> Callable[..., object]:
         @functools.wraps(genuine)
-        def call(*args: object, **kwargs: object) -> Any:
+        def call(*args: object, **kwargs: object) -> object:
             before()
             return genuine(*args, **kwargs)
 

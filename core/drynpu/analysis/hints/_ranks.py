@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from drynpu.analysis._cluster import cluster_links, cluster_steps, slow_links, slow_ranks
+from drynpu.analysis._cluster import cluster_links, cluster_steps
+from drynpu.analysis._outliers import slow_links, slow_ranks
 from drynpu.analysis._summary import Summary
 from drynpu.analysis.hints._finding import Finding, per_text
 from drynpu.tables import Profile
