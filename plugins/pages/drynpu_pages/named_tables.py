@@ -25,6 +25,7 @@ from drynpu.analysis import (
 )
 from drynpu.analysis.calculation import kernel_work, scope_flops, uncounted_work
 from drynpu.tables import Profile
+from drynpu_pages.critical import critical_path
 
 _TABLES: Mapping[str, Callable[[Profile], pl.DataFrame]] = MappingProxyType(
     {
@@ -39,6 +40,7 @@ _TABLES: Mapping[str, Callable[[Profile], pl.DataFrame]] = MappingProxyType(
         "steps": lambda profile: summarise(profile).steps,
         "step_phases": step_phases,
         "overlaps": overlap,
+        "critical_path": critical_path,
         "communication": lambda profile: profile.communication_ops,
         "communication_types": communication_statistic,
         "communication_times": lambda profile: communication_time(profile, communication_transfers(profile)),
