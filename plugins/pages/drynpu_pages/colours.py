@@ -58,6 +58,7 @@ COLOURS: Mapping[str, str] = MappingProxyType(
         "temporary": "#66a61e",
         "outside of steps": "#0f9ba8",
         "before the recording": "#b8bfc7",
+        "smaller blocks": "#7f8fa0",
         "other": "#b8bfc7",
     }
 )

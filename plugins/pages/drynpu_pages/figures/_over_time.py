@@ -107,11 +107,11 @@ def curves(
     figure.update_xaxes(exponentformat="none")
     figure.update_layout(hovermode="closest")
     if position is not None:
-        _mark_position(figure, *position, x)
+        mark_position(figure, *position, x)
     return figure
 
 
-def _mark_position(figure: go.Figure, at: float, text: str, x: Sequence[float]) -> None:
+def mark_position(figure: go.Figure, at: float, text: str, x: Sequence[float]) -> None:
     """Draw the chosen moment; its text stands on the side that has room."""
     on_right = len(x) > 0 and at > (x[0] + x[-1]) / 2
     figure.add_shape(

@@ -17,6 +17,8 @@ _PLACES = 1500
 """Parts of one kind that are nearer than the width divided by this are drawn as one."""
 _LEAST = 0.0008
 """Share of the width that a part has at least, so that it is seen."""
+_SEEN = 0.05
+"""Share of a place that parts take at least to be drawn: gaps of some ns would look as if they filled it."""
 _ORDER = ("host", "task queue", "launch", "gap", "other stream", "kernel", "collective", "other ranks")
 """Lanes from top to bottom: the host, what leads from it to the device, the device, other ranks."""
 
@@ -44,7 +46,7 @@ def draw_path(path: pl.DataFrame, titles: Mapping[str, tuple[str, str]], height_
         traces.append(
             bar(
                 base=((rows["start_ns"] - begin) / 1e6).to_list(),
-                x=[max(width, _LEAST * span) / 1e6 for width in (rows["end_ns"] - rows["start_ns"])],
+                x=[max(us / 1e3, _LEAST * span / 1e6) for us in rows["us"]],
                 y=[kind] * rows.height,
                 customdata=rows.select("name", "us", "count").rows(),
                 name=title,
@@ -74,10 +76,10 @@ def _joined(parts: pl.DataFrame, begin: int, span: int) -> pl.DataFrame:
         parts.group_by(place.fill_null(alone).alias("place"), maintain_order=True)
         .agg(
             pl.col("start_ns").min(),
-            pl.col("end_ns").max(),
             (length.sum() / 1000).alias("us"),
             pl.len().alias("count"),
             label.get(length.arg_max()).alias("name"),
         )
+        .filter(pl.col("us") * 1000 * _PLACES >= _SEEN * span)
         .sort("start_ns")
     )

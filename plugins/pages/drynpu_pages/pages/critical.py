@@ -158,7 +158,8 @@ def _details(path: pl.DataFrame, steps: int, view: View) -> Iterator[Table]:
     ranks = waited.with_columns(pl.format("rank {}", "rank").fill_null("a rank that is not known").alias("rank"))
     table = bounds(ranks, "rank").with_columns((pl.col("us") / whole).alias("share"))
     yield from _top("critical-ranks", "Ranks that the path waits for", table, steps, view)
-    yield from _top("critical-host", "The host on the path", host_shares(view.rank.profile, path), steps, view)
+    if view.rank.profile.table("host_ops").height:
+        yield from _top("critical-host", "The host on the path", host_shares(view.rank.profile, path), steps, view)
 
 
 def _top(name: str, title: str, table: pl.DataFrame, steps: int, view: View) -> Iterator[Table]:
@@ -174,7 +175,8 @@ def _parts(path: pl.DataFrame, view: View) -> Table:
     rows = path.with_columns((length / 1000).alias("us"), ((pl.col("start_ns") - begin) / 1000).alias("from_us"))
     shown = rows.sort("us", "start_ns", descending=[True, False]).head(_MOST_ROWS)
     detail = "the longest first" + (f", {_MOST_ROWS} of {rows.height}" if rows.height > _MOST_ROWS else "")
-    return Table("critical-parts", "Parts of the path", shown, _PART_COLUMNS, detail, view.modelled, WINDOW)
+    columns = _PART_COLUMNS if path["step"][0] else _PART_COLUMNS[1:]
+    return Table("critical-parts", "Parts of the path", shown, columns, detail, view.modelled, WINDOW)
 
 
 PAGE = Page(

@@ -11,6 +11,7 @@ from drynpu_pages.pages._recording import how_to_record
 from drynpu_pages.pages.memory._breakdown import breakdown
 from drynpu_pages.pages.memory._components import components, graph_plans
 from drynpu_pages.pages.memory._curve import curve, facts
+from drynpu_pages.pages.memory._lives import lives
 from drynpu_pages.pages.memory._selected import all_records, controls, select
 
 __all__ = ["PAGE", "has_memory"]
@@ -34,6 +35,7 @@ def _blocks(view: View) -> Iterator[Block]:
         if selected.lost:
             yield Note("The chosen position is not in what is shown; the peak is shown.", WARNING)
         yield curve(selected, view)
+        yield from lives(selected, view)
         yield from breakdown(selected, view)
     yield from components(view)
     yield from graph_plans(view)
