@@ -6,6 +6,10 @@ Every page of a run of a million kernels and a million allocations: when it is t
 as the dashboard builds it, once after loading and again with another step or choice; of tables the rows of a search and
 of a sort are asked for. Plotly is imported before, as by the server. The times are printed beside what sorting the
 starts of all calls takes on the same machine at the same time: a ratio says more than a time.
+
+``python benchmarks/pages.py --browser [FOLDER]`` opens every page of the newest run below a folder (of the example
+train_gpt.py without one) in a headless Chromium, and prints when it is painted, when all is there, and how long a use
+takes.
 """
 
 from __future__ import annotations
@@ -13,11 +17,12 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from pages_in_browser import report as report_browser
 from ratios import record_ratio
 from timeline import BEGIN_NS, NAMES, filled, frames_of, profile_of, timed
 
@@ -32,6 +37,8 @@ from drynpu_pages.tables import Request, search_rows
 
 STEPS, LAUNCH_NS, MOST_ALIVE = 100, 12_000, 1000
 PAGE_GOAL_S, USE_GOAL_S = 2.0, 0.2
+BROWSER_PAGES: Sequence[str] = ()
+"""Names of the pages that are opened in the browser; all without."""
 SHAPES = ("64,256;256,512", "128,512;512,128", "8,16,64,64;8,16,64,64", "1024;1024")
 
 
@@ -124,6 +131,10 @@ def table_uses(blocks: list[Block]) -> Mapping[str, Table]:
 
 
 def main() -> None:
+    if "--browser" in sys.argv:
+        folders = [Path(each) for each in sys.argv[1:] if each != "--browser"]
+        report_browser(folders[0] if folders else None, BROWSER_PAGES)
+        return
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     profile = stepped(count)
     shuffled = np.random.default_rng(1).permutation(profile.api["start_ns"].to_numpy())
