@@ -15,7 +15,7 @@ import time
 from attrs import define, evolve, field
 
 from drynpu import CaptureError, say_once, without_collections
-from drynpu.options import Settings
+from drynpu.options import Clock, Settings
 from drynpu.platforms import Chip
 from drynpu.recorder import framework_plan, join_graphs, load_chosen_chip
 from drynpu.simulate import EventLine, Planner, Recording, simulate
@@ -132,7 +132,7 @@ class SimulatedTimer:
         if captured.taken_over:
             raise CaptureError("PyTorch's own profiler took the recorder over")
         work = simulate(
-            self._recording(captured),
+            stretch_recording(captured, self.settings.clock),
             plan=self._plan,
             chip=self.chip,
             clock=self.settings.clock,
@@ -141,18 +141,20 @@ class SimulatedTimer:
         )
         self._line.add(work)
 
-    def _recording(self, captured: CapturedTorch) -> Recording:
-        mode, _ = launch_mode(os.environ, self.settings.clock)
-        return Recording(
-            # Keeping stacks takes the host its time; a time between events is the same with and without a profile.
-            operators=evolve(captured.operators, **without_stacks(len(captured.operators.start_ns))),
-            host_calls=tuple(captured.device_calls.calls),
-            streams=tuple(captured.device_calls.streams),
-            graphs=join_graphs(captured.device_calls.graphs),
-            begin_ns=captured.begin_ns,
-            end_ns=captured.end_ns,
-            collectives=captured.communication.collectives(marked=False),
-            processor_waits=captured.delays,
-            accesses=captured.accesses,
-            launch_mode=mode,
-        )
+
+def stretch_recording(captured: CapturedTorch, clock: Clock) -> Recording:
+    """Return what was captured as the simulation of a stretch takes it."""
+    mode, _ = launch_mode(os.environ, clock)
+    return Recording(
+        # Keeping stacks takes the host its time; a time between events is the same with and without a profile.
+        operators=evolve(captured.operators, **without_stacks(len(captured.operators.start_ns))),
+        host_calls=tuple(captured.device_calls.calls),
+        streams=tuple(captured.device_calls.streams),
+        graphs=join_graphs(captured.device_calls.graphs),
+        begin_ns=captured.begin_ns,
+        end_ns=captured.end_ns,
+        collectives=captured.communication.collectives(marked=False),
+        processor_waits=captured.delays,
+        accesses=captured.accesses,
+        launch_mode=mode,
+    )

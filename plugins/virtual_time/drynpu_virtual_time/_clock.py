@@ -13,12 +13,14 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from attrs import define, field
 
+from drynpu import DrynpuError
 from drynpu_virtual_time._arbiter import SLEEP_S
+from drynpu_virtual_time._turns import Turn, order_of_deadlines
 
 if TYPE_CHECKING:
     from drynpu_virtual_time._peers import Peers
@@ -31,13 +33,16 @@ SWITCH_NS: Final = 5_000
 """Until a thread that was woken runs; assumed (a futex and Python's lock)."""
 SLICE_NS: Final = 5_000_000
 """After so long a thread lets others run when it looks at the clock: Python's interval of switching."""
+_SPIN_SHARE: Final = 100
+"""A loop that yields its processor until something happens sees it late by this part of its wait at most; assumed."""
+_SPIN_READS: Final = 20
+"""Readings of a clock between two turns of such a loop at most; assumed."""
 ORIGIN_NS: Final = 1_767_225_600_000_000_000
 """Unix time at the start: 2026-01-01, so that two runs have the same times."""
 STEADY_NS: Final = 1_000_000_000_000
 """The steady clocks at the start."""
 
 _Result = TypeVar("_Result")
-_allocate_lock: Final = _thread.allocate_lock
 _really_sleep: Final = time.sleep
 
 
@@ -52,23 +57,6 @@ class Source(Protocol):
 
     def settle(self, now_ns: int) -> int:
         """Return the host's time when all work until now has been handed over, and the waits in it are over."""
-
-
-@define(eq=False, repr=False)
-class Turn:
-    """
-    A thread as the clock knows it.
-
-    ``ready`` says whether what it waits for has come, ``deadline_ns`` until when it waits. ``gate`` is released when
-    its turn comes.
-    """
-
-    number: int
-    ready: Callable[[], bool] | None = None
-    deadline_ns: int | None = None
-    came: bool = False
-    finished: bool = False
-    gate: _thread.LockType = field(factory=_allocate_lock)
 
 
 @define(eq=False, repr=False)
@@ -87,6 +75,8 @@ class VirtualClock:
     _turns: int = 0
     _waiting: list[Turn] = field(factory=list)
     _begun_ns: int = 0
+    _spin_ns: tuple[int, int] = (0, -1)
+    """When a loop that yields began, and when it yielded last."""
     _settling: bool = False
     _ready_turn: Turn | None = None
     _local: threading.local = field(factory=threading.local)
@@ -98,9 +88,7 @@ class VirtualClock:
     def _new_turn(self) -> Turn:
         with self._guard:
             self._turns += 1
-            turn = Turn(self._turns)
-        turn.gate.acquire()
-        return turn
+            return Turn(self._turns)
 
     def _forget_threads(self) -> None:
         """Go on in a forked process, which has the thread that forked alone."""
@@ -109,6 +97,10 @@ class VirtualClock:
         if self.peers is not None:
             self.peers.place.close()
             self.peers = None
+
+    def join_run(self, peers: Peers) -> None:
+        """Go on as a process that another one of a run has started, at its time."""
+        self.peers, self.now_ns = peers, peers.now_ns
 
     @property
     def is_guest(self) -> bool:
@@ -150,27 +142,50 @@ class VirtualClock:
     def _keep_up(self) -> None:
         """Let processes run that are due before this one."""
         if self.peers is not None and not self._settling and not self.is_guest:
-            self.now_ns = self.peers.keep_up(self.now_ns)
+            self._among_peers(self.peers, lambda peers: peers.keep_up(self.now_ns))
+
+    def _among_peers(self, peers: Peers, act: Callable[[Peers], _Result]) -> _Result:
+        """Let other processes go on; return what comes of it when it is the turn of this one again."""
+        try:
+            return act(peers)
+        finally:
+            self.now_ns = max(self.now_ns, peers.now_ns)
+
+    def _wait_for_peers(self, peers: Peers, due_ns: int | None) -> None:
+        self._among_peers(peers, lambda _: peers.wait(self.now_ns, due_ns, self._look))
 
     def publish(self) -> None:
         """Let other processes see what this one has just done."""
         self.settle()
         if self.peers is not None and not self.is_guest:
-            self.now_ns = self.peers.publish(self.now_ns)
+            self._among_peers(self.peers, lambda peers: peers.publish(self.now_ns))
 
-    def meet(self, name: str, size: int) -> None:
-        """Wait until *size* processes have come to a meeting of that name, which none comes to twice."""
-        self.settle()
-        if self.peers is not None and not self.is_guest:
-            self.wait(self.peers.meet(self.now_ns, name, size))
+    def come(self, name: str, size: int, world: str = "") -> Callable[[], None]:
+        """
+        Come to a meeting of *size* processes of a world, to which none comes twice; return what waits for the others.
 
-    def together(self, name: str, size: int, act: Callable[[], _Result]) -> _Result:
-        """Wait for *size* processes that do the same; then all do it at once, since it needs the others to go on."""
+        Raises
+        ------
+        LostError
+            From what is returned: one of them has ended.
+        """
         self.settle()
         if self.peers is None or self.is_guest:
+            return lambda: None
+        are_there = self.peers.come(self.now_ns, name, size, world)
+
+        def wait_for_others() -> None:
+            self.wait(are_there)
+
+        return wait_for_others
+
+    def together(self, name: str, size: int, world: str, act: Callable[[], _Result]) -> _Result:
+        """Wait for *size* processes that do the same; then all do it at once, since it needs the others to go on."""
+        # Other threads of this process run until all are there.
+        self.come(name, size, world)()
+        if self.peers is None or self.is_guest:
             return act()
-        result, self.now_ns = self.peers.together(self.now_ns, name, size, act)
-        return result
+        return self._among_peers(self.peers, lambda peers: peers.together(self.now_ns, name, size, world, act))
 
     def sleep(self, length_ns: int) -> None:
         """Let this thread sleep; one of 0 lets others run."""
@@ -180,8 +195,17 @@ class VirtualClock:
         elif length_ns > 0:
             self._wait(None, self.now_ns + length_ns)
         else:
-            self.now_ns += READ_NS
-            self.let_others_run()
+            self._spin()
+
+    def _spin(self) -> None:
+        """Let others run once, as in a loop that yields until something has happened."""
+        begin_ns, last_ns = self._spin_ns
+        if not 0 <= self.now_ns - last_ns <= _SPIN_READS * READ_NS or last_ns < 0:
+            begin_ns = self.now_ns
+        self.now_ns += max(READ_NS, (self.now_ns - begin_ns) // _SPIN_SHARE)
+        self._keep_up()
+        self.let_others_run()
+        self._spin_ns = (begin_ns, self.now_ns)
 
     def wait(self, ready: Callable[[], bool], timeout_ns: int | None = None) -> bool:
         """Wait until *ready* says so, at most so long; *ready* may be asked by any thread, and says yes once."""
@@ -220,10 +244,21 @@ class VirtualClock:
     def leave(self) -> None:
         """End this thread."""
         turn = self._local.turn
-        self.settle()
-        turn.finished = True
-        self._local.turn = None
-        self._choose().gate.release()
+        try:
+            self.settle()
+        finally:
+            turn.finished = True
+            self._local.turn = None
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        try:
+            following = self._choose()
+        except DrynpuError as error:  # nobody gives turns any more; the first one that waits hears of it
+            with self._guard:
+                following = self._waiting.pop(0)
+            following.error = error
+        following.give()
 
     def drop(self, turn: Turn) -> None:
         """Forget a thread that could not be started."""
@@ -239,14 +274,23 @@ class VirtualClock:
 
     def _wait(self, ready: Callable[[], bool] | None, deadline_ns: int | None) -> bool:
         turn: Turn = self._local.turn
-        turn.ready, turn.deadline_ns = ready, deadline_ns
+        turn.begin_wait(ready, deadline_ns)
         with self._guard:
             self._waiting.append(turn)
-        following = self._choose()
+        try:
+            following = self._choose()
+        except BaseException:  # this thread goes on: no other one does
+            with self._guard:
+                if turn in self._waiting:
+                    self._waiting.remove(turn)
+            raise
         if following is not turn:
-            following.gate.release()
-            turn.gate.acquire()
+            following.give()
+            turn.await_turn()
         self._begun_ns = self.now_ns
+        error, turn.error = turn.error, None
+        if error is not None:
+            raise error
         return turn.came
 
     def _choose(self) -> Turn:
@@ -261,7 +305,7 @@ class VirtualClock:
             if due is not None and due_ns is not None and due_ns <= self.now_ns:
                 return self._chosen(due, came=False)
             if self.peers is not None:
-                self.now_ns = max(self.now_ns, self.peers.wait(self.now_ns, due_ns, self._look))
+                self._wait_for_peers(self.peers, due_ns)
             elif due_ns is not None:
                 self.now_ns = due_ns
             else:
@@ -277,13 +321,19 @@ class VirtualClock:
         with self._guard:
             waiting = list(self._waiting)
         for each in waiting:
-            if each.ready is not None and each.ready():
+            try:
+                came = each.ready is not None and each.ready()
+            except Exception as error:  # noqa: BLE001 - it is raised in the thread that waits
+                each.error, came = error, True
+            if came:
                 return self._chosen(each, came=True)
         return None
 
     def _due(self) -> Turn | None:
         with self._guard:
-            return min((each for each in self._waiting if each.deadline_ns is not None), key=_order, default=None)
+            return min(
+                (each for each in self._waiting if each.deadline_ns is not None), key=order_of_deadlines, default=None
+            )
 
     def _look(self, time_ns: int) -> int | None:
         """Return when a thread of this process can go on, as far as that is known at *time_ns*."""
@@ -305,12 +355,3 @@ class VirtualClock:
                 return False
             _really_sleep(SLEEP_S[0])
         return True
-
-
-def _order(turn: Turn) -> tuple[int, int]:
-    return (turn.deadline_ns or 0, turn.number)
-
-
-def all_finished(turns: Iterable[Turn]) -> bool:
-    """Return whether all those threads have ended."""
-    return all(turn.finished for turn in turns)

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from types import ModuleType
 
 from drynpu import CommandError
-from drynpu_virtual_time._clock import Turn, VirtualClock, all_finished
+from drynpu_virtual_time._clock import VirtualClock
 from drynpu_virtual_time._patches import Replaced, is_ours
+from drynpu_virtual_time._turns import Turn, all_finished
 
 _NS = 1_000_000_000
 _TURN = "_drynpu_turn"

@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import MutableMapping
 
+from drynpu_virtual_time._channels import patch_channels
 from drynpu_virtual_time._clock import VirtualClock
 from drynpu_virtual_time._patches import Replaced
 from drynpu_virtual_time._peers import Peers
@@ -39,6 +40,7 @@ def virtual_clock() -> VirtualClock:
     patch_times(clock, replaced)
     patch_polls(clock, replaced)
     patch_threads(clock, replaced)
+    patch_channels(clock, replaced)
     patch_processes(clock, replaced)
     replaced.spread(sys.modules)
     return clock
@@ -46,5 +48,6 @@ def virtual_clock() -> VirtualClock:
 
 def go_on(descriptor: int) -> None:
     """Put a spawned process on the clock of its run; *descriptor* is its socket."""
-    clock = virtual_clock()
-    clock.peers, clock.now_ns = Peers.started(socket.socket(fileno=descriptor))
+    # A program that this process starts must not keep the socket open: its end says that the process has ended.
+    os.set_inheritable(descriptor, False)
+    virtual_clock().join_run(Peers.started(socket.socket(fileno=descriptor)))

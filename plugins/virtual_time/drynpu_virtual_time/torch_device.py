@@ -7,13 +7,13 @@ from collections import Counter
 from typing import Final
 
 import numpy as np
-from attrs import define, evolve, field
+from attrs import define, field
 
 from drynpu import CaptureError, say_once, without_collections
 from drynpu.device import DispatchKind, HostCosts, QueueState
 from drynpu.options import Clock, Settings
 from drynpu.platforms import Chip
-from drynpu.recorder import framework_plan, join_graphs, load_chosen_chip
+from drynpu.recorder import framework_plan, load_chosen_chip
 from drynpu.simulate import Planner, Recording, Simulation, simulate
 from drynpu_torch.capture import (
     Capture,
@@ -22,9 +22,9 @@ from drynpu_torch.capture import (
     Place,
     RecordedThreads,
     new_tracer,
-    without_stacks,
 )
-from drynpu_torch.device import launch_mode, state
+from drynpu_torch.device import state
+from drynpu_torch.event_timer import stretch_recording
 from drynpu_torch.rules import FALLBACKS
 from drynpu_virtual_time._clock import VirtualClock
 from drynpu_virtual_time._collectives import meet_in_collectives
@@ -152,7 +152,7 @@ class VirtualDevice:
 
     def _simulate(self, captured: CapturedTorch) -> None:
         self._stretches += 1
-        recording = in_virtual_time(_recording(captured), self._host_ns)
+        recording = in_virtual_time(stretch_recording(captured, Clock.MODELLED), self._host_ns)
         work = simulate(
             recording,
             plan=self.plan,
@@ -186,21 +186,6 @@ class VirtualDevice:
             return int(work.time_map(np.array([recording.end_ns]))[0])
         # Nothing was launched: each operator takes what one takes beside those that launch.
         return recording.begin_ns + HostCosts().nested_ns * int((recording.operators.signature >= 0).sum())
-
-
-def _recording(captured: CapturedTorch) -> Recording:
-    mode, _ = launch_mode(os.environ, Clock.MODELLED)
-    return Recording(
-        operators=evolve(captured.operators, **without_stacks(len(captured.operators.start_ns))),
-        host_calls=tuple(captured.device_calls.calls),
-        streams=tuple(captured.device_calls.streams),
-        graphs=join_graphs(captured.device_calls.graphs),
-        begin_ns=captured.begin_ns,
-        end_ns=captured.end_ns,
-        collectives=captured.communication.collectives(marked=False),
-        accesses=captured.accesses,
-        launch_mode=mode,
-    )
 
 
 @define(eq=False)
