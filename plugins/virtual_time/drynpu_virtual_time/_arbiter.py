@@ -12,14 +12,13 @@ scripts alone. Messages are lists in JSON, the first element says what they are.
 from __future__ import annotations
 
 import json
-import os
 import select
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from attrs import define, field
@@ -138,9 +137,9 @@ class Arbiter:
 
     def _hear(self, running: Member) -> Message | None:
         """Wait for what the process says that has its turn; say if it seems to wait for one that has none."""
-        used: int | None = None
+        used: float | None = None
         while len(self.members) > 1 and running.is_silent(self.patience_s):
-            before, used = used, processor_ticks(running.pid)
+            before, used = used, processor_s(running.pid)
             if used is not None and used == before:
                 sys.stderr.write(_WAITS_OUTSIDE.format(running.pid))
                 sys.stderr.flush()
@@ -259,24 +258,28 @@ class Arbiter:
         return member
 
 
-def processor_ticks(pid: int) -> int | None:
-    """Return how long a process has used a processor, in ticks of the system; ``None`` where that is not known."""
+def processor_s(pid: int) -> float | None:
+    """Return how long a process has used a processor; ``None`` where that is not known."""
+    import psutil  # few runs need it
+
     try:
-        # Behind the name, which may hold anything: the fields 3 and on, of which 14 and 15 are the times.
-        words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return int(words[11]) + int(words[12])
-    except (OSError, IndexError, ValueError):
+        times = psutil.Process(pid).cpu_times()
+    except (psutil.Error, ValueError):
         return None
+    return float(times.user + times.system)
 
 
 def main() -> None:
     """Serve the run whose first process is at the other end of the socket that the first argument names."""
-    if os.fork():
+    place, pid, *is_served = sys.argv[1:]
+    if not is_served:
         # The script has no child that it does not know, so that its os.wait() ends.
-        os._exit(0)
+        command = [sys.executable, "-I", __file__, place, pid, "served"]
+        subprocess.Popen(command, pass_fds=[int(place)]).returncode = 0
+        return
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    first = socket.socket(fileno=int(sys.argv[1]))
-    Arbiter({0: Member(0, -1, first, 0, pid=int(sys.argv[2]))}).run()
+    first = socket.socket(fileno=int(place))
+    Arbiter({0: Member(0, -1, first, 0, pid=int(pid))}).run()
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ class _Forked:
 
 
 def _patch_fork(starts: Starts, replaced: Replaced) -> None:
-    really_fork = os.fork
+    really_fork: Callable[[], int] = vars(os)["fork"]
 
     def fork() -> int:
         if starts.place is not None or starts.clock.is_guest or is_ours(sys._getframe(1)):
@@ -198,7 +198,7 @@ _OPTIONS_LAST: Final = {"waitpid": 1, "wait4": 1, "wait3": 0, "waitid": 2}
 
 
 def _patch_wait(clock: VirtualClock, replaced: Replaced, name: str) -> None:
-    really: Callable[..., object] | None = getattr(os, name, None)
+    really: Callable[..., object] | None = vars(os).get(name)
     if really is None:
         return
     place = _OPTIONS_LAST.get(name)
