@@ -32,6 +32,8 @@ def lazy_room(package: str) -> Callable[[str], Any]:
         if name not in places:
             message = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(message)
+        if places[name] == package:  # a module of the package's own
+            return importlib.import_module(f"{package}.{name}")
         value = getattr(importlib.import_module(places[name]), name)
         setattr(sys.modules[package], name, value)
         return value

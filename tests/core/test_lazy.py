@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         three,
         two,
     )
+    from lazily import _second
 else:
     __getattr__ = lazy_room(__name__)
 
@@ -56,3 +57,7 @@ def test_other_names_are_missing_as_in_every_module(room: Path) -> None:
     assert (
         printed(room, "import lazily; print(hasattr(lazily, '__path__'), hasattr(lazily, '__four__'))") == "True False"
     )
+
+
+def test_a_module_of_the_room_is_a_name_like_others(room: Path) -> None:
+    assert printed(room, "import lazily; print(lazily._second.two)") == "2"

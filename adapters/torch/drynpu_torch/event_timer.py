@@ -19,9 +19,9 @@ from drynpu.options import Clock, Settings
 from drynpu.platforms import Chip
 from drynpu.recorder import framework_plan, join_graphs, load_chosen_chip
 from drynpu.simulate import EventLine, Planner, Recording, simulate
+from drynpu_torch import rules
 from drynpu_torch.capture import Capture, CapturedTorch, HostCallRecorder, Place, new_tracer, without_stacks
 from drynpu_torch.device import launch_mode, state
-from drynpu_torch.rules import FALLBACKS
 
 
 @define(eq=False)
@@ -51,7 +51,7 @@ class SimulatedTimer:
     def from_environment(cls) -> SimulatedTimer:
         """Return a timer with the settings of the environment."""
         settings = Settings.from_environ(os.environ)
-        return cls(load_chosen_chip(settings), settings, framework_plan("torch", FALLBACKS))
+        return cls(load_chosen_chip(settings), settings, framework_plan("torch", rules.FALLBACKS))
 
     def on_record(self, event_id: int) -> None:
         """Record from now on, unless a profiler does; the event is about to be recorded."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from drynpu.recorder._rank_link import RankLink
     from drynpu.recorder._rank_server import REDUCTIONS
     from drynpu.recorder._recorder import Recorder, rank_number
-    from drynpu.recorder._recording import Outcome, Setup, write_devices, write_recording, write_system
+    from drynpu.recorder._recording import Outcome, Setup, simulate_devices, write_devices, write_recording
     from drynpu.recorder._recovery import Recovered, find_journals, recover
     from drynpu.recorder._rendezvous import RankCall, RankRendezvous, RankStore, announce
     from drynpu.recorder._run_journal import RUN_VARIABLE, RunJournal
@@ -95,9 +95,9 @@ __all__ = [
     "rank_number",
     "recover",
     "serve_control",
+    "simulate_devices",
     "transition",
     "with_end_info",
     "write_devices",
     "write_recording",
-    "write_system",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from attrs import evolve, field, frozen
@@ -13,13 +13,12 @@ from drynpu.deliverables.dictionaries import MarkNumbers, TextIds, TypeIds
 from drynpu.deliverables.host_rows import HostRows
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device import BEST_FIT_POOL, CACHING_POOL
-from drynpu.kernels import MODEL_VERSION, Operators, usual_calibration
+from drynpu.kernels import MODEL_VERSION, usual_calibration
 from drynpu.options import Clock, Level, ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.products import write_framework_data, write_prof
 from drynpu.raw import ClockAnchors
 from drynpu.simulate import MINDSPORE, Destination, Planner, Recording, TimeMap, simulate
-from drynpu.simulate.host_activity import HostSamples
 
 _MEASURED_TIMES = {
     Clock.PROJECTED: "host times between operators",
@@ -123,7 +122,7 @@ def write_devices(recordings: Mapping[int, Recording], destination: Destination,
     OutputError
         A file cannot be written.
     """
-    contexts = _simulate(recordings, destination, setup)
+    contexts = simulate_devices(recordings, destination, setup)
     if destination.host_data:
         write_framework_data(contexts[0], keep_computing=setup.clock is Clock.WALL)
     path, notes = write_prof(contexts, contexts) if destination.device_data else (None, ())
@@ -152,38 +151,10 @@ def write_devices(recordings: Mapping[int, Recording], destination: Destination,
     )
 
 
-def write_system(
-    samples: HostSamples | None,
-    destination: Destination,
-    setup: Setup,
-    *,
-    devices: Sequence[int],
-    begin_ns: int,
-    end_ns: int,
-) -> tuple[Path, tuple[str, ...]]:
-    """
-    Write a PROF directory without an application: the host as sampled, and *devices* that run nothing.
-
-    The traffic of an idle device is 0 by the same simulation that gives it for one that works. What the simulation
-    does not know of an idle device is absent. Sampling lasted from *begin_ns* to *end_ns*, Unix ns.
-
-    Returns
-    -------
-    path, notes
-        The PROF directory, and what was asked and is not written.
-
-    Raises
-    ------
-    OutputError
-        It cannot be written.
-    """
-    idle = Recording(operators=Operators.from_calls(()), begin_ns=begin_ns, end_ns=end_ns, host_samples=samples)
-    contexts = _simulate(dict.fromkeys(devices or (destination.device_id,), idle), destination, setup)
-    return write_prof(contexts[:1], contexts if devices else [])
-
-
-def _simulate(recordings: Mapping[int, Recording], destination: Destination, setup: Setup) -> list[RecordContext]:
-    """Simulate each device; all share the ids of texts, types and marks of their one directory."""
+def simulate_devices(
+    recordings: Mapping[int, Recording], destination: Destination, setup: Setup
+) -> list[RecordContext]:
+    """Return what `write_prof` writes of each device; all share the ids of texts, types and marks of one directory."""
     request, anchors = setup.request, setup.anchors
     texts, types, mark_numbers = TextIds(), TypeIds(), MarkNumbers()
     launching = max(recording.highest_thread(destination.pid) for recording in recordings.values()) + 1

@@ -15,6 +15,7 @@ from drynpu.options import Clock, Settings
 from drynpu.platforms import Chip
 from drynpu.recorder import framework_plan, load_chosen_chip
 from drynpu.simulate import Planner, Recording, Simulation, simulate
+from drynpu_torch import rules
 from drynpu_torch.capture import (
     Capture,
     CapturedTorch,
@@ -25,7 +26,6 @@ from drynpu_torch.capture import (
 )
 from drynpu_torch.device import state
 from drynpu_torch.event_timer import stretch_recording
-from drynpu_torch.rules import FALLBACKS
 from drynpu_virtual_time._clock import VirtualClock
 from drynpu_virtual_time._collectives import meet_in_collectives
 from drynpu_virtual_time._stretch import in_virtual_time
@@ -46,7 +46,7 @@ def follow_device() -> None:
         clock=virtual_clock(),
         chip=load_chosen_chip(settings),
         seed=settings.seed,
-        plan=framework_plan("torch", FALLBACKS),
+        plan=framework_plan("torch", rules.FALLBACKS),
     )
     device.clock.source = device
     state().new_timer = device.timer

@@ -18,7 +18,7 @@ from drynpu.kernels import (
     node_signature,
 )
 from drynpu.kernels.ops import conv, pool, recurrent
-from drynpu.kernels.ops.names import NAMES
+from drynpu.kernels.ops.names import rows_of
 
 
 def _by_hand() -> Iterator[tuple[Operator, str, tuple[object, ...]]]:
@@ -159,7 +159,7 @@ class _Last(NodeCall):
 def launched(framework: str) -> Iterator[str]:
     """Yield the kernels of every operator that a framework has, called with tensors of several shapes."""
     kinds: tuple[type[OperatorCall], ...] = (OperatorCall,) if framework == "torch" else (NodeCall, _Last)
-    rows = ((*named, row.operator) for row in NAMES[framework] for named in row.spellings())
+    rows = ((*named, row.operator) for row in rows_of(framework) for named in row.spellings())
     for name, spelling, operator in sorted(rows, key=lambda row: row[:2]):
         binding, gates = Binding.from_text(spelling), 3 if "gru" in operator.__name__ else 4
         for number in range(len(_SHAPES)):

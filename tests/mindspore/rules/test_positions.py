@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from drynpu.kernels import Binding
-from drynpu.kernels.ops.names import NAMES
+from drynpu.kernels.ops.names import rows_of
 
 SCRIPT = """
 import inspect, json, sys
@@ -45,7 +45,7 @@ CALLED = {
 """Neutral name of an argument -> what MindSpore calls it, for the operators whose rows say positions."""
 ROWS = {
     name: Binding.from_text(spelling).arguments
-    for row in NAMES["mindspore"]
+    for row in rows_of("mindspore")
     if "@" in row.arguments
     for name, spelling in row.spellings()
 }

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -130,38 +131,37 @@ def slept() -> object:
 
 def collected() -> object:
     """
-    Collect garbage here and then, while this thread sleeps, in another thread.
+    Collect garbage here and then, while this thread sleeps, in another thread; all of it a few times.
 
-    Returns what both collections took, and what was noted after each beside the waits of this thread, in ns.
+    Returns, for both collections of each time, what it took, and what was noted beside the waits of this thread, in ns.
     """
-    x, tracer, costs = torch.zeros(3, device="npu"), ColumnTracer(), []
-    objects = [[] for _ in range(2_000_000)]
+    tracer, costs, objects = ColumnTracer(), [], [[] for _ in range(2_000_000)]
+    x = torch.zeros(3, device="npu")
     gc.disable()
 
     def note(cost_ns: int) -> None:
         costs.append(cost_ns)
         tracer.library.note_collection(cost_ns)
 
-    with collection_costs(note):
-        here_ns = [_waited_ns()]
+    def beside_waits_ns(collect: Callable[[], object]) -> int:
+        before_ns = _waited_ns()
         tracer.start()
         x.exp()
-        gc.collect()
+        collect()
         x.exp()
-        first = tracer.stop()
-        here_ns.append(_waited_ns())
-        tracer.start()
-        x.exp()
+        noted_ns = int(tracer.stop().delays[:, 1].sum())
+        return noted_ns - (_waited_ns() - before_ns)
+
+    def elsewhere() -> None:
         thread = threading.Thread(target=gc.collect)
         thread.start()
-        time.sleep(1.0)
-        x.exp()
-        second = tracer.stop()
-        here_ns.append(_waited_ns())
+        time.sleep(0.5)
         thread.join()
+
+    with collection_costs(note):
+        noted_ns = [beside_waits_ns(collect) for _ in range(5) for collect in (gc.collect, elsewhere)]
     del objects
-    noted = [int(chunk.delays[:, 1].sum()) for chunk in (first, second)]
-    return costs, [each - (end - begin) for each, begin, end in zip(noted, here_ns, here_ns[1:], strict=False)]
+    return list(zip(costs, noted_ns, strict=True))
 
 
 def touched() -> object:

@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 from drynpu import DrynpuError
-from drynpu.deliverables.counters.records import counter_problem
 from drynpu.options import MetricGroup, Notice, NoticeCode, Settings, Severity
 from drynpu.options.experimental_config import METRIC_GROUPS, ConfigValues, normalise_config
 from drynpu.plugins import build_manager
@@ -79,6 +78,8 @@ def _without_counters(values: ConfigValues) -> tuple[Notice, ...]:
         chip = load_chosen_chip(Settings.from_environ(os.environ))
     except DrynpuError:  # reported when the recording begins
         return ()
+    from drynpu.deliverables.counters.records import counter_problem  # the cost model, which few need at the start
+
     problem = counter_problem(group, chip)
     if problem is None:
         return ()

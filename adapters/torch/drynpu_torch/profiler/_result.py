@@ -29,14 +29,13 @@ from drynpu.recorder import (
     with_end_info,
 )
 from drynpu.simulate import Mark, Planner, Recording
-from drynpu_torch import device
+from drynpu_torch import device, rules
 from drynpu_torch.capture import Capture, CapturedTorch, RecordedThreads, new_tracer
 from drynpu_torch.distributed import lone_notes, rendezvous
 from drynpu_torch.profiler._flops import flop_formulas
 from drynpu_torch.profiler._messages import print_warning
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._rank import rank_id
-from drynpu_torch.rules import FALLBACKS
 
 _FRAMEWORK = "torch"
 _NOTHING = (
@@ -341,7 +340,7 @@ class Result:
 
     def _find_plan(self) -> Planner:
         """Return the plan, which keeps the kernels of calls that parts on disk had already."""
-        self._plan = self._plan or framework_plan(_FRAMEWORK, FALLBACKS)
+        self._plan = self._plan or framework_plan(_FRAMEWORK, rules.FALLBACKS)
         return self._plan
 
     def _recording(

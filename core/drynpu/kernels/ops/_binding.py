@@ -5,7 +5,7 @@ from __future__ import annotations
 from drynpu.kernels._binding import Binding
 from drynpu.kernels._call import Operator, OperatorCall, bind
 from drynpu.kernels._rules import Rule, join_rules
-from drynpu.kernels.ops.names import NAMES
+from drynpu.kernels.ops.names import FRAMEWORKS, rows_of
 
 
 def rules_of(framework: str, call_type: type[OperatorCall] = OperatorCall) -> dict[str, Rule]:
@@ -26,7 +26,7 @@ def rules_of(framework: str, call_type: type[OperatorCall] = OperatorCall) -> di
     """
     return join_rules(
         {name: bind(row.operator, spelling, call_type)}
-        for row in NAMES.get(framework, ())
+        for row in rows_of(framework)
         for name, spelling in row.spellings()
     )
 
@@ -35,7 +35,7 @@ def kernel_types_of(framework: str, *operators: Operator) -> dict[str, str]:
     """Return the kernel types of the framework's operators that are some of the neutral *operators*, by name."""
     return {
         name: Binding.from_text(spelling).kernel
-        for row in NAMES[framework]
+        for row in rows_of(framework)
         if row.operator in operators
         for name, spelling in row.spellings()
     }
@@ -43,5 +43,5 @@ def kernel_types_of(framework: str, *operators: Operator) -> dict[str, str]:
 
 def kernel_types() -> frozenset[str]:
     """Return the kernel types of all operators of all frameworks."""
-    spellings = (spelling for rows in NAMES.values() for row in rows for _, spelling in row.spellings())
+    spellings = (spelling for framework in FRAMEWORKS for row in rows_of(framework) for _, spelling in row.spellings())
     return frozenset(Binding.from_text(spelling).kernel for spelling in spellings) - {""}

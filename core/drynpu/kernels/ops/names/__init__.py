@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+import importlib
 from typing import Final
 
 from drynpu.kernels._named import Named
-from drynpu.kernels.ops.names import mindspore, onnx, tf, torch
 
-__all__ = ["NAMES"]
+__all__ = ["FRAMEWORKS", "rows_of"]
 
-NAMES: Final[Mapping[str, tuple[Named, ...]]] = MappingProxyType(
-    {"torch": torch.ROWS, "tf": tf.ROWS, "mindspore": mindspore.ROWS, "onnx": onnx.ROWS}
-)
-"""What a framework calls the operators, by framework."""
+FRAMEWORKS: Final = ("torch", "tf", "mindspore", "onnx")
+"""Each has a module here; a process reads the names of its own framework alone."""
+
+
+def rows_of(framework: str) -> tuple[Named, ...]:
+    """Return what a framework calls the operators; none for another framework."""
+    if framework not in FRAMEWORKS:
+        return ()
+    rows: tuple[Named, ...] = importlib.import_module(f"{__name__}.{framework}").ROWS
+    return rows
