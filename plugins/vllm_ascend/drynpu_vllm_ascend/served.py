@@ -11,7 +11,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import torch
 from attrs import astuple, frozen
@@ -27,7 +27,7 @@ _MIXED, _VECTOR = (tuple(TaskType).index(task) for task in (TaskType.MIX_AIC, Ta
 """Task types by number, as a kernel's work has them."""
 _SLOTS: Final = ", ".join(f"Tensor? t{slot}" for slot in range(TENSOR_SLOTS))
 
-Arguments: TypeAlias = Mapping[str, object]
+Arguments: TypeAlias = Mapping[str, Any]
 """All arguments of the schema by name."""
 
 
@@ -37,12 +37,13 @@ class Work:
     The work of one call, as its kernel does it.
 
     ``vector_ops`` are element operations, ``sides`` the matrix products of [rows, inner] by [inner, columns], ``read``
-    the bytes of the arguments that it reads, all of them where ``None``.
+    the bytes of the arguments that it reads ``written`` what it writes of the results, all of them where ``None``.
     """
 
     vector_ops: int = 0
     sides: Sequence[tuple[int, int, int]] = ()
     read: int | None = None
+    written: int | None = None
 
 
 @frozen(kw_only=True)
@@ -55,9 +56,10 @@ class ServedOperator:
     schema:
         Its name, arguments and results.
     compute:
-        Computes it on the CPU, and its shapes without values; takes the arguments of the schema that it names.
+        Computes it on the CPU, and its shapes without values; takes the arguments of the schema that it names, and all
+        of them as ``arguments``.
     kernel:
-        Type of its kernel in a profile; empty where it launches none.
+        Type of its kernel in a profile, or a function of the arguments that it names; empty where it launches none.
     cost:
         Element operations for each element of its largest tensor, or a function of the arguments that it names, which
         states the work of a call.
@@ -67,7 +69,7 @@ class ServedOperator:
 
     schema: str
     compute: Callable[..., object]
-    kernel: str = ""
+    kernel: str | Callable[..., str] = ""
     cost: float | Callable[..., Work] = 1.0
     shapes: Callable[..., object] | None = None
 
@@ -108,6 +110,7 @@ def _with_arguments(overload: torch._ops.OpOverload, function: Callable[..., obj
 
 def _call(function: Callable[..., _Result], arguments: Arguments) -> _Result:
     """Call a function with the arguments that it names."""
+    arguments = {**arguments, "arguments": arguments}
     return function(**{name: arguments[name] for name in inspect.signature(function).parameters})
 
 
@@ -133,7 +136,8 @@ def _launched(
         if operator.kernel:
             arguments = _bound(overload, args, kwargs)
             written = [arguments[each.name] for each in overload._schema.arguments if each.alias_info is not None]
-            _emit(operator, arguments, list(_tensors([*written, results])))
+            outputs = {id(each): each for each in _tensors([*written, results])}
+            _emit(operator, arguments, list(outputs.values()))
     return results
 
 
@@ -162,12 +166,13 @@ def _emit(operator: ServedOperator, arguments: Arguments, outputs: list[torch.Te
         task=_MIXED if work.sides else _VECTOR,
         vector_ops=work.vector_ops,
         read=_size_bytes(inputs) if work.read is None else work.read,
-        written=_size_bytes(outputs),
+        written=_size_bytes(outputs) if work.written is None else work.written,
         flops=sum(2 * rows * inner * columns for rows, inner, columns in work.sides),
         tiles=sum(output_tiles(rows, columns) for rows, _, columns in work.sides),
     )
     padding = [None] * (TENSOR_SLOTS - len(shown))
-    _stand_in(operator.kernel)(*shown, *padding, list(astuple(numbers)))
+    kernel = _call(operator.kernel, arguments) if callable(operator.kernel) else operator.kernel
+    _stand_in(kernel)(*shown, *padding, list(astuple(numbers)))
 
 
 def _tensors(values: Iterable[object]) -> Iterator[torch.Tensor]:
