@@ -81,7 +81,7 @@ def _projection(mode: str) -> Callable[[Tensor, Arguments, int, Tensor], Tensor]
 
     def per_tensor(x: Tensor, arguments: Arguments, number: int, weight: Tensor) -> Tensor:
         scale, offset, bias = (arguments[f"{name}{number}"] for name in ("quant_scale", "quant_offset", "bias"))
-        output = exact_product(quantised(x / scale.float() + offset.float()), weight) + bias
+        output: Tensor = exact_product(quantised(x / scale.float() + offset.float()), weight) + bias
         return output.float() * numbers(arguments[f"descale{number}"])
 
     def plain(x: Tensor, arguments: Arguments, number: int, weight: Tensor) -> Tensor:
