@@ -27,8 +27,8 @@ from drynpu.host import machine, processors, system
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
-RATIOS = "ratios.py"
-"""What the scripts share; it measures nothing."""
+NO_SCRIPTS = ("ratios.py", "pages_in_browser.py")
+"""What scripts use; by themselves they measure nothing."""
 FURTHER = {"bench_profiler.py": (("--with", "stack"), ("--with", "memory"))}
 """Arguments of further runs of a script."""
 PACKAGES = ("torch", "tensorflow-cpu", "numpy", "polars")
@@ -38,7 +38,7 @@ PACKAGES = ("torch", "tensorflow-cpu", "numpy", "polars")
 def commands(only: str, mindspore: str) -> Iterator[list[str]]:
     """Yield what to run: a script with its Python and arguments; *only* is a part of its name."""
     for path in sorted(BENCHMARKS.glob("*.py")):
-        if path.name == RATIOS or only not in path.name:
+        if path.name in NO_SCRIPTS or only not in path.name:
             continue
         python = mindspore if "mindspore" in path.name else sys.executable
         if not Path(python).is_file():
