@@ -241,6 +241,27 @@ def test_a_page_stays_while_its_rows_are_fetched(
 
 
 @pytest.mark.slow
+def test_what_is_read_is_told_where_the_reader_looks(
+    tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]
+) -> None:
+    """The page before may be far longer than the window."""
+    tab.goto(dashboard.page(runs["torch"], "overview"))
+    ready(tab)
+    held: list[Any] = []
+    tab.route(ANSWERS, lambda route: held.append(route))
+    tab.locator("nav a", has_text="Memory").click()
+    line = tab.locator("#reading")
+    line.wait_for()
+    box = tab.locator("#cancel-reading").bounding_box()
+    assert 0 < box["y"] < box["y"] + box["height"] < 300
+    for route in held:
+        route.continue_()
+    tab.unroute(ANSWERS)
+    tab.get_by_role("heading", name="Memory", level=1).wait_for()
+    assert line.count() == 0
+
+
+@pytest.mark.slow
 def test_what_is_not_there_is_said(chromium: Any, dashboard: Any) -> None:
     tab = chromium.new_page()
     tab.goto(f"{dashboard.address}run/../../etc/overview")

@@ -151,7 +151,8 @@ def _tables(comparison: Comparison, span: str, modelled: bool, columns: Sequence
     ):
         if frame.height:
             detail = f"{span}; what changed most stands first"
-            counts = [f"{one:g} → {other:g}" for one, other in frame.select("first_count", "second_count").rows()]
+            means = frame.select(pl.col("first_count", "second_count").round(2)).rows()
+            counts = [f"{one:g} → {other:g}" for one, other in means]
             rows = frame.with_columns(pl.Series("counts", counts, dtype=pl.String)).filter(
                 pl.col("change").is_not_null()
             )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import starmap
+
 import polars as pl
 import pytest
 
 from drynpu.views.runs import View
+from drynpu_pages.figures.flame import _fitting, draw_flame
 from drynpu_pages.flame import HOST, SEPARATOR, _nested, _tree, flame_tree
 
 
@@ -62,3 +65,22 @@ def test_sums_go_up_to_the_root() -> None:
     assert (rows["Net_0"]["kind"], rows["Net_0"]["calls"]) == ("module", None)
     assert (rows["Net_0"]["start_ns"], rows["Net_0"]["end_ns"]) == (30, 70)
     assert rows["Add"]["parent"] == SEPARATOR.join(["Net_0", "add"])
+
+
+def test_all_places_stand_in_one_and_names_are_not_cut(view: View) -> None:
+    pytest.importorskip("plotly", reason="figures are an extra")
+    tree = flame_tree(view.rank.profile)
+    (trace,) = draw_flame(tree, 400).data
+    assert trace.text[0] == f"all: {view.rank.summary.kernel_us:.2f} us"
+    assert trace.values[0] == pytest.approx(view.rank.summary.kernel_us)
+    assert trace.parents[0] == ""
+    assert {parent for parent in trace.parents[1:] if parent not in trace.ids[1:]} == {trace.ids[0]}
+    longest = "autograd::engine::evaluate_function: AddmmBackward0"
+    widths = (900, 400, 120, 40)
+    assert list(starmap(_fitting, ((longest, width) for width in widths))) == [
+        longest,
+        "AddmmBackward0",
+        "AddmmBackward0",
+        "",
+    ]
+    assert _fitting("aten::mm", 30) == "mm"

@@ -55,7 +55,10 @@ def window_addresses(block: Table, rows: pl.DataFrame, run: str, rank: str) -> l
 
 
 def _small(block: Table, run: str, rank: str) -> Component:
-    kinds = ["number" if block.frame.schema[column.name].is_numeric() else "" for column in block.columns]
+    kinds = [
+        "number" if block.frame.schema[column.name].is_numeric() else "wide" if column.wide else ""
+        for column in block.columns
+    ]
     headings = [column.heading for column in block.columns]
     head = [html.Th(text, scope="col", className=kind) for text, kind in zip(headings, kinds, strict=True)]
     texts = zip(*(_texts(block.frame[column.name], column) for column in block.columns), strict=True)

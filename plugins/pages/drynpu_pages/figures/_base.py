@@ -133,7 +133,8 @@ def donut(labels: Sequence[str], values: Sequence[float], *, unit: str, height_p
     )
     figure = new_figure([trace], height_px=height_px)
     figure.update_layout(
-        legend={"orientation": "v", "x": 1.02, "xanchor": "left", "y": 1, "yanchor": "top"},
+        # Below, where a narrow page has room for it, too.
+        legend={"orientation": "h", "x": 0.5, "xanchor": "center", "y": -0.04, "yanchor": "top"},
         # A slice that has no room for its share shows it when it is pointed at.
         uniformtext={"minsize": 11, "mode": "hide"},
     )

@@ -32,12 +32,12 @@ def draw_path(path: pl.DataFrame, titles: Mapping[str, tuple[str, str]], height_
     path:
         Table `drynpu_pages.critical.PATH`.
     titles:
-        Kind of a part -> key of its colour in `drynpu_pages.colours.COLOURS`, and name in the legend.
+        Kind of a part -> key of its colour in `drynpu_pages.colours.COLOURS`, and name.
     """
     begin = int(path["start_ns"].min() or 0)  # type: ignore[arg-type]
     span = max(int(path["end_ns"].max() or 0) - begin, 1)  # type: ignore[arg-type]
     bar = graph_objects().Bar
-    traces, named = [], set()
+    traces = []
     for kind in _ORDER:
         rows = _joined(path.filter(pl.col("kind") == kind), begin, span)
         if rows.is_empty():
@@ -50,18 +50,15 @@ def draw_path(path: pl.DataFrame, titles: Mapping[str, tuple[str, str]], height_
                 y=[kind] * rows.height,
                 customdata=rows.select("name", "us", "count").rows(),
                 name=title,
-                legendgroup=title,
-                showlegend=title not in named,
                 orientation="h",
                 marker={"color": COLOURS[colour], "line": {"width": 0}},
                 width=0.7,
                 hovertemplate="%{customdata[0]}<br>%{customdata[1]:.3f} us, parts: %{customdata[2]}<extra></extra>",
             )
         )
-        named.add(title)
-    figure = new_figure(traces, x_title="time (ms)", height_px=height_px)
+    figure = new_figure(traces, x_title="time (ms)", height_px=height_px, legend=False)
     figure.update_layout(barmode="overlay")
-    figure.update_yaxes(type="category", autorange="reversed")
+    figure.update_yaxes(type="category", autorange="reversed", dtick=1)
     return figure
 
 

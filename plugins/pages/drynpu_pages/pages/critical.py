@@ -16,13 +16,17 @@ from drynpu_pages.figures.critical import draw_path
 from drynpu_pages.pages._parts import WINDOW
 
 _TITLES = {
-    "kernels": ("Kernels and copies", "Make these kernels faster: look at Operators and Calculation."),
-    "communication": ("Communication", "Send less or seldom, or over faster links: look at Cluster."),
-    "other ranks": ("Waiting for other ranks", "Balance the ranks: look at Cluster for the one that is late."),
-    "host": ("Launches and host", "Launch less (graphs, fused operators), wait less: look at Host and Flame graph."),
-    "between": ("Gaps between kernels", "Launch fewer and longer kernels, wait less between streams."),
+    "kernels": ("Kernels and copies", "bound", "Make these kernels faster: look at Operators and Calculation."),
+    "communication": ("Communication", "bounds", "Send less, less often, or over faster links: look at Cluster."),
+    "other ranks": ("Waiting for other ranks", "bounds", "Balance the ranks: Cluster shows which one is late."),
+    "host": (
+        "Launches and host",
+        "bound",
+        "Launch less (graphs, fused operators), wait less: look at Host and Flame graph.",
+    ),
+    "between": ("Gaps between kernels", "bound", "Launch fewer and longer kernels, wait less between streams."),
 }
-"""Key of `GROUPS` -> what it is called, what shortens it."""
+"""Key of `GROUPS` -> what it is called, its verb, what shortens it."""
 _TOP = 10
 _MOST_ROWS = 2000
 _MOST_STEPS = 200
@@ -82,7 +86,7 @@ def _shown(table: pl.DataFrame, steps: int) -> pl.DataFrame:
 def _answer(path: pl.DataFrame, groups: pl.DataFrame, steps: Sequence[str]) -> str:
     """Return in a sentence what bounds the steps, and what is saved at most without it."""
     most = groups.row(0, named=True)
-    title = _TITLES[most["what"]][0]
+    title, bound, _ = _TITLES[most["what"]]
     span = f"step {steps[0]}" if len(steps) == 1 else f"the {len(steps)} steps"
     span = span if any(steps) else "the recording"
     whole = most["us"] / (most["share"] or 1)
@@ -92,14 +96,14 @@ def _answer(path: pl.DataFrame, groups: pl.DataFrame, steps: Sequence[str]) -> s
         top = f", most of it {first['what']} ({share_text(first['share'] * most['share'])})"
     a_step = " a step" if len(steps) > 1 else ""
     return (
-        f"{title} bound {span}: {share_text(most['share'])} of the critical path{top}; "
+        f"{title} {bound} {span}: {share_text(most['share'])} of the critical path{top}; "
         f"removing all of it saves at most {time_text(most['us'])} of {time_text(whole)}{a_step}."
     )
 
 
 def _summary(groups: pl.DataFrame, steps: int, view: View) -> Table:
-    titles = {group: title for group, (title, _) in _TITLES.items()}
-    remedies = {group: remedy for group, (_, remedy) in _TITLES.items()}
+    titles = {group: title for group, (title, _, _) in _TITLES.items()}
+    remedies = {group: remedy for group, (_, _, remedy) in _TITLES.items()}
     rows = groups.with_columns(
         pl.col("what").replace_strict(titles, return_dtype=pl.String),
         pl.col("what").replace_strict(remedies, return_dtype=pl.String).alias("remedy"),
