@@ -93,6 +93,8 @@
     const rows = await shown.engine.query(`select id from slice where ts = ${start} and name = '${quoted}' limit 1`);
     if (rows.numRows()) {
       shown.selection.selectSqlEvent("slice", rows.firstRow({ id: 0 }).id, { scrollToSelection: true });
+      // The viewer asks its database for the track first, on a busy machine for longer than a frame.
+      await until(() => shown.selection.selection.kind === "track_event");
     }
   };
 
