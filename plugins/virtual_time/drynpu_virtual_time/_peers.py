@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -25,6 +26,9 @@ _LONGEST_NAME: Final = 100
 """Characters of a name that is sent as it is."""
 _TO_END_S: Final = 10.0
 """A process that has closed its files ends at once; one that has not after so long runs another program."""
+_TO_ACT_S: Final = 0.2
+"""So long a signal takes at most until its process has ended or called its handler; assumed."""
+_MAY_END: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT)
 # Before scripts get others, which wait for their turn.
 _receive: Final = socket.socket.recv
 _send: Final = socket.socket.send
@@ -100,6 +104,15 @@ class Peers:
         # Of two at the same time the first one runs on.
         self.until_ns = min(self.until_ns, now_ns)
         return number, here
+
+    def await_signal(self, pid: int, number: int) -> None:
+        """Wait until a signal that this process has sent has reached a child, so that others see what comes of it."""
+        if pid not in self.children.values():
+            return
+        if number == signal.SIGKILL:
+            _until_ended(pid, _TO_END_S)
+        elif number in _MAY_END:
+            _until_ended(pid, _TO_ACT_S)
 
     def keep_up(self, now_ns: int) -> None:
         """Let others run that are due before this process."""
@@ -202,7 +215,7 @@ class Peers:
         if what != "ended":
             self._news.add(line)
         elif int(number) in self.children:
-            _until_ended(self.children.pop(int(number)))
+            _until_ended(self.children.pop(int(number)), _TO_END_S)
 
     def _say(self, *message: object) -> None:
         try:
@@ -230,9 +243,9 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME and name.isascii() else hashlib.sha256(name.encode()).hexdigest()
 
 
-def _until_ended(pid: int) -> None:
-    """Wait, as a child has closed its files, until whoever asks whether it has ended hears that it has."""
-    end_s = _really_now() + _TO_END_S
+def _until_ended(pid: int, limit_s: float) -> None:
+    """Wait until whoever asks whether a child has ended hears that it has; at most so long, really."""
+    end_s = _really_now() + limit_s
     try:
         while _really_waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             if _really_now() > end_s:

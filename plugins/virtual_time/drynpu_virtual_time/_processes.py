@@ -117,6 +117,7 @@ def patch_processes(clock: VirtualClock, replaced: Replaced) -> None:
     spawn.get_command_line = get_command_line
     _patch_locks(clock)
     _patch_shared_memory(clock)
+    _patch_kill(clock, replaced)
     for name in ("waitpid", "wait", "wait3", "wait4", "waitid"):
         _patch_wait(clock, replaced, name)
 
@@ -191,6 +192,17 @@ def _patch_fork(starts: Starts, replaced: Replaced) -> None:
         return forked.pid
 
     replaced.put(os, "fork", fork)
+
+
+def _patch_kill(clock: VirtualClock, replaced: Replaced) -> None:
+    really_kill = os.kill
+
+    def kill(pid: int, number: int) -> None:
+        really_kill(pid, number)
+        if clock.peers is not None and not clock.is_guest and not is_ours(sys._getframe(1)):
+            clock.peers.await_signal(pid, number)
+
+    replaced.put(os, "kill", kill)
 
 
 _OPTIONS_LAST: Final = {"waitpid": 1, "wait4": 1, "wait3": 0, "waitid": 2}

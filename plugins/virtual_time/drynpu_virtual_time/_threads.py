@@ -112,7 +112,6 @@ def _patch_starts(clock: VirtualClock) -> None:
         except RuntimeError:
             clock.drop(turn)
             raise
-        turns[:] = [(other, each) for other, each in turns if not each.finished]
         turns.append((thread, turn))
 
     def bootstrap(thread: threading.Thread) -> None:
@@ -124,6 +123,7 @@ def _patch_starts(clock: VirtualClock) -> None:
         try:
             run(thread)
         finally:
+            turns[:] = [(other, each) for other, each in turns if each is not turn]
             clock.leave()
 
     def join_thread(thread: threading.Thread, timeout: float | None = None) -> None:

@@ -193,3 +193,43 @@ print(json.dumps([line for line in said.getvalue().splitlines() if "ZeroMQ" in l
 """
     )
     assert len(lines) == 1
+
+
+def test_executors_managers_and_barriers_wait_on_the_clock_and_a_killed_process_ends_at_once(
+    run_virtual: RunScript,
+) -> None:
+    log = run_virtual(
+        _HEAD
+        + """
+import concurrent.futures
+def nap(seconds): time.sleep(seconds); return seconds
+def put(shared, seconds): time.sleep(seconds); shared[seconds] = round(now())
+def meet(barrier, event): time.sleep(3); barrier.wait(); event.wait(); time.sleep(1)
+def hold(lock): lock.acquire(); time.sleep(1); os.kill(os.getpid(), signal.SIGKILL)
+def main(context):
+    log = []
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
+        log.append([list(pool.map(nap, [2, 1, 1])), round(now())])
+    with context.Manager() as manager:
+        shared = manager.dict()
+        processes = [context.Process(target=put, args=(shared, seconds)) for seconds in (1, 2)]
+        for process in processes: process.start()
+        for process in processes: process.join()
+        log.append(sorted(dict(shared).values()))
+    barrier, event, lock = context.Barrier(2), context.Event(), context.Lock(); begin = now()
+    process = context.Process(target=meet, args=(barrier, event)); process.start()
+    barrier.wait(); log.append(round(now() - begin)); event.set(); process.join(); log.append(round(now() - begin))
+    begin = now(); process = context.Process(target=hold, args=(lock,)); process.start(); process.join()
+    log.append([process.exitcode, lock.acquire(timeout=3), round(now() - begin)])
+    begin = now(); process = context.Process(target=nap, args=(100,)); process.start(); time.sleep(1)
+    process.terminate(); process.join(5); log.append([process.exitcode, round(now() - begin)])
+    def open_files(): return len(os.listdir("/proc/self/fd"))
+    counts = []
+    for _ in range(6):
+        process = context.Process(target=nap, args=(0,)); process.start(); process.join(); counts.append(open_files())
+    log.append(counts[0] == counts[-1])
+    return log
+if __name__ == "__main__": print(json.dumps(main(multiprocessing.get_context("fork"))))
+"""
+    )
+    assert log == [[[2, 1, 1], 2], [3, 4], 3, 4, [-9, False, 4], [-15, 1], True]
