@@ -30,6 +30,20 @@ def test_a_sum_its_norm_and_the_bias_are_one_kernel(operators: Any, kernel_types
     assert [tuple(t.shape) for t in without] == [(3, 16), (3, 1), (3, 16)]
 
 
+def test_a_norm_is_quantised_by_the_largest_number_of_each_row(operators: Any, kernel_types: Kernels) -> None:
+    x, gamma, smooth, beta = torch.randn(3, 16), torch.rand(16), torch.rand(16) + 0.5, torch.randn(16)
+    on_npu = [t.npu() for t in (x, gamma, smooth, beta)]
+    values, steps = (t.cpu() for t in operators.npu_rms_norm_dynamic_quant(*on_npu, 1e-5))
+    wanted = (torch.nn.functional.rms_norm(x, (16,), gamma, 1e-5) + beta) * smooth
+    assert values.dtype is torch.int8
+    assert values.abs().amax(-1).tolist() == [127] * 3
+    torch.testing.assert_close(values * steps.unsqueeze(-1), wanted, rtol=0, atol=float(wanted.abs().max()) / 250)
+    torch.testing.assert_close(steps, wanted.abs().amax(-1) / 127)
+    assert kernel_types(lambda: operators.npu_rms_norm_dynamic_quant(*on_npu)) == ["RmsNormDynamicQuant"]
+    without = operators.npu_rms_norm_dynamic_quant(x.to("meta"), gamma.to("meta"))
+    assert [(tuple(t.shape), t.dtype) for t in without] == [((3, 16), torch.int8), ((3,), torch.float32)]
+
+
 @pytest.mark.parametrize(("sigmoid", "renorm"), [(0, 0), (0, 1), (1, 0)])
 @pytest.mark.parametrize("groups", [1, 4])
 def test_experts_are_the_best_of_the_best_groups(operators: Any, sigmoid: int, renorm: int, groups: int) -> None:

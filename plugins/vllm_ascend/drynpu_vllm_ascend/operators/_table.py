@@ -7,12 +7,19 @@ from typing import Final
 
 import torch
 
-from drynpu_vllm_ascend.operators import experts, latent, lora, moe, norms, shared
+from drynpu_vllm_ascend.operators import experts, latent, linear, lora, moe, norms, shared
 from drynpu_vllm_ascend.served import define
 
 NAMESPACE: Final = "_C_ascend"
 
-_OPERATORS: Final = (*norms.OPERATORS, *moe.OPERATORS, *lora.OPERATORS, *experts.OPERATORS, *latent.OPERATORS)
+_OPERATORS: Final = (
+    *norms.OPERATORS,
+    *moe.OPERATORS,
+    *lora.OPERATORS,
+    *experts.OPERATORS,
+    *latent.OPERATORS,
+    *linear.OPERATORS,
+)
 
 
 def operator_names() -> tuple[str, ...]:

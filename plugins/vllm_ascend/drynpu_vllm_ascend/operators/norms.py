@@ -6,8 +6,11 @@ from typing import Final
 
 from torch import Tensor
 
+from drynpu_vllm_ascend.operators._int8 import quantised_by_row
 from drynpu_vllm_ascend.served import ServedOperator
 
+_QUANTISING: Final = 6
+"""Element operations of the largest number of a row, and of the quotients; assumed."""
 _RMS: Final = 5
 """Element operations of the norm, as drynpu.kernels.ops.norm has them; an addition is one more."""
 
@@ -22,7 +25,22 @@ def _add_rms_norm_bias(
     return (y if beta is None else y + beta.float()).to(x1.dtype), rstd, total.to(x1.dtype)
 
 
+def _rms_norm_dynamic_quant(
+    x: Tensor, gamma: Tensor, smooth_scale: Tensor | None, beta: Tensor | None, epsilon: float
+) -> tuple[Tensor, Tensor]:
+    y = x.float() * x.float().square().mean(-1, keepdim=True).add(epsilon).rsqrt() * gamma.float()
+    y = y if beta is None else y + beta.float()
+    return quantised_by_row(y if smooth_scale is None else y * smooth_scale.float())
+
+
 OPERATORS: Final = (
+    ServedOperator(
+        schema="npu_rms_norm_dynamic_quant(Tensor x, Tensor gamma, Tensor? smooth_scale=None, Tensor? beta=None,"
+        " float epsilon=1e-6) -> (Tensor y_out, Tensor scale_out)",
+        compute=_rms_norm_dynamic_quant,
+        kernel="RmsNormDynamicQuant",
+        cost=_RMS + _QUANTISING,
+    ),
     ServedOperator(
         schema="npu_add_rms_norm_bias(Tensor x1, Tensor x2, Tensor gamma, Tensor? beta=None, float epsilon=1e-6)"
         " -> (Tensor y, Tensor rstd, Tensor x)",

@@ -52,6 +52,12 @@ OPERATORS: Final = (
         "npu_dequant_swiglu_quant",
     ),
     SharedOperator(
+        "npu_recurrent_gated_delta_rule(Tensor query, Tensor key, Tensor value, Tensor(a!) state, *, Tensor? beta=None,"
+        " float? scale=None, Tensor? actual_seq_lengths=None, Tensor? ssm_state_indices=None,"
+        " Tensor? num_accepted_tokens=None, Tensor? g=None, Tensor? gk=None) -> Tensor",
+        "npu_recurrent_gated_delta_rule",
+    ),
+    SharedOperator(
         "npu_scatter_nd_update_v2(Tensor(a!) var, Tensor indices, Tensor update) -> ()", "npu_scatter_nd_update_"
     ),
 )
