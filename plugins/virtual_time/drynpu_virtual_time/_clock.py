@@ -304,7 +304,7 @@ class VirtualClock:
             due_ns = None if due is None else due.deadline_ns
             if due is not None and due_ns is not None and due_ns <= self.now_ns:
                 return self._chosen(due, came=False)
-            if self.peers is not None:
+            if self.peers is not None and not self.peers.is_apart:
                 self._wait_for_peers(self.peers, due_ns)
             elif due_ns is not None:
                 self.now_ns = due_ns

@@ -7,6 +7,7 @@ import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -20,6 +21,7 @@ from drynpu_virtual_time._peers import LostError
 
 _SEND: Final = "send"
 _RECEIVE: Final = "recv_"
+_NS: Final = 1_000_000_000
 _FROM_ANY: Final = "recv_any_source_"
 
 
@@ -29,7 +31,9 @@ def meet_in_collectives(clock: VirtualClock) -> None:
         return
     meetings = Meetings(clock)
     interception().add(meetings)
-    for name, size_of in (("init_process_group", _world_size), ("new_group", _members)):
+    _wait_in_stores(meetings)
+    together = (("init_process_group", _world_size), ("new_group", _members), ("monitored_barrier", _barrier_members))
+    for name, size_of in together:
         original = getattr(dist, name)
         for module in (dist, dist.distributed_c10d):
             setattr(module, name, meetings.creating(name, original, size_of))
@@ -56,7 +60,7 @@ class Meetings:
             A message from any rank: which one it is would be this machine's choice.
         """
         del begin_ns
-        if not self._has_ranks:
+        if not self.has_ranks:
             return
         group = dist.ProcessGroup.unbox(values["process_group"])  # type: ignore[arg-type]
         if name == _FROM_ANY:
@@ -87,7 +91,7 @@ class Meetings:
 
         @functools.wraps(create)
         def create_together(*args: object, **kwargs: object) -> object:
-            who, size = size_of(*args, **kwargs) if self._has_ranks else ("", 1)
+            who, size = size_of(*args, **kwargs) if self.has_ranks else ("", 1)
             if size < 2:
                 return create(*args, **kwargs)
             if size_of is _world_size:
@@ -99,7 +103,7 @@ class Meetings:
         return create_together
 
     @property
-    def _has_ranks(self) -> bool:
+    def has_ranks(self) -> bool:
         """Whether other ranks are processes of this run; the one that nobody started in it may be a rank elsewhere."""
         return self.clock.peers is not None and not self.clock.peers.is_first
 
@@ -119,6 +123,38 @@ def _errors_of_ranks() -> Iterator[None]:
         yield
     except LostError as error:
         raise dist.DistBackendError(str(error)) from None
+
+
+def _wait_in_stores(meetings: Meetings) -> None:
+    """Let what waits for a key of a store wait until another rank has written it."""
+    get, wait = dist.Store.get, dist.Store.wait
+
+    def have_come(store: dist.Store, keys: list[str], limit: timedelta) -> bool:
+        """Wait for keys, and return whether they are there; not so where this is no rank among others."""
+        clock = meetings.clock
+        if not meetings.has_ranks or clock.is_guest or (clock.peers is not None and clock.peers.is_apart):
+            return False
+        if not clock.wait(lambda: store.check(keys), round(limit.total_seconds() * _NS)):
+            raise dist.DistStoreError(f"wait timeout after {limit} of virtual time, keys: {', '.join(keys)}")
+        return True
+
+    @functools.wraps(get)
+    def get_on_clock(store: dist.Store, key: str) -> bytes:
+        have_come(store, [key], store.timeout)  # type: ignore[attr-defined]
+        return get(store, key)
+
+    @functools.wraps(wait)
+    def wait_on_clock(store: dist.Store, keys: list[str], *timeout: timedelta) -> None:
+        limit = timeout[0] if timeout else store.timeout  # type: ignore[attr-defined]
+        if not have_come(store, keys, limit):
+            wait(store, keys, *timeout)
+
+    dist.Store.get, dist.Store.wait = get_on_clock, wait_on_clock  # type: ignore[method-assign, assignment]
+
+
+def _barrier_members(group: dist.ProcessGroup | None = None, *_: object, **__: object) -> tuple[str, int]:
+    chosen = dist.distributed_c10d._get_default_group() if group is None else group
+    return chosen.group_name, chosen.size()
 
 
 def _world_size(*args: Any, **kwargs: Any) -> tuple[str, int]:

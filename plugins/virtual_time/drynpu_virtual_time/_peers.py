@@ -63,6 +63,11 @@ class Peers:
     _news: set[str] = field(factory=set)
     _apart: bool = False
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether this process acts together with others, without turns: its waits are its own then."""
+        return self._apart
+
     @classmethod
     def first(cls) -> Peers:
         """Start the arbiter, and be its first process."""

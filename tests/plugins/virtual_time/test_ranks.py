@@ -92,6 +92,37 @@ def work(rank, queue, port):
     assert second == [1, ""]
 
 
+@pytest.mark.slow
+def test_batches_of_messages_keys_of_a_store_and_monitored_barriers_wait_on_the_clock(run_virtual: RunScript) -> None:
+    script = (
+        _HEAD
+        + """
+def work(rank, queue, port):
+    join(rank, port, backend="hccl"); other, log = 1 - rank, []
+    host = dist.new_group(backend="gloo"); start = time.monotonic()
+    def now(): return round(time.monotonic() - start, 2)
+    value, got = torch.full((4,), float(rank), device="npu"), torch.zeros(4, device="npu")
+    time.sleep(0.1 * (1 + rank))
+    batch = [dist.P2POp(dist.isend, value, other), dist.P2POp(dist.irecv, got, other)]
+    for each in dist.batch_isend_irecv(batch): each.wait()
+    log.append([got.cpu().tolist(), now()])
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 0: time.sleep(0.5); store.set("key", "x")
+    else: log.append([store.get("key").decode(), now()])
+    if rank == 1: time.sleep(0.3); store.set("other", "y")
+    else: store.wait(["other"]); log.append(now())
+    try: store.wait(["never"], __import__("datetime").timedelta(seconds=7))
+    except dist.DistStoreError: log.append(now())
+    time.sleep(rank); dist.monitored_barrier(host); log.append(now())
+    queue.put((rank, log)); dist.destroy_process_group()
+"""
+        + _SPAWN
+    )
+    first, second = run_virtual(script)
+    assert first == [0, [[[1.0] * 4, 0.2], 1.0, 8.0, 9.0]]
+    assert second == [1, [[[0.0] * 4, 0.2], ["x", 0.7], 8.0, 9.0]]
+
+
 _TRAIN = """
 import json, os, sys, time
 import torch, torch_npu
