@@ -144,7 +144,6 @@ class SimulatedTimer:
 
 def stretch_recording(captured: CapturedTorch, clock: Clock) -> Recording:
     """Return what was captured as the simulation of a stretch takes it."""
-    mode, _ = launch_mode(os.environ, clock)
     return Recording(
         # Keeping stacks takes the host its time; a time between events is the same with and without a profile.
         operators=evolve(captured.operators, **without_stacks(len(captured.operators.start_ns))),
@@ -156,5 +155,5 @@ def stretch_recording(captured: CapturedTorch, clock: Clock) -> Recording:
         collectives=captured.communication.collectives(marked=False),
         processor_waits=captured.delays,
         accesses=captured.accesses,
-        launch_mode=mode,
+        launch_mode=launch_mode(os.environ, clock)[0],
     )
