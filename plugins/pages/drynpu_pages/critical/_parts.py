@@ -88,7 +88,7 @@ def _path(profile: Profile) -> pl.DataFrame:
 
 
 def _windows(profile: Profile, work: Work) -> Iterator[Window]:
-    ranges = step_ranges(profile).sort("device_end_ns")
+    ranges = step_ranges(profile).drop_nulls("device_end_ns").sort("device_end_ns")
     if ranges.is_empty():
         if len(work.start):
             yield Window("", int(work.start.min()), int(work.end.max()), UNKNOWN)

@@ -47,6 +47,7 @@ def draw_flame(tree: pl.DataFrame, height_px: int) -> go.Figure:
         tiling={"orientation": "v", "pad": 1},
         marker={"colors": [_GROUND, *map(colour_of, names)]},
         textposition="middle left",
+        outsidetextfont={"color": "white"},
         hovertemplate=_DETAIL,
         pathbar={"visible": True, "thickness": 24},
     )

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.core.analysis.conftest import host_op, make_profile
 
-from drynpu.analysis import step_ranges
+from drynpu.analysis import STEP_RANGES, step_ranges
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
 from drynpu.views.content import ANSWER, Note, Table, find_block, flat
 from drynpu.views.runs import Rank, Run, Selection, View
@@ -116,6 +116,22 @@ def test_work_of_a_graph_waits_for_its_execution_not_for_its_load() -> None:
         ("kernel", 103_000, 120_000),
         ("gap", 120_000, 120_100),
         ("kernel", 120_100, 130_000),
+    ]
+
+
+def test_steps_that_results_state_without_times_are_no_windows() -> None:
+    """Files of results may name a step and not say when it was."""
+    stated = {"step_id": 3, "op_id": -1, "host_start_ns": None, "host_end_ns": None, "tid": -1}
+    times = [(None, None), (BEGIN, BEGIN + 9_500)]
+    ranges = [{**stated, "device_start_ns": start, "device_end_ns": end} for start, end in times]
+    results = {"step_ranges": pl.DataFrame(ranges, schema=STEP_RANGES)}
+    tasks = [task(100, 4_000, 2), task(4_000, 9_000, 2), task(9_900, 9_950, 2)]
+    profile = make_profile(tasks=tasks, results=results)
+    assert rows(critical_path(profile)) == [
+        ("gap", 0, 100),
+        ("kernel", 100, 4_000),
+        ("kernel", 4_000, 9_000),
+        ("host", 9_000, 9_500),
     ]
 
 
