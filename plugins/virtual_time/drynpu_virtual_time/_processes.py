@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from io import BufferedWriter
-from multiprocessing import popen_fork, popen_spawn_posix, shared_memory, spawn, synchronize
+from multiprocessing import popen_fork, popen_forkserver, popen_spawn_posix, shared_memory, spawn, synchronize
 from typing import Any, Final, Literal, Protocol
 
 from attrs import define, field
@@ -30,6 +30,7 @@ _NS: Final = 1_000_000_000
 _INNER_NAMES: Final = (
     (popen_fork.Popen, ("_launch",)),
     (popen_spawn_posix.Popen, ("_launch", "duplicate_for_child")),
+    (popen_forkserver.Popen, ("_launch",)),
     (spawn, ("get_command_line",)),
     (synchronize.SemLock, ("_make_methods",)),
     (shared_memory.SharedMemory, ("buf",)),
@@ -105,6 +106,7 @@ def patch_processes(clock: VirtualClock, replaced: Replaced) -> None:
     starts = Starts(clock)
     _patch_launch(starts, popen_fork.Popen)
     _patch_launch(starts, popen_spawn_posix.Popen)
+    _name_fork_servers()
     _patch_fork(starts, replaced)
     _patch_ranks(starts)
     vars(popen_spawn_posix)["open"] = _open_to_child
@@ -120,6 +122,19 @@ def patch_processes(clock: VirtualClock, replaced: Replaced) -> None:
     _patch_kill(clock, replaced)
     for name in ("waitpid", "wait", "wait3", "wait4", "waitid"):
         _patch_wait(clock, replaced, name)
+
+
+def _name_fork_servers() -> None:
+    """Say of the processes that a fork server starts that they are not on the clock."""
+    kind: Any = popen_forkserver.Popen
+    launch = kind._launch
+
+    @functools.wraps(launch)
+    def launched(popen: object, process: object) -> None:
+        say_once("virtual time: processes of a fork server have clocks of their own; start them by fork or spawn")
+        launch(popen, process)
+
+    kind._launch = launched
 
 
 def _open_to_child(descriptor: int, mode: Literal["wb"], *, closefd: bool = True) -> _Writer:

@@ -233,3 +233,19 @@ if __name__ == "__main__": print(json.dumps(main(multiprocessing.get_context("fo
 """
     )
     assert log == [[[2, 1, 1], 2], [3, 4], 3, 4, [-9, False, 4], [-15, 1], True]
+
+
+def test_a_fork_server_is_named_as_what_is_not_on_the_clock(run_virtual: RunScript) -> None:
+    said = run_virtual(
+        _HEAD
+        + """
+import io
+def nothing(): pass
+if __name__ == "__main__":
+    said = sys.stderr = io.StringIO()
+    for _ in range(2):
+        process = multiprocessing.get_context("forkserver").Process(target=nothing); process.start(); process.join()
+    print(json.dumps([process.exitcode, said.getvalue().count("fork server")]))
+"""
+    )
+    assert said == [0, 1]
