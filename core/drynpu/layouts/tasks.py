@@ -62,8 +62,9 @@ Numbers of task types that parsers know, whatever the dictionary says: the nativ
 takes records of type 98 for the turn of a stream's task ids (cann_msprof.md 7.2).
 """
 
+MODEL_EXECUTE = "ModelExecute"
 MODEL_API_TYPES: Mapping[str, int] = MappingProxyType(
-    {name: number for number, name in enumerate(("ModelExecute", "ModelLoad", "InputCopy", "OutputCopy"), start=1)}
+    {name: number for number, name in enumerate((MODEL_EXECUTE, "ModelLoad", "InputCopy", "OutputCopy"), start=1)}
 )
 """Types of the model level (cann_msprof.md 7.2)."""
 

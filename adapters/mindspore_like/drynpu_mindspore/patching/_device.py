@@ -212,11 +212,7 @@ def answers(
 
 
 def _about(device: SimulatedDevice, answer: object, before: Callable[[], object] = tuple) -> Wrapper:
-    """
-    Return a wrapper that answers for Ascend, whether named or chosen before, and asks the CPU build otherwise.
-
-    It calls *before* first.
-    """
+    """Return a wrapper that calls *before* and answers for Ascend, named or chosen; else it asks the CPU build."""
 
     def replace(genuine: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(genuine)

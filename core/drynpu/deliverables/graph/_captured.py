@@ -8,11 +8,12 @@ from drynpu.arrays import I64, Records
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.layouts.calls import API_EVENT
 from drynpu.layouts.graph import CAPTURE_STREAM_INFO
+from drynpu.layouts.tasks import MODEL_EXECUTE
 from drynpu.options import Level
 from drynpu.raw import HostLevel, join_records
 
-_EXECUTE, _RUNTIME_EXECUTE = "aclmdlRIExecuteAsync", "ModelExecute"
-"""What launches a captured graph, and the runtime's call in it (hicann/runtime src/acl/aclrt_impl/model_ri.cpp)."""
+_EXECUTE = "aclmdlRIExecuteAsync"
+"""What launches a captured graph; `MODEL_EXECUTE` is in it (hicann/runtime src/acl/aclrt_impl/model_ri.cpp)."""
 
 
 def capture_records(context: RecordContext) -> Records:
@@ -57,7 +58,7 @@ def replay_calls(context: RecordContext, iteration: I64, graph: I64) -> Records:
         (HostLevel.ACL, _EXECUTE, times.api_start_ns[rows[dispatch]], end, host.acl),
         (
             HostLevel.RUNTIME,
-            _RUNTIME_EXECUTE,
+            MODEL_EXECUTE,
             times.runtime_start_ns[launch],
             times.runtime_end_ns[launch],
             host.runtime and host.level > Level.NONE,

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from drynpu import at_stage
 from drynpu.analysis import step_ranges
+from drynpu.analysis.communication import OPERATOR_KEY
 from drynpu.arrays import I64
 from drynpu.tables import Profile
 from drynpu.tables.intervals import intersect, subtract, union
@@ -43,7 +44,6 @@ KIND_NAMES = {
     Kind.GAP: "gap",
 }
 _WAIT = "Notify_Wait"
-_CLUSTER_KEY = ["device_id", "connection_id"]
 
 
 @frozen
@@ -161,7 +161,7 @@ def _split(profile: Profile, parts: pl.DataFrame) -> pl.DataFrame:
         return parts
     waits = (
         tasks.filter((pl.col("name") == _WAIT) & pl.col("is_master") & (pl.col("duration_ns") > 0))
-        .join(chosen.select(_CLUSTER_KEY).unique(), on=_CLUSTER_KEY, how="semi")
+        .join(chosen.select(OPERATOR_KEY).unique(), on=OPERATOR_KEY, how="semi")
         .with_columns((pl.col("start_ns") + pl.col("duration_ns")).alias("end_ns"))
         .sort("start_ns")
     )

@@ -8,12 +8,12 @@ from attrs import frozen
 
 from drynpu.analysis.links import first_rows
 from drynpu.arrays import I64
+from drynpu.layouts.tasks import MODEL_EXECUTE
 from drynpu.tables import NO_MODEL, Profile
 from drynpu.tables.intervals import innermost
 from drynpu_pages.critical._work import Work, latest_before
 
 _API = ("connection_id", "level", "name", "item", "tid", "start_ns", "end_ns")
-_EXECUTE = "ModelExecute"
 _SYNC = r"(?i)synchronize(device|stream|event)"
 UNKNOWN = np.iinfo(np.int64).min // 4
 """A time before all others: nobody knows it."""
@@ -93,7 +93,7 @@ def _submitted(api: pl.DataFrame, work: Work) -> tuple[I64, I64, I64]:
     calls = api.select("tid", pl.col("start_ns").alias("from_ns"), pl.col("end_ns").alias("until_ns"))
     place = first_rows(api["connection_id"].to_numpy(), work.rows["connection_id"].to_numpy())
     rows = work.rows.hstack(_gathered(calls, place))
-    executions = api.filter(pl.col("name") == _EXECUTE)
+    executions = api.filter(pl.col("name") == MODEL_EXECUTE)
     if executions.height and (rows["model_id"] != NO_MODEL).any():
         rows = _executed(rows, executions)
     known = rows["from_ns"].is_not_null().to_numpy()

@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 from attrs import field, frozen
 
+from drynpu.analysis.communication import OPERATOR_KEY
 from drynpu.arrays import I64, Bools
 from drynpu.tables import Profile
 
 _TASK = ("device_id", "stream_id", "start_ns", "duration_ns", "kernel_type", "connection_id", "model_id")
 _WAITS = r"(?i)(event|notify)[ _]?wait"
 """Tasks that only wait until another stream, or another rank, has come to a point."""
-_KEY = ["device_id", "connection_id"]
 _NO_LANE = -1
 
 
@@ -85,15 +85,17 @@ def _operation_of(tasks: pl.DataFrame, operations: pl.DataFrame) -> I64:
     if operations.is_empty():
         return np.full(tasks.height, -1, np.int64)
     connected = operations.filter(pl.col("connection_id") > 0).select(
-        *_KEY,
+        *OPERATOR_KEY,
         pl.col("start_ns"),
         (pl.col("start_ns") + pl.col("duration_ns")).alias("until_ns"),
         pl.col("operation").cast(pl.Int64),
     )
     near = (
-        tasks.select("row", *_KEY, "start_ns")
+        tasks.select("row", *OPERATOR_KEY, "start_ns")
         .sort("start_ns")
-        .join_asof(connected.sort("start_ns"), on="start_ns", by=_KEY, strategy="backward", check_sortedness=False)
+        .join_asof(
+            connected.sort("start_ns"), on="start_ns", by=OPERATOR_KEY, strategy="backward", check_sortedness=False
+        )
         .sort("row")
     )
     inside = pl.when(pl.col("start_ns") <= pl.col("until_ns")).then("operation").fill_null(-1).alias("operation")

@@ -7,6 +7,8 @@ from types import MappingProxyType
 
 import polars as pl
 
+MOST_ROWS = 2000
+"""Rows of a table at most whose rows are many small parts: a reader looks at the largest."""
 WINDOW = ("start_ns", "end_ns")
 """Columns with the time that a row of a table is about."""
 STEP_PARTS: Mapping[str, tuple[str, str]] = MappingProxyType(

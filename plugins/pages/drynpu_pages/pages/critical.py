@@ -13,7 +13,7 @@ from drynpu.views.theme import share_text, time_text
 from drynpu_pages.critical import GROUPS, bounds, critical_path, host_shares
 from drynpu_pages.figures import stacked_bars
 from drynpu_pages.figures.critical import draw_path
-from drynpu_pages.pages._parts import WINDOW
+from drynpu_pages.pages._parts import MOST_ROWS, WINDOW
 
 _TITLES = {
     "kernels": ("Kernels and copies", "bound", "Make these kernels faster: look at Operators and Calculation."),
@@ -28,7 +28,6 @@ _TITLES = {
 }
 """Key of `GROUPS` -> what it is called, its verb, what shortens it."""
 _TOP = 10
-_MOST_ROWS = 2000
 _MOST_STEPS = 200
 _HEIGHT_PX = 300
 _BOUND = "an upper bound: without it the next longest way through the step remains"
@@ -177,8 +176,8 @@ def _parts(path: pl.DataFrame, view: View) -> Table:
     length = pl.col("end_ns") - pl.col("start_ns")
     begin = pl.col("start_ns").min()
     rows = path.with_columns((length / 1000).alias("us"), ((pl.col("start_ns") - begin) / 1000).alias("from_us"))
-    shown = rows.sort("us", "start_ns", descending=[True, False]).head(_MOST_ROWS)
-    detail = "the longest first" + (f", {_MOST_ROWS} of {rows.height}" if rows.height > _MOST_ROWS else "")
+    shown = rows.sort("us", "start_ns", descending=[True, False]).head(MOST_ROWS)
+    detail = "the longest first" + (f", {MOST_ROWS} of {rows.height}" if rows.height > MOST_ROWS else "")
     columns = _PART_COLUMNS if path["step"][0] else _PART_COLUMNS[1:]
     return Table("critical-parts", "Parts of the path", shown, columns, detail, view.modelled, WINDOW)
 

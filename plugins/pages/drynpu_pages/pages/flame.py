@@ -12,11 +12,10 @@ from drynpu.views.runs import Rank, View
 from drynpu.views.theme import time_text
 from drynpu_pages.figures.flame import draw_flame
 from drynpu_pages.flame import DEVICE, HOST, SEPARATOR, flame_tree
-from drynpu_pages.pages._parts import WINDOW
+from drynpu_pages.pages._parts import MOST_ROWS, WINDOW
 
 _WEIGHTS = ((DEVICE, "device time"), (HOST, "host time"))
 _HEIGHT_PX = 560
-_MOST_ROWS = 2000
 _COLUMNS = (
     Column("name", "place", wide=True),
     Column("within", "within", wide=True),
@@ -59,7 +58,7 @@ def _blocks(view: View) -> Iterator[Block]:
         height_px=_HEIGHT_PX,
     )
     yield Table(
-        "flame-places", "Places", rows.head(_MOST_ROWS), _COLUMNS, window=WINDOW,
+        "flame-places", "Places", rows.head(MOST_ROWS), _COLUMNS, window=WINDOW,
         detail="what takes most by itself stands first; the window is the longest call", modelled=modelled,
     )  # fmt: skip
 
