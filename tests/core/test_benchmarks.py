@@ -46,8 +46,6 @@ def test_operator_records_are_compared_with_plain_writes() -> None:
 
 def test_every_benchmark_has_a_test() -> None:
     tested = "\n".join(path.read_text(encoding="utf-8") for path in TESTS.rglob("test_benchmark*.py"))
-    names = sorted(
-        {path.name for path in BENCHMARKS.glob("*.py")} - {"ratios.py", "pages_in_browser.py"}
-    )
+    names = sorted({path.name for path in BENCHMARKS.glob("*.py")} - {"ratios.py", "pages_in_browser.py"})
     assert names
     assert [name for name in names if name not in tested] == []
