@@ -24,6 +24,8 @@ from drynpu_tf.sessions._state import DeviceSession, device_session
 
 _STATE = "_drynpu_session"
 _MARK = "_drynpu_wrapped"
+_THREADS: Final = 64
+"""Threads beside the usual ones. A communication operator keeps one until all ranks have come to it."""
 
 
 # N26, docs/tricks.md
@@ -151,10 +153,6 @@ _REPLACEMENTS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     }
 )
 """Methods of the session class, and what is called in their place."""
-
-
-_THREADS: Final = 64
-"""Threads beside the usual ones. A communication operator keeps one until all ranks have come to it."""
 
 
 def _config_of_rank(graph: Graph, config: ConfigProto) -> ConfigProto:

@@ -19,6 +19,9 @@ from drynpu_torch.distributed._collective_capture import batch_of_device
 from drynpu_torch.distributed._groups import BACKEND, is_of_device, make_backend, name_communicators
 from drynpu_torch.distributed._interception import interception
 
+_NAMESPACE = "c10d::"
+_DEVICE_KEY = "PrivateUse1"
+
 
 @functools.cache
 def install_hccl() -> None:
@@ -192,10 +195,6 @@ def _patch_sharding() -> None:
 def _as_tensors_say(device: torch.device) -> torch.device:
     """Return the device that a tensor on *device* says: cpu, or the npu where device reporting is on."""
     return torch.empty(0, device=device).device
-
-
-_NAMESPACE = "c10d::"
-_DEVICE_KEY = "PrivateUse1"
 
 
 def _install_transport() -> None:
