@@ -192,7 +192,11 @@ def answers(
     yes, count, waits = _about(device, True), _about(device, devices), _calling(synchronize)
     # An event or a stream sets up the CPU's device, and so does the first operator, on another thread. MindSpore does
     # not guard the two against each other: about one process in 50 ended in a segmentation fault.
-    settle = functools.cache(synchronize)
+    settle_in = functools.cache(lambda _: synchronize())
+
+    def settle() -> None:
+        settle_in(os.getpid())  # a forked process sets its device up anew
+
     settled, settles = _about(device, True, before=settle), _after(settle)
     return {
         "mindspore.hal": {
