@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 _VERBS = {
     "dashboard": "Serve runs as pages for a browser, with the timeline.",
     "report": "Write the pages of a run to one HTML file, or as a picture.",
+    "whatif": "Simulate a run again with another chip, faster products or links, or no host gaps.",
 }
 
 
 @hookimpl
 def drynpu_cli(group: click.Group) -> None:
-    """Add ``drynpu dashboard`` and ``drynpu report``, and show how far long verbs are."""
+    """Add ``drynpu dashboard``, ``drynpu report`` and ``drynpu whatif``, and show how far long verbs are."""
     from drynpu.plugins.verbs import LazyVerb
     from drynpu_pages.progress_line import show_progress
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ from drynpu.arrays import I64
 from drynpu.tables import Profile
 from drynpu.tables.intervals import intersect, subtract, union
 from drynpu_pages.critical._graph import Graph, Kind, graph_of
-from drynpu_pages.critical._submitted import UNKNOWN, host_of
+from drynpu_pages.critical._submitted import UNKNOWN, Host, host_of
 from drynpu_pages.critical._work import Work, latest_before, work_of
 
 PATH = pl.Schema(
@@ -73,18 +73,31 @@ def critical_path(profile: Profile) -> pl.DataFrame:
 def _path(profile: Profile) -> pl.DataFrame:
     at_stage("Finding the critical path")
     work = work_of(profile)
-    windows = list(_windows(profile, work))
+    windows = windows_of(profile, work)
     if not len(work.start) or not windows:
         return pl.DataFrame(schema=PATH)
-    graph = graph_of(work, host_of(profile, work), np.array([window.host_end for window in windows], np.int64))
+    return _described(profile, work, path_parts(work, host_of(profile, work), windows))
+
+
+def path_parts(work: Work, host: Host, windows: Sequence[Window]) -> pl.DataFrame:
+    """
+    Return the parts of the paths of steps, in order of time.
+
+    Columns ``start_ns end_ns step``, ``code`` (of `Kind`) and ``work``: the entry of the work, -1 for others.
+    """
+    graph = graph_of(work, host, np.array([window.host_end for window in windows], np.int64))
     # A view gives plain numbers one by one, without a list of all.
     before, reached = graph.before.data, graph.reached.data
     last_host = len(graph.begin) - len(windows)
-    stretches = [
+    return pl.concat(
         _stretches(graph, window, *_followed(before, reached, window, *_last(graph, work, window, last_host + place)))
         for place, window in enumerate(windows)
-    ]
-    return _described(profile, work, pl.concat(stretches))
+    )
+
+
+def windows_of(profile: Profile, work: Work) -> Sequence[Window]:
+    """Return the steps of a profile, each from the end of the one before; all of its work where it has no steps."""
+    return list(_windows(profile, work))
 
 
 def _windows(profile: Profile, work: Work) -> Iterator[Window]:

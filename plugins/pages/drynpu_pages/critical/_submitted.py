@@ -7,7 +7,7 @@ import polars as pl
 from attrs import frozen
 
 from drynpu.analysis.links import first_rows
-from drynpu.arrays import I64
+from drynpu.arrays import I64, Bools
 from drynpu.layouts.tasks import MODEL_EXECUTE
 from drynpu.tables import NO_MODEL, Profile
 from drynpu.tables.intervals import innermost
@@ -15,6 +15,7 @@ from drynpu_pages.critical._work import Work, latest_before
 
 _API = ("connection_id", "level", "name", "item", "tid", "start_ns", "end_ns")
 _SYNC = r"(?i)synchronize(device|stream|event)"
+_SYNC_ALL = r"(?i)synchronizedevice"
 UNKNOWN = np.iinfo(np.int64).min // 4
 """A time before all others: nobody knows it."""
 
@@ -43,12 +44,15 @@ class Host:
         Its place in the queue, ``[n]``; -1 where it did not come through it.
     waits:
         Start and end of the calls that wait for a device, ``[w, 2]``, by end.
+    is_for_all:
+        Which of these wait for all of its streams, ``[w]``.
     """
 
     submitted: I64
     entry: I64
     queue: Queue
     waits: I64
+    is_for_all: Bools
 
 
 def host_of(profile: Profile, work: Work) -> Host:
@@ -61,8 +65,10 @@ def host_of(profile: Profile, work: Work) -> Host:
     outside = ~pl.col("tid").is_in(pl.Series(np.unique(queue.tid)).implode())
     names = api["name"].unique().cast(pl.String)
     waiting = pl.col("name").is_in(names.filter(names.str.contains(_SYNC)).to_list())
-    waits = api.filter(waiting & outside).select("start_ns", "end_ns")
-    return Host(submitted, entry, queue, waits.sort("end_ns", "start_ns").to_numpy().astype(np.int64).reshape(-1, 2))
+    for_all = pl.col("name").is_in(names.filter(names.str.contains(_SYNC_ALL)).to_list()).alias("for_all")
+    waits = api.filter(waiting & outside).select("start_ns", "end_ns", for_all).sort("end_ns", "start_ns")
+    times = waits.select("start_ns", "end_ns").to_numpy().astype(np.int64).reshape(-1, 2)
+    return Host(submitted, entry, queue, times, waits["for_all"].to_numpy())
 
 
 def _queue(profile: Profile) -> Queue:

@@ -17,6 +17,7 @@ _NEEDS: Mapping[str, Callable[[View], bool]] = MappingProxyType(
         "data": data.has_data,
         "memory": has_memory,
         "critical": lambda view: view.rank.profile.table("tasks").height > 0,
+        "whatif": lambda view: view.rank.profile.table("tasks").height > 0,
         "flame": lambda view: view.rank.summary.kernel_count > 0 or view.rank.profile.table("host_ops").height > 0,
         "calculation": lambda view: view.rank.summary.kernel_count > 0,
         "operators": lambda view: view.rank.summary.kernel_count > 0 or view.rank.profile.table("host_ops").height > 0,

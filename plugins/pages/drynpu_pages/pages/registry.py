@@ -21,6 +21,7 @@ from drynpu_pages.pages import (
     overview,
     steps,
     timeline,
+    whatif,
 )
 
 PAGES: tuple[Page, ...] = (
@@ -28,6 +29,7 @@ PAGES: tuple[Page, ...] = (
     steps.PAGE,
     operators.PAGE,
     critical.PAGE,
+    whatif.PAGE,
     flame.PAGE,
     calculation.PAGE,
     timeline.PAGE,

@@ -1,1 +1,1 @@
-"""``drynpu dashboard`` and ``drynpu report``."""
+"""``drynpu dashboard``, ``drynpu report`` and ``drynpu whatif``."""

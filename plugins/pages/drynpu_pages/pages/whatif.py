@@ -1,0 +1,204 @@
+"""What if: the run simulated again with another chip, faster products or links, or a host that takes no time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+from attrs import frozen
+
+from drynpu import ChipError
+from drynpu.platforms import Chip, known_chips
+from drynpu.plugins import Plugins, from_plugins
+from drynpu.views.content import ANSWER, EMPTY, Block, Chart, Column, Control, Fact, Facts, Note, Table
+from drynpu.views.page import Page
+from drynpu.views.runs import Rank, View
+from drynpu.views.theme import time_text
+from drynpu_pages.figures import stacked_bars
+from drynpu_pages.pages._parts import WINDOW
+from drynpu_pages.whatif import (
+    AS_RECORDED,
+    GROUP_NAMES,
+    NO_BATCH,
+    NO_CALLS,
+    Change,
+    Outcome,
+    Recorded,
+    basis_text,
+    bound_text,
+    outcome_text,
+    simulate_again,
+)
+
+_TIMES = (1.25, 1.5, 2.0, 3.0, 0.5)
+"""How many times as fast products or links may be chosen to be."""
+_MOST_FOR_ALL = 20_000
+"""Entries of the work up to which each change is simulated by itself, so that the page is there in a second."""
+_HEIGHT_PX = 220
+_NOTHING = "No work of a device was recorded, so there is nothing to simulate again."
+_NO_CHIP = (
+    "The run does not say of which chip it is. Name the chip that it was recorded on: drynpu dashboard --chip 910B2."
+)
+_UNCHANGED = (
+    "Nothing is changed yet: choose a chip, faster products or links, or no host gaps above. Simulated again as it is, "
+    "every event is when it was recorded."
+)
+
+
+def _chips() -> tuple[Chip, ...]:
+    """Return all chips that there are; the bundled ones alone where a chip of a plugin cannot be read."""
+    try:
+        return known_chips(from_plugins(Plugins.chip_files))
+    except ChipError:
+        return known_chips()
+
+
+def _controls(rank: Rank) -> Sequence[Control]:
+    if rank.chip is None:
+        return ()
+    others = [chip.name for chip in _chips() if chip.name != rank.chip.name]
+    rates = tuple((f"{times:g}", f"{times:g} times as fast") for times in _TIMES)
+    return (
+        Control("chip", "Chip", (("", rank.chip.name), *((name, name) for name in others))),
+        Control("matmul", "Products", (("", "as recorded"), *rates)),
+        Control("link", "Links", (("", "as recorded"), *rates)),
+        Control("host", "Host", (("", "as recorded"), ("none", "no gaps"))),
+    )
+
+
+def _change(view: View) -> Change:
+    """Return what was chosen; what is no choice counts as none."""
+    chips = {chip.name: chip for chip in _chips()}
+    rates = {f"{times:g}": times for times in _TIMES}
+    return Change(
+        chip=chips.get(view.choice("chip", "")),
+        matmul=rates.get(view.choice("matmul", ""), 1.0),
+        link=rates.get(view.choice("link", ""), 1.0),
+        no_host_gaps=view.choice("host", "") == "none",
+    )
+
+
+def recorded_of(rank: Rank) -> Recorded | None:
+    """Return a rank's run, ready to be simulated again; ``None`` where its chip or all of its work is not known."""
+    chip = rank.chip
+    if chip is None:
+        return None
+    kept: Recorded | None = rank.keep("whatif", lambda: Recorded.of_profile(rank.profile, chip))
+    return kept
+
+
+def _build(view: View) -> Sequence[Block]:
+    return list(_blocks(view))
+
+
+def _blocks(view: View) -> Iterator[Block]:
+    if not view.rank.profile.table("tasks").height:
+        yield Note(_NOTHING, EMPTY)
+        return
+    if view.rank.chip is None:
+        yield Note(_NO_CHIP, EMPTY)
+        return
+    recorded = recorded_of(view.rank)
+    if recorded is None:
+        yield Note(_NOTHING, EMPTY)
+        return
+    change = _change(view)
+    outcome = simulate_again(recorded, change)
+    yield Note(_UNCHANGED if change.nothing else outcome_text(outcome, change), ANSWER)
+    if not view.rank.profile.table("api").height:
+        yield Note(NO_CALLS)
+    yield _facts(outcome)
+    yield _bars(outcome, change)
+    yield _steps(outcome)
+    if len(recorded.recording.work.start) <= _MOST_FOR_ALL:
+        yield _one_at_a_time(recorded)
+    yield Note(basis_text(recorded, modelled=view.modelled))
+    yield Note(NO_BATCH)
+
+
+def _facts(outcome: Outcome) -> Facts:
+    between = outcome.range_us
+    sure = "nobody knows" if between is None else f"{time_text(between[0])} to {time_text(between[1])}"
+    return Facts(
+        [
+            Fact("Before", time_text(outcome.was_us), "mean of the recorded steps"),
+            Fact("After", time_text(outcome.mean_us), "mean of a step", modelled=True),
+            Fact("Eight of ten", sure, "such steps last so long", modelled=True),
+            Fact("Bound by", bound_text(outcome), "after the change", modelled=True),
+        ]
+    )
+
+
+def _bars(outcome: Outcome, change: Change) -> Chart:
+    names = ("before", "after" if change.nothing else change.text)
+    parts = {
+        what: (GROUP_NAMES[what], [before / 1000, after / 1000]) for what, before, after in outcome.groups.iter_rows()
+    }
+    said = ", ".join(f"{name} {after:.3f} ms in place of {before:.3f} ms" for name, (before, after) in parts.values())
+    return Chart(
+        "whatif-bounds",
+        "The critical path of a step before and after",
+        lambda: stacked_bars(names, parts, axis_title="ms", unit="ms", height_px=_HEIGHT_PX, horizontal=True),
+        f"Mean of a step: {said}.",
+        modelled=True,
+        height_px=_HEIGHT_PX,
+    )
+
+
+def _steps(outcome: Outcome) -> Table:
+    columns = (
+        Column("step", "step"),
+        Column("before_us", "before (us)", 3),
+        Column("after_us", "after (us)", 3),
+        Column("low_us", "8 of 10 from (us)", 3),
+        Column("high_us", "to (us)", 3),
+    )
+    shown = columns if outcome.steps["step"][0] else columns[1:]
+    return Table("whatif-steps", "Steps", outcome.steps, shown, "", modelled=True, window=WINDOW)
+
+
+@frozen
+class _Single:
+    """One change by itself, with what it is called."""
+
+    name: str
+    change: Change
+
+
+def _singles(recorded: Recorded) -> Iterator[_Single]:
+    yield _Single("no host gaps", Change(no_host_gaps=True))
+    yield _Single("products 1.5 times as fast", Change(matmul=1.5))
+    if recorded.coverage.known_collectives:
+        yield _Single("links 2 times as fast", Change(link=2.0))
+    for chip in _chips():
+        if chip.generation == recorded.chip.generation and chip.name != recorded.chip.name:
+            yield _Single(chip.name, Change(chip=chip))
+
+
+def _one_at_a_time(recorded: Recorded) -> Table:
+    rows = []
+    was = simulate_again(recorded, AS_RECORDED).was_us
+    for single in _singles(recorded):
+        outcome = simulate_again(recorded, single.change)
+        low, high = outcome.range_us or (None, None)
+        rows.append((single.name, outcome.mean_us, was - outcome.mean_us, low, high, bound_text(outcome)))
+    names = ("change", "after_us", "saved_us", "low_us", "high_us", "bound")
+    frame = pl.DataFrame(rows, schema=list(names), orient="row").sort("after_us", maintain_order=True)
+    columns = (
+        Column("change", "change", wide=True),
+        Column("after_us", "a step (us)", 3),
+        Column("saved_us", "saves (us)", 3),
+        Column("low_us", "8 of 10 from (us)", 3),
+        Column("high_us", "to (us)", 3),
+        Column("bound", "then bound by", wide=True),
+    )
+    return Table("whatif-singles", "One change at a time", frame, columns, "the shortest step first", modelled=True)
+
+
+PAGE = Page(
+    "whatif",
+    "What if",
+    "The run simulated again with another chip, faster products or links, or a host that takes no time.",
+    _build,
+    controls=_controls,
+)

@@ -1,0 +1,66 @@
+"""What became of a run, in words."""
+
+from __future__ import annotations
+
+from drynpu.views.theme import share_text, time_text
+from drynpu_pages.whatif._change import Change
+from drynpu_pages.whatif._outcome import Outcome, Recorded
+
+GROUP_NAMES = {
+    "kernels": "kernels and copies",
+    "communication": "communication",
+    "other ranks": "waiting for other ranks",
+    "host": "launches and host",
+    "between": "gaps between kernels",
+}
+"""Key of `drynpu_pages.critical.GROUPS` -> what bounds a step."""
+
+NO_BATCH = (
+    "Another batch is no change here: the files have the shapes of kernels, and no shape says which of its axes is the "
+    "batch. The script says it: drynpu fit --batch and drynpu sweep run it again."
+)
+
+
+NO_CALLS = (
+    "No calls of the host were recorded: what gaps between kernels waited for is not known, so they last as recorded, "
+    "and a host without gaps changes nothing."
+)
+
+
+def bound_text(outcome: Outcome) -> str:
+    """Return what bounds the steps most after the change, with its share."""
+    whole = float(outcome.groups["after_us"].sum()) or 1.0
+    what, _, after = outcome.groups.row(0)
+    return f"{GROUP_NAMES[what]} ({share_text(after / whole)} of the critical path)"
+
+
+def outcome_text(outcome: Outcome, change: Change) -> str:
+    """Return the outcome in a sentence or two."""
+    was, now = outcome.was_us, outcome.mean_us
+    each = "a step" if outcome.steps["step"][0] else "the recording"
+    between = outcome.range_us
+    sure = "" if between is None else f" Of ten, eight last {time_text(between[0])} to {time_text(between[1])}."
+    return (
+        f"With {change.text} {each} takes {time_text(now)} in place of {time_text(was)} ({_difference(was, now)}). "
+        f"What bounds it then: {bound_text(outcome)}.{sure}"
+    )
+
+
+def _difference(was: float, now: float) -> str:
+    share = now / was - 1 if was else 0.0
+    return "no difference" if abs(share) < 0.0005 else f"{share:+.1%}".replace("%", " %")
+
+
+def basis_text(recorded: Recorded, *, modelled: bool) -> str:
+    """Return how much of a run the model knows, and how its times compare with the recorded ones."""
+    known = recorded.coverage
+    parts = [f"The model knows {share_text(known.known_us / (known.kernels_us or 1.0))} of the time of the kernels"]
+    if known.collectives:
+        parts.append(f"{known.known_collectives} of {known.collectives} collectives")
+    if known.ratio is not None:
+        times = "the recorded" if modelled else "the measured"
+        parts.append(f"{times} times of these kernels are {known.ratio:.2f} times as long as the model says")
+    return (
+        f"{', '.join(parts)} ({recorded.chip.name}). What it does not know takes as long as recorded, "
+        "and so do waits for other ranks."
+    )
