@@ -27,6 +27,7 @@ from ratios import record_ratio
 from timeline import BEGIN_NS, NAMES, filled, frames_of, profile_of, timed
 
 from drynpu import tables
+from drynpu.platforms import load_chip
 from drynpu.tables import Profile
 from drynpu.views.content import Block, Chart, Control, Table, flat
 from drynpu.views.page import Page
@@ -144,6 +145,7 @@ def main() -> None:
     graph_objects()
     rank = Rank(Path(), None)
     rank.__dict__["profile"] = profile
+    rank.__dict__["chip"] = load_chip("910B2")
     view = View(Run("benchmark", (rank,)), rank)
 
     def report(what: str, seconds: float, goal: float) -> None:

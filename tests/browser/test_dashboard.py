@@ -113,6 +113,23 @@ def test_the_selector_changes_the_address(tab: Any, ready: Ready, dashboard: Any
 
 
 @pytest.mark.slow
+def test_another_device_is_chosen_and_the_run_simulated_again(
+    tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]
+) -> None:
+    tab.goto(dashboard.page(runs["torch"], "whatif"))
+    ready(tab)
+    assert fact(tab, "After") == fact(tab, "Before")
+    tab.get_by_label("Host").select_option("no gaps")
+    tab.wait_for_url("**host=none*")
+    tab.locator("p.answer", has_text="With no host gaps").wait_for()
+    ready(tab)
+    was, now = (tab.locator(f"td[data-column={name}_us]").all_text_contents() for name in ("before", "after"))
+    assert all(float(after) < float(before) for before, after in zip(was, now, strict=False))
+    tab.go_back()
+    tab.locator("p.answer", has_text="Nothing is changed yet").wait_for()
+
+
+@pytest.mark.slow
 def test_ranks_are_selected(tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]) -> None:
     if "torch_text_level1" not in runs:
         pytest.skip("no genuine profiles here")

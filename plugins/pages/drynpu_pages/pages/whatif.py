@@ -10,10 +10,10 @@ from attrs import frozen
 from drynpu import ChipError
 from drynpu.platforms import Chip, known_chips
 from drynpu.plugins import Plugins, from_plugins
-from drynpu.views.content import ANSWER, EMPTY, Block, Chart, Column, Control, Fact, Facts, Note, Table
+from drynpu.views.content import ANSWER, EMPTY, WARNING, Block, Chart, Column, Control, Fact, Facts, Note, Table
 from drynpu.views.page import Page
 from drynpu.views.runs import Rank, View
-from drynpu.views.theme import time_text
+from drynpu.views.theme import share_text, time_text
 from drynpu_pages.figures import stacked_bars
 from drynpu_pages.pages._parts import WINDOW
 from drynpu_pages.whatif import (
@@ -25,7 +25,8 @@ from drynpu_pages.whatif import (
     Outcome,
     Recorded,
     basis_text,
-    bound_text,
+    bound_by,
+    memory_text,
     outcome_text,
     simulate_again,
 )
@@ -105,10 +106,13 @@ def _blocks(view: View) -> Iterator[Block]:
     change = _change(view)
     outcome = simulate_again(recorded, change)
     yield Note(_UNCHANGED if change.nothing else outcome_text(outcome, change), ANSWER)
+    unfit = memory_text(view.rank.summary.peak_allocated_bytes, change.chip)
+    if unfit:
+        yield Note(unfit, WARNING)
     if not view.rank.profile.table("api").height:
         yield Note(NO_CALLS)
     yield _facts(outcome)
-    yield _bars(outcome, change)
+    yield _bars(outcome)
     yield _steps(outcome)
     if len(recorded.recording.work.start) <= _MOST_FOR_ALL:
         yield _one_at_a_time(recorded)
@@ -117,20 +121,19 @@ def _blocks(view: View) -> Iterator[Block]:
 
 
 def _facts(outcome: Outcome) -> Facts:
-    between = outcome.range_us
+    between, (bound, share) = outcome.range_us, bound_by(outcome)
     sure = "nobody knows" if between is None else f"{time_text(between[0])} to {time_text(between[1])}"
     return Facts(
         [
             Fact("Before", time_text(outcome.was_us), "mean of the recorded steps"),
             Fact("After", time_text(outcome.mean_us), "mean of a step", modelled=True),
             Fact("Eight of ten", sure, "such steps last so long", modelled=True),
-            Fact("Bound by", bound_text(outcome), "after the change", modelled=True),
+            Fact("Then bound by", bound, f"{share_text(share)} of the critical path", modelled=True),
         ]
     )
 
 
-def _bars(outcome: Outcome, change: Change) -> Chart:
-    names = ("before", "after" if change.nothing else change.text)
+def _bars(outcome: Outcome) -> Chart:
     parts = {
         what: (GROUP_NAMES[what], [before / 1000, after / 1000]) for what, before, after in outcome.groups.iter_rows()
     }
@@ -138,7 +141,9 @@ def _bars(outcome: Outcome, change: Change) -> Chart:
     return Chart(
         "whatif-bounds",
         "The critical path of a step before and after",
-        lambda: stacked_bars(names, parts, axis_title="ms", unit="ms", height_px=_HEIGHT_PX, horizontal=True),
+        lambda: stacked_bars(
+            ("before", "after"), parts, axis_title="ms", unit="ms", height_px=_HEIGHT_PX, horizontal=True
+        ),
         f"Mean of a step: {said}.",
         modelled=True,
         height_px=_HEIGHT_PX,
@@ -181,8 +186,9 @@ def _one_at_a_time(recorded: Recorded) -> Table:
     for single in _singles(recorded):
         outcome = simulate_again(recorded, single.change)
         low, high = outcome.range_us or (None, None)
-        rows.append((single.name, outcome.mean_us, was - outcome.mean_us, low, high, bound_text(outcome)))
-    names = ("change", "after_us", "saved_us", "low_us", "high_us", "bound")
+        bound, share = bound_by(outcome)
+        rows.append((single.name, outcome.mean_us, was - outcome.mean_us, low, high, bound, 100 * share))
+    names = ("change", "after_us", "saved_us", "low_us", "high_us", "bound", "share_pct")
     frame = pl.DataFrame(rows, schema=list(names), orient="row").sort("after_us", maintain_order=True)
     columns = (
         Column("change", "change", wide=True),
@@ -191,6 +197,7 @@ def _one_at_a_time(recorded: Recorded) -> Table:
         Column("low_us", "8 of 10 from (us)", 3),
         Column("high_us", "to (us)", 3),
         Column("bound", "then bound by", wide=True),
+        Column("share_pct", "of the path (%)", 1),
     )
     return Table("whatif-singles", "One change at a time", frame, columns, "the shortest step first", modelled=True)
 

@@ -23,6 +23,7 @@ from drynpu_pages.whatif import (
     Outcome,
     Recorded,
     basis_text,
+    memory_text,
     outcome_text,
     simulate_again,
 )
@@ -72,7 +73,8 @@ def whatif(
     if json_output:
         echo_json(_document(outcome, recorded.chip, change, basis))
         return
-    _show(outcome, change, [basis, _MODELLED, NO_BATCH])
+    unfit = memory_text(chosen.summary.peak_allocated_bytes, changed)
+    _show(outcome, change, [*([unfit] if unfit else []), basis, _MODELLED, NO_BATCH])
 
 
 def _recorded(rank: Rank) -> Recorded:

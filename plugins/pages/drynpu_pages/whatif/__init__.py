@@ -5,7 +5,7 @@ from __future__ import annotations
 from drynpu_pages.whatif._change import AS_RECORDED, Change, changed_chip
 from drynpu_pages.whatif._outcome import AGAIN, GROUP_TIMES, Outcome, Recorded, simulate_again
 from drynpu_pages.whatif._times import Coverage
-from drynpu_pages.whatif._words import GROUP_NAMES, NO_BATCH, NO_CALLS, basis_text, bound_text, outcome_text
+from drynpu_pages.whatif._words import GROUP_NAMES, NO_BATCH, NO_CALLS, basis_text, bound_by, memory_text, outcome_text
 
 __all__ = [
     "AGAIN",
@@ -19,8 +19,9 @@ __all__ = [
     "Outcome",
     "Recorded",
     "basis_text",
-    "bound_text",
+    "bound_by",
     "changed_chip",
+    "memory_text",
     "outcome_text",
     "simulate_again",
 ]

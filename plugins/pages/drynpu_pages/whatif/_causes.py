@@ -104,9 +104,9 @@ def _with_blocking(work: Work, host: Host, other: I64, issued: I64) -> I64:
     """
     Return *other* where work behind blocking collectives waits for them, also where the host was late there.
 
-    No record says which collectives block the stream that they were issued on. Collectives of one stream do where work that
-    was submitted next was there before they ended, and never ran meanwhile. *issued* is the work that each collective
-    was put behind, ``[n]``, -1 for none.
+    No record says which collectives block the stream that they were issued on. Collectives of one stream do where work
+    that was submitted next was there before they ended, and never ran meanwhile. *issued* is the work that each
+    collective was put behind, ``[n]``, -1 for none.
     """
     lane_of = np.full(len(work.start) + 1, -1, np.int64)
     lane_of[work.lane_items] = work.lanes

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu.views.theme import share_text, time_text
+from drynpu.platforms import Chip
+from drynpu.views.theme import share_text, size_text, time_text
 from drynpu_pages.whatif._change import Change
 from drynpu_pages.whatif._outcome import Outcome, Recorded
 
@@ -27,28 +28,36 @@ NO_CALLS = (
 )
 
 
-def bound_text(outcome: Outcome) -> str:
-    """Return what bounds the steps most after the change, with its share."""
+def bound_by(outcome: Outcome) -> tuple[str, float]:
+    """Return what bounds the steps most after the change, and its share of the critical path."""
     whole = float(outcome.groups["after_us"].sum()) or 1.0
     what, _, after = outcome.groups.row(0)
-    return f"{GROUP_NAMES[what]} ({share_text(after / whole)} of the critical path)"
+    return GROUP_NAMES[what], after / whole
 
 
 def outcome_text(outcome: Outcome, change: Change) -> str:
     """Return the outcome in a sentence or two."""
     was, now = outcome.was_us, outcome.mean_us
     each = "a step" if outcome.steps["step"][0] else "the recording"
-    between = outcome.range_us
+    between, (bound, share) = outcome.range_us, bound_by(outcome)
     sure = "" if between is None else f" Of ten, eight last {time_text(between[0])} to {time_text(between[1])}."
     return (
-        f"With {change.text} {each} takes {time_text(now)} in place of {time_text(was)} ({_difference(was, now)}). "
-        f"What bounds it then: {bound_text(outcome)}.{sure}"
+        f"With {change.text}, {each} takes {time_text(now)} in place of {time_text(was)} ({_difference(was, now)}). "
+        f"What bounds it then: {bound} ({share_text(share)} of the critical path).{sure}"
     )
 
 
 def _difference(was: float, now: float) -> str:
     share = now / was - 1 if was else 0.0
     return "no difference" if abs(share) < 0.0005 else f"{share:+.1%}".replace("%", " %")
+
+
+def memory_text(peak_bytes: int | None, chip: Chip | None) -> str:
+    """Return that a run does not fit on another chip; ``""`` where it does, or nobody knows."""
+    if chip is None or peak_bytes is None or peak_bytes <= chip.memory_bytes:
+        return ""
+    peak, there = size_text(peak_bytes), size_text(chip.memory_bytes)
+    return f"It does not fit there: {peak} were allocated, {chip.name} has {there}."
 
 
 def basis_text(recorded: Recorded, *, modelled: bool) -> str:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from drynpu.platforms import load_chip
-from drynpu.views.content import ANSWER, EMPTY, Note, Table, find_block
+from drynpu.views.content import ANSWER, EMPTY, WARNING, Note, Table, find_block
 from drynpu.views.runs import Rank, Run, Selection, View
 from drynpu_pages.pages import find_page
 from drynpu_pages.pages.whatif import recorded_of
-from drynpu_pages.whatif import AS_RECORDED, Change, simulate_again
+from drynpu_pages.whatif import AS_RECORDED, Change, memory_text, simulate_again
 
 PAGE = find_page("whatif")
 
@@ -60,6 +61,17 @@ def test_changes_one_at_a_time_are_those_of_the_simulator(view: View) -> None:
     assert (singles.frame["after_us"] + singles.frame["saved_us"]).to_list() == pytest.approx([was] * len(times))
 
 
+def test_what_does_not_fit_is_said(view: View) -> None:
+    chip = load_chip("910B4")
+    assert (
+        memory_text(chip.memory_bytes + 1, chip)
+        == "It does not fit there: 32.00 GiB were allocated, Ascend910B4 has 32.00 GiB."
+    )
+    assert memory_text(chip.memory_bytes, chip) == memory_text(None, chip) == memory_text(2**60, None) == ""
+    vars(view.rank)["summary"] = evolve(view.rank.summary, peak_allocated_bytes=2**40)
+    assert "does not fit" in answer(shown(view, chip="Ascend910B4"), WARNING)
+
+
 def test_a_run_of_an_unknown_chip_asks_for_it(drynpu: Callable[..., Any], genuine: Run) -> None:
     view = View(genuine, genuine.rank())
     assert "Name the chip" in answer(view, EMPTY)
@@ -76,7 +88,7 @@ def test_a_run_of_a_named_chip_is_simulated(genuine: Run, monkeypatch: pytest.Mo
     rank = Rank(genuine.rank().path, None)
     foretold = answer(shown(View(genuine, rank), link="2"))
     assert foretold.startswith(
-        ("With links 2 times as fast a step takes", "With links 2 times as fast the recording takes")
+        ("With links 2 times as fast, a step takes", "With links 2 times as fast, the recording takes")
     )
     calls = rank.profile.table("api").height
     assert any(
