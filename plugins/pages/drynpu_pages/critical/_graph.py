@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 from attrs import frozen
 
-from drynpu.arrays import I64, Bools
+from drynpu.arrays import I64, U8, Bools
 from drynpu_pages.critical._submitted import UNKNOWN, Host
 from drynpu_pages.critical._work import Work, latest_before
 
@@ -56,8 +56,8 @@ class Graph:
     begin: I64
     before: I64
     reached: I64
-    kind: I64
-    waited: I64
+    kind: U8
+    waited: U8
     work: int
 
 
@@ -78,7 +78,7 @@ def graph_of(work: Work, host: Host, ends: I64) -> Graph:
     return Graph(begin, before, reached, kind, waited, ran)
 
 
-_Columns = tuple[I64, I64, I64, I64, I64]
+_Columns = tuple[I64, I64, I64, U8, U8]
 """``begin before reached kind waited`` of some nodes."""
 
 
@@ -90,20 +90,23 @@ def _of_work(work: Work, host: Host) -> _Columns:
     launcher = np.where(host.entry >= 0, ran + host.entry, direct)
     by_host = host.submitted > same_end
     before, reached = np.where(by_host, launcher, same), np.where(by_host, host.submitted, same_end)
-    waited = np.where(by_host, Kind.LAUNCH, Kind.GAP)
-    other, other_end = _other_lanes(work, start)
+    waited = np.where(by_host, np.uint8(Kind.LAUNCH), np.uint8(Kind.GAP))
+    nearest = _NearestWork(work)
+    other, other_end = nearest.before(items, start)
     inferred = (other >= 0) & (other_end > reached) & (start - reached > NEAR_NS) & (start - other_end <= NEAR_NS)
     # Where neither a call nor a stream leads back, what ended last on the device does.
     inferred |= (before < 0) & (other >= 0)
-    kind = np.where(work.rows["is_collective"].to_numpy(), Kind.COLLECTIVE, Kind.WORK)
+    kind = np.where(work.rows["is_collective"].to_numpy(), np.uint8(Kind.COLLECTIVE), np.uint8(Kind.WORK))
     begin = start.copy()
-    awaited, awaited_end = _other_lanes(work, end)
-    held = work.is_wait & (awaited >= 0) & (awaited_end > start)
-    for rows, nodes, times in ((inferred, other, other_end), (held, awaited, awaited_end)):
-        before, reached = np.where(rows, nodes, before), np.where(rows, times, reached)
-        waited = np.where(rows, Kind.STREAMS, waited)
+    before, reached = np.where(inferred, other, before), np.where(inferred, other_end, reached)
+    waited = np.where(inferred, np.uint8(Kind.STREAMS), waited)
+    waits = np.flatnonzero(work.is_wait)
+    awaited, awaited_end = nearest.before(waits, end[waits])
+    is_held = (awaited >= 0) & (awaited_end > start[waits])
+    held = waits[is_held]
+    before[held], reached[held], waited[held] = awaited[is_held], awaited_end[is_held], Kind.STREAMS
     begin[held] = end[held]
-    kind[work.is_wait] = Kind.STREAMS
+    kind[waits] = Kind.STREAMS
     return begin, before, np.where(before < 0, UNKNOWN, reached), kind, waited
 
 
@@ -118,14 +121,23 @@ def _same_lane(work: Work) -> tuple[I64, I64]:
     return last, np.where(last >= 0, work.end[np.maximum(last, 0)] if len(last) else last, UNKNOWN)
 
 
-def _other_lanes(work: Work, at: I64) -> tuple[I64, I64]:
-    """Return for each entry the work of its device that ended last until a time, waits aside, and when."""
-    works = np.flatnonzero(~work.is_wait)
-    device = work.rows["device_id"].to_numpy()
-    order = works[np.lexsort((work.end[works], device[works]))]
-    place = latest_before(device[order], work.end[order], device, at)
-    nearest = np.where(place >= 0, order[np.maximum(place, 0)] if len(order) else -1, -1)
-    return nearest, np.where(nearest >= 0, work.end[np.maximum(nearest, 0)] if len(nearest) else nearest, UNKNOWN)
+class _NearestWork:
+    """The work of each device by its ends, waits aside."""
+
+    def __init__(self, work: Work) -> None:
+        self._device, self._end = work.rows["device_id"].to_numpy(), work.end
+        works = np.flatnonzero(~work.is_wait)
+        # Entries are in the order of their ends.
+        self._order = works[np.argsort(self._device[works], kind="stable")]
+
+    def before(self, items: I64, at: I64) -> tuple[I64, I64]:
+        """Return for each of some entries the work of its device that ended last until a time, and when."""
+        order = self._order
+        if not len(order):
+            return np.full(len(items), -1, np.int64), np.full(len(items), UNKNOWN, np.int64)
+        place = latest_before(self._device[order], self._end[order], self._device[items], at)
+        nearest = np.where(place >= 0, order[np.maximum(place, 0)], -1)
+        return nearest, np.where(nearest >= 0, self._end[np.maximum(nearest, 0)], UNKNOWN)
 
 
 def _of_queue(host: Host, first: int) -> _Columns:
@@ -138,7 +150,7 @@ def _of_queue(host: Host, first: int) -> _Columns:
     earlier = np.where(follows, np.minimum(np.roll(queue.end, 1), queue.start), UNKNOWN)
     is_busy = earlier > queue.put
     before = np.where(is_busy, first + items - 1, first + count + items)
-    same = np.full(count, Kind.QUEUE, np.int64)
+    same = np.full(count, Kind.QUEUE, np.uint8)
     return queue.start.copy(), before, np.where(is_busy, earlier, queue.put), same, same
 
 
@@ -157,5 +169,5 @@ def _of_host(points: I64, work: Work, host: Host) -> _Columns:
     begin = np.where(known, back[at] if len(back) else UNKNOWN, UNKNOWN)
     before = np.where(known, device[at] if len(back) else -1, -1)
     reached = np.where(known, done[at] if len(back) else UNKNOWN, UNKNOWN)
-    same = np.full(len(points), Kind.HOST, np.int64)
+    same = np.full(len(points), Kind.HOST, np.uint8)
     return begin, before, reached, same, same

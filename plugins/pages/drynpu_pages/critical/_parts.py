@@ -138,14 +138,19 @@ def _stretches(graph: Graph, window: Window, nodes: list[int], times: list[int])
     node, at = np.array(nodes, np.int64), np.array(times, np.int64)
     begin, reached = graph.begin[node], graph.reached[node]
     # Work that a path leads to may end after the window by which the step before is counted.
-    running = (np.minimum(begin, at), at, graph.kind[node], np.where(node < graph.work, node, -1))
-    gap = (np.minimum(reached, running[0]), running[0], graph.waited[node], np.full(len(node), -1, np.int64))
+    running = (np.minimum(begin, at), at, graph.kind[node].astype(np.int64), np.where(node < graph.work, node, -1))
+    gap = (
+        np.minimum(reached, running[0]),
+        running[0],
+        graph.waited[node].astype(np.int64),
+        np.full(len(node), -1, np.int64),
+    )
     start, end, kind, work = (np.concatenate(pair) for pair in zip(running, gap, strict=True))
     if len(at) and at[0] < window.end:
         start, end = np.append(start, at[0]), np.append(end, window.end)
         kind, work = np.append(kind, Kind.HOST), np.append(work, -1)
     start = np.maximum(start, window.begin)
-    rows = pl.DataFrame({"start_ns": start, "end_ns": end, "code": kind.astype(np.int64), "work": work})
+    rows = pl.DataFrame({"start_ns": start, "end_ns": end, "code": kind, "work": work})
     rows = rows.filter(pl.col("end_ns") > pl.col("start_ns")).sort("start_ns")
     return rows.with_columns(pl.lit(window.step).alias("step"))
 
@@ -216,12 +221,12 @@ def _named(profile: Profile, parts: pl.DataFrame) -> pl.DataFrame:
     of_task = (pl.col("work") >= 0) & ~pl.col("is_collective")
     mine = parts.filter(of_task).select("work", "row", "device_id", "stream_id", "began_ns").unique("work")
     tasks = profile.rows("tasks", mine["row"]).select("kernel_name", "kernel_type")
-    kernels = profile.compact("kernels", "device_id", "stream_id", "start_ns", "op_type")
-    kernels = kernels.with_columns(pl.col("op_type").cast(pl.String)).unique(["device_id", "stream_id", "start_ns"])
-    typed = mine.hstack(tasks).join(
-        kernels, left_on=["device_id", "stream_id", "began_ns"], right_on=["device_id", "stream_id", "start_ns"],
-        how="left",
-    )  # fmt: skip
+    place = ["device_id", "stream_id", "began_ns"]
+    kernels = profile.compact("kernels", "device_id", "stream_id", "start_ns", "op_type").rename(
+        {"start_ns": "began_ns"}
+    )
+    kernels = kernels.join(mine, on=place, how="semi").with_columns(pl.col("op_type").cast(pl.String))
+    typed = mine.hstack(tasks).join(kernels.unique(place), on=place, how="left")
     known = [pl.when(~pl.col(name).is_in(["", "N/A"])).then(name) for name in ("op_type", "kernel_name", "kernel_type")]
     typed = typed.select("work", pl.coalesce(known[1], known[2]).alias("name"), pl.coalesce(known).alias("type"))
     operations = profile.communication_ops.with_row_index("row").select(

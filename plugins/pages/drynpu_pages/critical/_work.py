@@ -129,11 +129,12 @@ def latest_before(groups: I64, times: I64, at_groups: I64, at: I64) -> I64:
     """
     if not len(groups) or not len(at):
         return np.full(len(at), -1, np.int64)
-    distinct, codes = np.unique(groups, return_inverse=True)
+    begins = np.concatenate([[True], groups[1:] != groups[:-1]])
+    distinct, codes = groups[begins], np.cumsum(begins) - 1
     low = min(int(times.min()), int(at.min()))
     span = max(int(times.max()), int(at.max())) - low + 1
     code = np.minimum(np.searchsorted(distinct, at_groups), len(distinct) - 1)
-    keys = codes.astype(np.int64) * span + (times - low)
+    keys = codes * span + (times - low)
     place = np.searchsorted(keys, code * span + (at - low), side="right") - 1
     is_same = (place >= 0) & (distinct[code] == at_groups)
     is_same &= groups[np.maximum(place, 0)] == at_groups

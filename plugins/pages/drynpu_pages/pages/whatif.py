@@ -26,6 +26,7 @@ from drynpu_pages.whatif import (
     Recorded,
     basis_text,
     bound_by,
+    cut_text,
     memory_text,
     outcome_text,
     simulate_again,
@@ -33,7 +34,7 @@ from drynpu_pages.whatif import (
 
 _TIMES = (1.25, 1.5, 2.0, 3.0, 0.5)
 """How many times as fast products or links may be chosen to be."""
-_MOST_FOR_ALL = 20_000
+_MOST_FOR_ALL = 6_000
 """Entries of the work up to which each change is simulated by itself, so that the page is there in a second."""
 _HEIGHT_PX = 220
 _NOTHING = "No work of a device was recorded, so there is nothing to simulate again."
@@ -79,12 +80,12 @@ def _change(view: View) -> Change:
     )
 
 
-def recorded_of(rank: Rank) -> Recorded | None:
+def recorded_of(rank: Rank, step: str = "") -> Recorded | None:
     """Return a rank's run, ready to be simulated again; ``None`` where its chip or all of its work is not known."""
     chip = rank.chip
     if chip is None:
         return None
-    kept: Recorded | None = rank.keep("whatif", lambda: Recorded.of_profile(rank.profile, chip))
+    kept: Recorded | None = rank.keep(("whatif", step), lambda: Recorded.of_profile(rank.profile, chip, step))
     return kept
 
 
@@ -99,7 +100,7 @@ def _blocks(view: View) -> Iterator[Block]:
     if view.rank.chip is None:
         yield Note(_NO_CHIP, EMPTY)
         return
-    recorded = recorded_of(view.rank)
+    recorded = recorded_of(view.rank, view.step)
     if recorded is None:
         yield Note(_NOTHING, EMPTY)
         return
@@ -116,6 +117,8 @@ def _blocks(view: View) -> Iterator[Block]:
     yield _steps(outcome)
     if len(recorded.recording.work.start) <= _MOST_FOR_ALL:
         yield _one_at_a_time(recorded)
+    if cut_text(recorded):
+        yield Note(cut_text(recorded))
     yield Note(basis_text(recorded, modelled=view.modelled))
     yield Note(NO_BATCH)
 
@@ -208,4 +211,5 @@ PAGE = Page(
     "The run simulated again with another chip, faster products or links, or a host that takes no time.",
     _build,
     controls=_controls,
+    with_step=True,
 )

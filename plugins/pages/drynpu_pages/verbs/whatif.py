@@ -23,6 +23,7 @@ from drynpu_pages.whatif import (
     Outcome,
     Recorded,
     basis_text,
+    cut_text,
     memory_text,
     outcome_text,
     simulate_again,
@@ -40,6 +41,7 @@ _MODELLED = "Times after the change are modelled."
 @click.option("--link", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Links so many times as fast.")
 @click.option("--no-host-gaps", is_flag=True, help="A host that takes no time, and waits for the device all the same.")
 @click.option("--recorded-chip", help="Chip of a profile that names none.")
+@click.option("--step", default="", help="Step that is simulated again; of a long run the last ones without it.")
 @click.option("--rank", default="", help="Rank that is simulated again; the first without it.")
 @as_json
 @click.pass_obj
@@ -51,6 +53,7 @@ def whatif(
     link: float,
     no_host_gaps: bool,
     recorded_chip: str | None,
+    step: str,
     rank: str,
     json_output: bool,
 ) -> None:
@@ -67,28 +70,30 @@ def whatif(
         vars(chosen)["chip"] = load_chip(recorded_chip, extra_files=extra)
     changed = load_chip(chip_name, extra_files=extra) if chip_name else None
     change = Change(chip=changed, matmul=matmul, link=link, no_host_gaps=no_host_gaps)
-    recorded = _recorded(chosen)
+    recorded = _recorded(chosen, step)
     outcome = simulate_again(recorded, change)
     basis = basis_text(recorded, modelled=chosen.modelled)
     if json_output:
         echo_json(_document(outcome, recorded.chip, change, basis))
         return
     unfit = memory_text(chosen.summary.peak_allocated_bytes, changed)
-    _show(outcome, change, [*([unfit] if unfit else []), basis, _MODELLED, NO_BATCH])
+    _show(outcome, change, [*filter(None, (unfit, cut_text(recorded))), basis, _MODELLED, NO_BATCH])
 
 
-def _recorded(rank: Rank) -> Recorded:
+def _recorded(rank: Rank, step: str) -> Recorded:
     """
     Return the run of a rank.
 
     Raises
     ------
     CommandError
-        Its chip or its work is not known.
+        Its chip, the step or its work is not known.
     """
     if rank.chip is None:
         raise CommandError("the run does not say of which chip it is; name it with --recorded-chip", exit_code=2)
-    recorded = recorded_of(rank)
+    if step and step not in rank.step_names:
+        raise CommandError(f"no step {step!r} in this run: it has {', '.join(rank.step_names) or 'none'}", exit_code=2)
+    recorded = recorded_of(rank, step)
     if recorded is None:
         raise CommandError("no work of a device was recorded, so there is nothing to simulate again")
     return recorded

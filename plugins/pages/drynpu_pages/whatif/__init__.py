@@ -5,7 +5,16 @@ from __future__ import annotations
 from drynpu_pages.whatif._change import AS_RECORDED, Change, changed_chip
 from drynpu_pages.whatif._outcome import AGAIN, GROUP_TIMES, Outcome, Recorded, simulate_again
 from drynpu_pages.whatif._times import Coverage
-from drynpu_pages.whatif._words import GROUP_NAMES, NO_BATCH, NO_CALLS, basis_text, bound_by, memory_text, outcome_text
+from drynpu_pages.whatif._words import (
+    GROUP_NAMES,
+    NO_BATCH,
+    NO_CALLS,
+    basis_text,
+    bound_by,
+    cut_text,
+    memory_text,
+    outcome_text,
+)
 
 __all__ = [
     "AGAIN",
@@ -21,6 +30,7 @@ __all__ = [
     "basis_text",
     "bound_by",
     "changed_chip",
+    "cut_text",
     "memory_text",
     "outcome_text",
     "simulate_again",

@@ -31,6 +31,7 @@ from drynpu_pages.critical import (
 )
 from drynpu_pages.whatif._causes import causes_of
 from drynpu_pages.whatif._change import Change, changed_chip
+from drynpu_pages.whatif._cut import Cut, cut_steps, host_between
 from drynpu_pages.whatif._replay import Again, Recording, replay
 from drynpu_pages.whatif._times import Coverage, Described, changed_ns, coverage, described
 
@@ -64,20 +65,29 @@ class Recorded:
     coverage: Coverage
     was: pl.DataFrame = field(repr=False)
     """What bounds the recorded steps."""
+    cut: Cut = field(repr=False)
 
     @classmethod
-    def of_profile(cls, profile: Profile, chip: Chip) -> Recorded | None:
-        """Return the run of a profile of a *chip*; ``None`` where no work of a device was recorded."""
+    def of_profile(cls, profile: Profile, chip: Chip, step: str = "") -> Recorded | None:
+        """
+        Return the run of a profile of a *chip*, as far as it is simulated: a step, or the last ones (`cut_steps`).
+
+        ``None`` where no work of a device was recorded.
+        """
         at_stage("Reading what waited for what")
-        work = work_of(profile)
-        windows = windows_of(profile, work)
-        if not len(work.start) or not windows:
+        every = work_of(profile)
+        windows = windows_of(profile, every)
+        if not len(every.start) or not windows:
             return None
-        host = host_of(profile, work)
+        cut = cut_steps(every, windows, step)
+        work, windows = cut.work, cut.windows
+        if not len(work.start):
+            return None
+        host = host_between(host_of(profile, work), windows[0].begin, windows[-1].end)
         graph = graph_of(work, host, np.zeros(0, np.int64))
         recording = Recording(work, host, causes_of(work, host, graph), windows[0].begin)
         known = described(profile, work)
-        return cls(recording, known, windows, chip, coverage(work, known, chip), _bounds(work, host, windows))
+        return cls(recording, known, windows, chip, coverage(work, known, chip), _bounds(work, host, windows), cut)
 
 
 @frozen(eq=False)

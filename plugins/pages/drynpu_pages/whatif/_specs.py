@@ -32,7 +32,7 @@ _CORES = {each.value: each for each in TaskType} | {"DSA_SQE": TaskType.DSA}
 _STATIC = "static"
 
 
-def described_work(profile: Profile, distinct: pl.DataFrame) -> list[KernelSpec | None]:
+def described_work(profile: Profile, distinct: pl.DataFrame, within_ns: tuple[int, int]) -> list[KernelSpec | None]:
     """
     Return the work of distinct kernels; ``None`` where the files do not tell it.
 
@@ -40,8 +40,10 @@ def described_work(profile: Profile, distinct: pl.DataFrame) -> list[KernelSpec 
     ----------
     distinct:
         Columns `DESCRIBED`, texts.
+    within_ns:
+        Time in which all of them begin.
     """
-    flops = kernel_work(profile).select(*_WORK_KEY, "cube_flops").unique(_WORK_KEY)
+    flops = kernel_work(profile, within_ns).select(*_WORK_KEY, "cube_flops").unique(_WORK_KEY)
     rows = distinct.join(flops, on=_WORK_KEY, how="left", maintain_order="left")
     return [_spec(*row) for row in rows.select(*DESCRIBED, "cube_flops").iter_rows()]
 

@@ -116,12 +116,13 @@ def _plans(known: Described, chip: Chip) -> F64:
 def _kernels(profile: Profile, work: Work) -> tuple[I64, list[KernelSpec]]:
     """Return the spec of each entry, -1 for none, and the specs."""
     rows = work.rows.select("item", "row", *_PLACE).filter(~work.rows["is_collective"])
-    kernels = profile.compact("kernels", *_PLACE, *DESCRIBED)
+    within = (int(work.start.min()), int(work.start.max()))
+    kernels = profile.compact("kernels", *_PLACE, *DESCRIBED).filter(pl.col("start_ns").is_between(*within))
     distinct = kernels.select(DESCRIBED).unique(maintain_order=True).with_row_index("kind")
     kinds = kernels.join(distinct, on=list(DESCRIBED), how="left", nulls_equal=True, maintain_order="left")
     kinds = kinds.select(*_PLACE, pl.col("kind").cast(pl.Int64)).unique(_PLACE)
     texts = distinct.with_columns(pl.col(pl.Categorical).cast(pl.String))
-    every = described_work(profile, texts)
+    every = described_work(profile, texts, within)
     specs = [spec for spec in every if spec is not None]
     place = np.cumsum([spec is not None for spec in every]) - 1
     number = np.where([spec is not None for spec in every], place, _UNKNOWN) if every else np.zeros(0, np.int64)

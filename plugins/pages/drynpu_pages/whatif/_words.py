@@ -5,6 +5,7 @@ from __future__ import annotations
 from drynpu.platforms import Chip
 from drynpu.views.theme import share_text, size_text, time_text
 from drynpu_pages.whatif._change import Change
+from drynpu_pages.whatif._cut import MOST_ENTRIES
 from drynpu_pages.whatif._outcome import Outcome, Recorded
 
 GROUP_NAMES = {
@@ -58,6 +59,19 @@ def memory_text(peak_bytes: int | None, chip: Chip | None) -> str:
         return ""
     peak, there = size_text(peak_bytes), size_text(chip.memory_bytes)
     return f"It does not fit there: {peak} were allocated, {chip.name} has {there}."
+
+
+def cut_text(recorded: Recorded) -> str:
+    """Return which part of a long run was simulated again; ``""`` where all of it was."""
+    cut = recorded.cut
+    if cut.all_steps:
+        return ""
+    part = f"the last {MOST_ENTRIES} kernels and collectives"
+    if not cut.whole:
+        return f"Simulated again are {part} alone: it is a long run."
+    if len(cut.windows) == 1:
+        return f"Simulated again: step {cut.windows[0].step} alone, of {cut.steps} steps."
+    return f"Simulated again: the last {len(cut.windows)} of {cut.steps} steps."
 
 
 def basis_text(recorded: Recorded, *, modelled: bool) -> str:
