@@ -11,6 +11,7 @@ from attrs import define, field, frozen
 from drynpu import DrynpuError
 from drynpu.views.runs import Run, RunFolder
 from drynpu.writers.number_text import UNKNOWN
+from drynpu_pages.provenance import kind_of_run
 
 _MOST_BYTES = 1 << 30
 """Files of a rank up to which it is read for the list alone."""
@@ -29,7 +30,7 @@ class RunLine:
     steps_us:
         Times of the first steps of the first rank.
     kind:
-        ``simulated``, or ``genuine`` for a profile that no simulation has left.
+        Of `drynpu_pages.provenance.kind_of_run`.
     note:
         Why there is no more, where the run cannot be read or is too large to be read for a list.
     """
@@ -69,7 +70,7 @@ def read_line(folder: RunFolder) -> RunLine:
         None if rank.chip is None else rank.chip.memory_bytes,
         "" if summary.chip == UNKNOWN else summary.chip,
         _PRODUCTS.get(rank.profile.product, rank.profile.product),
-        "simulated" if rank.modelled else "genuine",
+        kind_of_run(rank),
     )
 
 

@@ -16,6 +16,7 @@ from drynpu.views.theme import count_text, share_text, size_text, time_text
 from drynpu.writers.number_text import UNKNOWN
 from drynpu_pages.figures import donut, stacked_bars
 from drynpu_pages.pages._parts import STEP_PARTS
+from drynpu_pages.provenance import synthetic_label, synthetic_text
 
 _TOP = 5
 """Types in the ring; the rest is Other."""
@@ -226,7 +227,9 @@ def _answer(rank: Rank) -> Iterator[Block]:
 
 
 def _provenance(rank: Rank) -> Iterator[Block]:
-    summary = rank.summary
+    summary, label = rank.summary, synthetic_label(rank)
+    if label is not None:
+        yield Note(synthetic_text(label), WARNING)
     if rank.modelled:
         simulated = rank.profile.metadata.get("drynpu", {})
         modelled, measured = (

@@ -24,7 +24,9 @@ from drynpu_pages.verbs._chip import chip_option
 )
 @click.option("--rank", default="", help="Rank whose pages are written; the first without it.")
 @click.option("--page", default="overview", show_default=True, help="Page that a picture shows (-o NAME.png).")
-@click.option("--figure", metavar="NAME", help="Write one figure (-o NAME.svg or .png); a wrong name lists them all.")
+@click.option(
+    "--figure", metavar="NAME", help="Write one figure (-o NAME.svg, .png or .pdf); a wrong name lists them all."
+)
 @click.option("--dark", is_flag=True, help="Draw a picture in the dark colours.")
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--summary", is_flag=True, help="Write steps, kernels and hints as Markdown instead, for a job's page.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,9 @@ def test_a_wrong_name_lists_the_figures(view: View) -> None:
         find_figure(view.run, view.rank, "flam", pages)
 
 
-def test_a_figure_is_an_svg_or_a_png(view: View, tmp_path: Path) -> None:
+def test_a_figure_is_an_svg_a_png_or_a_pdf(view: View, tmp_path: Path) -> None:
     chart = find_figure(view.run, view.rank, "flame", (find_page("flame"),))
-    with pytest.raises(OutputError, match=r"^a figure is written as svg or png, not as x\.gif$"):
+    with pytest.raises(OutputError, match=r"^a figure is written as svg, png or pdf, not as x\.gif$"):
         write_figure(chart, tmp_path / "x.gif")
 
 
@@ -36,3 +37,19 @@ def test_a_browser_draws_it(view: View, tmp_path: Path) -> None:
     assert "aten::add" in text
     write_figure(chart, tmp_path / "x.png")
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    write_figure(chart, tmp_path / "x.pdf")
+    printed = (tmp_path / "x.pdf").read_bytes()
+    # A point is 1/72 inch, a pixel 1/96.
+    assert f"/MediaBox [0 0 750 {chart.height_px * 72 // 96}]".encode() in printed
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+    assert b"/Subtype /Image" not in printed, "a picture of the figure would be one"
+    assert b"/Font" in printed
+    assert f"/Title ({chart.title})".encode() in printed
+
+
+def test_without_a_browser_one_line_says_so(view: View, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    chart = find_figure(view.run, view.rank, "flame", (find_page("flame"),))
+    with pytest.raises(OutputError, match=r"^a picture needs a browser that is installed here: chromium, [a-z, -]+$"):
+        write_figure(chart, tmp_path / "x.pdf")
+    assert not (tmp_path / "x.pdf").exists()
