@@ -14,8 +14,12 @@ import pytest
 pytest.importorskip("dash", reason="the dashboard is an extra")
 pytest.importorskip("playwright", reason="pages are looked at in a browser")
 
+import polars as pl
+
+from drynpu.analysis import step_ranges
 from drynpu.products import load_profile
 from drynpu.views.theme import count_text
+from drynpu_pages.critical import critical_path
 from drynpu_pages.pages import PAGES
 
 KINDS = ("torch", "tf", "mindspore", "acl", "torch_text_level1", "torch_db_level1")
@@ -110,6 +114,54 @@ def test_the_selector_changes_the_address(tab: Any, ready: Ready, dashboard: Any
     tab.wait_for_url(lambda address: "where=" not in address)
     tab.locator("h2", has_text=BY_TYPE).wait_for()
     assert tab.get_by_label("Where").input_value() == "aicore"
+
+
+@pytest.mark.slow
+def test_a_bar_leads_to_its_window_in_the_timeline(
+    tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]
+) -> None:
+    tab.goto(dashboard.page(runs["torch"], "steps"))
+    ready(tab)
+    bar = tab.locator("section", has=tab.locator("h2", has_text="Busy and free time")).locator(".bars .point").last
+    bar.scroll_into_view_if_needed()
+    place = bar.bounding_box()
+    middle = (place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    tab.mouse.move(*middle)
+    # A click counts on what the figure has found to be under the pointer.
+    tab.locator(".hoverlayer .hovertext").first.wait_for()
+    tab.mouse.click(*middle)
+    tab.wait_for_url("**/timeline?*")
+    ready(tab)
+    values = dict(each.split("=") for each in tab.url.partition("?")[2].split("&"))
+    begin, end = int(values["from"]), int(values["to"])
+    last = step_ranges(load_profile(runs["torch"])).row(-1, named=True)
+    assert begin < last["device_start_ns"] < last["device_end_ns"] < end
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["mindspore", "torch"])
+def test_the_critical_path_of_each_framework(
+    tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path], kind: str
+) -> None:
+    """The page shows each step of the run, and parts that add up to it; a step is chosen in the header."""
+    if kind not in runs:
+        pytest.skip(f"no {kind} here")
+    path = critical_path(load_profile(runs[kind]))
+    steps = path["step"].unique(maintain_order=True).to_list()
+    tab.goto(dashboard.page(runs[kind], "critical"))
+    ready(tab)
+    whole = path.select((pl.col("end_ns") - pl.col("start_ns")).sum()).item() / 1000 / len(steps)
+    bounds = tab.locator("section", has=tab.locator("h2", has_text="What bounds the path"))
+    shown = [float(text) for text in bounds.locator("td[data-column=us]").all_text_contents()]
+    assert sum(shown) == pytest.approx(whole, abs=0.01)
+    assert tab.locator("p.answer").inner_text().endswith("a step." if len(steps) > 1 else ".")
+    if steps == [""]:
+        # No step is marked: the path is of all that the device did.
+        assert "the recording: " in tab.locator("p.answer").inner_text()
+        return
+    tab.get_by_label("Step").select_option(steps[-1])
+    tab.wait_for_url(f"**step={steps[-1]}*")
+    tab.locator("p.answer", has_text=f"step {steps[-1]}:").wait_for()
 
 
 @pytest.mark.slow

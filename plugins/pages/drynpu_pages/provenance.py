@@ -23,8 +23,8 @@ def kind_of_run(rank: Rank) -> str:
 
 def synthetic_text(label: Mapping[str, object]) -> str:
     """Return in a sentence from what a synthetic rank was made, and what was changed."""
-    made = label.get("made_from")
-    names = ", ".join(map(str, made)) if isinstance(made, list) else ""
+    sources = label.get("made_from")
+    names = ", ".join(map(str, sources)) if isinstance(sources, list) else ""
     changes = []
     if label.get("slow_rank") is not None:
         changes.append(f"rank {label['slow_rank']} is {label.get('slow_factor')} times as slow")

@@ -12,7 +12,18 @@
   };
   const mark = (click) => {
     const point = click && click.points && click.points[0];
-    return point && typeof point.customdata === "string" ? point.customdata : null;
+    const data = point && point.customdata;
+    const text = Array.isArray(data) ? data[data.length - 1] : data;
+    return typeof text === "string" ? text : null;
+  };
+  // A point that is about a time leads to its window in the timeline, with a quarter of it on both sides.
+  const follow = (text) => {
+    const [from, to] = text.slice("window=".length).split("-").map(BigInt);
+    const around = (to - from) / 4n;
+    const rank = new URLSearchParams(window.location.search).get("rank");
+    const query = new URLSearchParams({ ...(rank ? { rank } : {}), from: from - around, to: to + around });
+    const page = window.location.pathname.replace(/[^/]*$/, "timeline");
+    window.dash_clientside.set_props("url", { pathname: page, search: `?${query}` });
   };
 
   // The first option of a field is the default and stands for nothing.
@@ -35,7 +46,7 @@
     chart: () => {
       for (const change of dash.callback_context.triggered) {
         const text = mark(change.value);
-        if (text !== null) { add("chart", text); }
+        if (text !== null && text.startsWith("window=")) { follow(text); } else if (text !== null) { add("chart", text); }
       }
     },
   };

@@ -14,6 +14,7 @@ from drynpu.views.content import Column, Table
 from drynpu.views.theme import count_text
 from drynpu_pages.dashboard._address import window_address
 from drynpu_pages.dashboard._attributes import attributes
+from drynpu_pages.pages import RANK
 from drynpu_pages.tables import Request, Searched, search_rows
 
 PAGE_SIZES = (10, 20, 50, 100)
@@ -49,8 +50,11 @@ def window_addresses(block: Table, rows: pl.DataFrame, run: str, rank: str) -> l
     """Return for each row of a table the address of its window in the timeline, ``""`` where it has none."""
     if block.window is None:
         return [""] * rows.height
+    ranks = rows[RANK].to_list() if RANK in rows.columns else [rank] * rows.height
+    windows = rows.select(block.window).iter_rows()
     return [
-        "" if None in window else window_address(run, rank, window) for window in rows.select(block.window).iter_rows()
+        "" if None in (*window, owner) else window_address(run, owner, window)
+        for window, owner in zip(windows, ranks, strict=True)
     ]
 
 

@@ -52,6 +52,15 @@ def new_figure(
     return figure
 
 
+Windows = Sequence["tuple[int, int] | None"]
+"""Begin and end of the time that each point of a figure is about, ns; ``None`` for no time."""
+
+
+def window_marks(windows: Windows) -> list[str]:
+    """Return what stands behind points that lead to their window in the timeline when they are clicked."""
+    return ["" if window is None else "window={}-{}".format(*window) for window in windows]
+
+
 def stacked_bars(
     labels: Sequence[str],
     parts: Mapping[str, tuple[str, Sequence[float]]],
@@ -61,6 +70,7 @@ def stacked_bars(
     height_px: int = 320,
     horizontal: bool = False,
     label_title: str = "",
+    windows: Windows = (),
 ) -> go.Figure:
     """
     Return bars, one per label, of parts on top of each other.
@@ -71,6 +81,8 @@ def stacked_bars(
         Key of `drynpu.views.theme.COLOURS` -> name in the legend, and one value per label.
     axis_title:
         Of the axis of values, with its unit.
+    windows:
+        One for each label, or none.
     """
     bar = graph_objects().Bar
     traces = []
@@ -84,6 +96,7 @@ def stacked_bars(
                 name=name,
                 marker_color=colour,
                 orientation="h" if horizontal else "v",
+                customdata=window_marks(windows) or None,
                 hovertemplate=f"{name}: {value}:.3f}} {unit}<extra></extra>",
             )
         )
@@ -99,17 +112,24 @@ def stacked_bars(
 
 
 def bars(
-    labels: Sequence[str], values: Sequence[float], *, axis_title: str, unit: str, height_px: int = 320
+    labels: Sequence[str],
+    values: Sequence[float],
+    *,
+    axis_title: str,
+    unit: str,
+    height_px: int = 320,
+    windows: Windows = (),
 ) -> go.Figure:
-    """Return horizontal bars, the first on top, each in the colour of its label."""
+    """Return horizontal bars, the first on top, each in the colour of its label; *windows* as of `stacked_bars`."""
     shown = [_short(label) for label in labels]
+    marks = window_marks(windows) or [""] * len(labels)
     trace = graph_objects().Bar(
         x=list(values),
         y=shown,
-        customdata=list(labels),
+        customdata=list(zip(labels, marks, strict=True)),
         orientation="h",
         marker_color=_with_other(labels),
-        hovertemplate=f"%{{customdata}}: %{{x:.3f}} {unit}<extra></extra>",
+        hovertemplate=f"%{{customdata[0]}}: %{{x:.3f}} {unit}<extra></extra>",
     )
     figure = new_figure([trace], x_title=axis_title, height_px=height_px, legend=False)
     figure.update_yaxes(type="category", autorange="reversed")
@@ -150,9 +170,10 @@ def lines(
     height_px: int = 300,
     category: bool = False,
     markers: bool = False,
+    windows: Windows = (),
 ) -> go.Figure:
     """
-    Return lines over one axis.
+    Return lines over one axis; *windows* as of `stacked_bars`.
 
     Parameters
     ----------
@@ -168,6 +189,7 @@ def lines(
             y=list(values),
             name=name,
             mode="lines+markers" if markers else "lines",
+            customdata=window_marks(windows) or None,
             line={"color": colour, "width": 2},
             hovertemplate=f"{name}: %{{y}}<extra>%{{x}}</extra>",
         )

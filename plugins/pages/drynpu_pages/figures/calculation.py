@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from drynpu_pages.colours import COLOURS, colour_of, colours_of
-from drynpu_pages.figures._base import graph_objects, new_figure
+from drynpu_pages.figures._base import graph_objects, new_figure, window_marks
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -27,7 +27,7 @@ def roofline(
     Parameters
     ----------
     points:
-        Columns ``op_type``, ``input_shapes``, ``intensity``, ``gflops``, ``total_us``.
+        Columns ``op_type input_shapes intensity gflops total_us start_ns end_ns``, the last two of the longest kernel.
     """
     objects = graph_objects()
     shown = points.sort("total_us", descending=True).head(_MOST_POINTS)
@@ -36,12 +36,13 @@ def roofline(
     names = shown["op_type"].unique(maintain_order=True).to_list()
     for name, colour in zip(names, colours_of(names), strict=True):
         rows = shown.filter(pl.col("op_type") == name)
+        marks = window_marks([None if None in each else each for each in rows.select("start_ns", "end_ns").rows()])
         sizes = [max(_SMALLEST_PX, _LARGEST_PX * math.sqrt(time / longest)) for time in rows["total_us"]]
         traces.append(
             objects.Scatter(
                 x=rows["intensity"].to_list(),
                 y=rows["gflops"].to_list(),
-                customdata=rows.select("input_shapes", "total_us").rows(),
+                customdata=list(zip(*rows.select("input_shapes", "total_us"), marks, strict=True)),
                 name=name,
                 mode="markers",
                 marker={"size": sizes, "color": colour, "opacity": 0.8, "line": {"width": 0}},

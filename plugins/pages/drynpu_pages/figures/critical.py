@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from drynpu_pages.colours import COLOURS
-from drynpu_pages.figures._base import graph_objects, new_figure
+from drynpu_pages.figures._base import graph_objects, new_figure, window_marks
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -43,12 +43,13 @@ def draw_path(path: pl.DataFrame, titles: Mapping[str, tuple[str, str]], height_
         if rows.is_empty():
             continue
         colour, title = titles[kind]
+        marks = window_marks(rows.select("start_ns", "end_ns").rows())
         traces.append(
             bar(
                 base=((rows["start_ns"] - begin) / 1e6).to_list(),
                 x=[max(us / 1e3, _LEAST * span / 1e6) for us in rows["us"]],
                 y=[kind] * rows.height,
-                customdata=rows.select("name", "us", "count").rows(),
+                customdata=list(zip(*rows.select("name", "us", "count"), marks, strict=True)),
                 name=title,
                 orientation="h",
                 marker={"color": COLOURS[colour], "line": {"width": 0}},
@@ -73,6 +74,7 @@ def _joined(parts: pl.DataFrame, begin: int, span: int) -> pl.DataFrame:
         parts.group_by(place.fill_null(alone).alias("place"), maintain_order=True)
         .agg(
             pl.col("start_ns").min(),
+            pl.col("end_ns").max(),
             (length.sum() / 1000).alias("us"),
             pl.len().alias("count"),
             label.get(length.arg_max()).alias("name"),

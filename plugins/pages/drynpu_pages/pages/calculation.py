@@ -15,6 +15,8 @@ from drynpu.views.runs import Rank, View
 from drynpu.views.theme import share_text, time_text
 from drynpu_pages.figures import bars
 from drynpu_pages.figures.calculation import roofline, sankey
+from drynpu_pages.pages._parts import WINDOW
+from drynpu_pages.pages._windows import KERNEL_KEY, longest, of_kernels
 
 _TOP = 20
 _COLUMNS = (
@@ -72,37 +74,49 @@ class _Peak:
 
 
 def _build(view: View) -> Sequence[Block]:
-    work = kernel_work(view.rank.profile, view.rank.step_range(view.step))
+    within = view.rank.step_range(view.step)
+    work = kernel_work(view.rank.profile, within).join(
+        of_kernels(view.rank.profile, within), on=KERNEL_KEY, how="left", maintain_order="left"
+    )
     if work["cube_flops"].null_count() == work.height:
         reason = "No kernel here has operations that are known: neither the counters of ArithmeticUtilization nor"
         note = Note(f"{reason} shapes of matrix products, convolutions or attention were recorded.", EMPTY)
         return [note, *_uncounted(view, work)]
     peak = _Peak.from_rank(view.rank)
-    shown = _with_shares(work, view.rank, peak)
+    shown = _with_shares(work, peak)
     return [
         *_facts(view, shown, peak),
         Row([_by_type(shown, view), _roofline(shown, peak, view)]),
         *_scopes(view),
-        Table("work", "Distinct kernels", shown, _COLUMNS, _DETAIL, modelled=view.modelled),
+        Table("work", "Distinct kernels", shown, _COLUMNS, _DETAIL, modelled=view.modelled, window=WINDOW),
         *_uncounted(view, work),
     ]
 
 
-_DETAIL = "of the cube units, with the padding to blocks; from counters where they were collected, else from shapes"
+_DETAIL = (
+    "of the cube units, with the padding to blocks; from counters where they were collected, else from shapes; the "
+    "timeline shows the longest kernel"
+)
 
 
 def _uncounted(view: View, work: pl.DataFrame) -> Iterator[Block]:
     rest = uncounted_work(work)
     if rest.height:
         share = share_text(float(rest["share_pct"].sum()) / 100)
-        detail = f"{share} of the time of all kernels; these do not count above"
-        yield Table("uncounted", "Kernels without known operations", rest, _UNCOUNTED, detail, modelled=view.modelled)
+        keys = ["op_type", "task_type"]
+        timed = rest.join(longest(work, keys), on=keys, how="left", maintain_order="left")
+        yield Table(
+            "uncounted",
+            "Kernels without known operations",
+            timed,
+            _UNCOUNTED,
+            f"{share} of the time of all kernels; these do not count above",
+            modelled=view.modelled,
+            window=WINDOW,
+        )
 
 
-def _with_shares(work: pl.DataFrame, rank: Rank, peak: _Peak) -> pl.DataFrame:
-    keys = ["op_type", "task_type", "input_shapes", "input_dtypes", "output_shapes"]
-    modes = rank.profile.kernels.group_by(keys).agg(pl.col("hf32").any().fill_null(False))
-    work = work.join(modes, on=keys, how="left", maintain_order="left")
+def _with_shares(work: pl.DataFrame, peak: _Peak) -> pl.DataFrame:
     roofs = [peak.roof_gflops(*row) for row in work.select("input_dtypes", "hf32").iter_rows()]
     work = work.with_columns(pl.Series("roof_gflops", roofs, dtype=pl.Float64))
     return work.with_columns(

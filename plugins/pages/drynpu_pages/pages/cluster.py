@@ -11,13 +11,14 @@ from drynpu.analysis import cluster_links, cluster_ranks, cluster_steps, slow_li
 from drynpu.analysis.calculation import kernel_work, work_totals
 from drynpu.views.content import EMPTY, Block, Chart, Column, Fact, Facts, Hint, Note, Row, Table
 from drynpu.views.page import Page
-from drynpu.views.runs import View
+from drynpu.views.runs import Rank, View
 from drynpu.views.theme import count_text, share_text, size_text, time_text
 from drynpu.writers.number_text import UNKNOWN
 from drynpu_pages.figures import stacked_bars
 from drynpu_pages.figures.cluster import link_matrix, rank_blocks
-from drynpu_pages.pages._parts import STEP_PARTS
+from drynpu_pages.pages._parts import STEP_PARTS, WINDOW
 from drynpu_pages.pages._stated_links import stated_links, stated_waits
+from drynpu_pages.pages._windows import RANK, of_collectives, of_links, of_steps, with_windows
 
 _STEP_COLUMNS = (
     Column("rank", "rank"),
@@ -48,6 +49,9 @@ _LINK_COLUMNS = (
 )
 
 
+_TIMELINE = "the timeline of the rank"
+
+
 @frozen(eq=False)
 class _Cluster:
     """The tables of all ranks."""
@@ -65,16 +69,31 @@ def _load(view: View) -> _Cluster:
     waits, transits = (pl.Series(values, dtype=pl.Float64) for values in zip(*stated, strict=True))
     links = cluster_links(profiles, between_ranks=True)
     links = links if links.height else stated_links(profiles)
+    steps = cluster_steps([(rank.label, rank.summary) for rank in ranks])
     return _Cluster(
-        cluster_steps([(rank.label, rank.summary) for rank in ranks]),
-        cluster_ranks([(rank.label, rank.profile, rank.summary) for rank in ranks]).with_columns(
+        _timed(steps, [window for rank in ranks for window in _windows_of(steps, rank)]),
+        _timed(
+            cluster_ranks([(rank.label, rank.profile, rank.summary) for rank in ranks]),
+            list(map(of_collectives, ranks)),
+        ).with_columns(
             pl.Series("gflops", flops, dtype=pl.Float64),
             (pl.col("peak_allocated_bytes") / 2**20).alias("peak_mib"),
             pl.col("wait_us").fill_null(waits),
             pl.col("transit_us").fill_null(transits),
         ),
-        links.with_columns((pl.col("size_bytes") / 2**20).alias("size_mib")),
+        links.with_columns((pl.col("size_bytes") / 2**20).alias("size_mib")).join(
+            of_links(ranks), on=["source", "target", "transport"], how="left", maintain_order="left"
+        ),
     )
+
+
+def _windows_of(steps: pl.DataFrame, rank: Rank) -> list[tuple[int, int] | None]:
+    return of_steps(rank, steps.filter(pl.col("rank") == rank.label)["step"].to_list())
+
+
+def _timed(rows: pl.DataFrame, windows: Sequence[tuple[int, int] | None]) -> pl.DataFrame:
+    """Return rows of ranks with their windows, each in the timeline of its rank."""
+    return with_windows(rows, windows).with_columns(pl.col("rank").alias(RANK))
 
 
 def _build(view: View) -> Sequence[Block]:
@@ -188,10 +207,13 @@ def _rank_map(name: str, title: str, ranks: list[str], values: list[float]) -> C
 
 
 def _tables(cluster: _Cluster, steps: pl.DataFrame, view: View) -> Iterator[Block]:
-    yield Table("rank-step-table", "Steps of ranks", steps, _STEP_COLUMNS, modelled=view.modelled)
-    yield Table("rank-table", "Ranks", cluster.ranks, _RANK_COLUMNS, "of the whole recording", modelled=view.modelled)
+    modelled = view.modelled
+    yield Table("rank-step-table", "Steps of ranks", steps, _STEP_COLUMNS, _TIMELINE, modelled, WINDOW)
+    detail = "of the whole recording; the timeline shows the longest collective"
+    yield Table("rank-table", "Ranks", cluster.ranks, _RANK_COLUMNS, detail, modelled, WINDOW)
     if cluster.links.height:
-        yield Table("link-table", "Links", cluster.links, _LINK_COLUMNS, modelled=view.modelled)
+        detail = "the timeline shows the longest transfer"
+        yield Table("link-table", "Links", cluster.links, _LINK_COLUMNS, detail, modelled, WINDOW)
 
 
 PAGE = Page(

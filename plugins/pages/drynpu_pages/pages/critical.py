@@ -113,6 +113,9 @@ def _summary(groups: pl.DataFrame, steps: int, view: View) -> Table:
 
 def _by_step(path: pl.DataFrame, steps: Sequence[str], view: View) -> Chart:
     times = {step: dict(bounds(part).select("what", "us").iter_rows()) for (step,), part in path.group_by("step")}
+    bounded = path.group_by("step").agg(pl.col("start_ns").min(), pl.col("end_ns").max())
+    ends = {step: (start, end) for step, start, end in bounded.iter_rows()}
+    windows = [ends[step] for step in steps]
     parts = {
         group: (_TITLES[group][0], [times[step].get(group, 0.0) / 1000 for step in steps])
         for group in GROUPS
@@ -122,7 +125,9 @@ def _by_step(path: pl.DataFrame, steps: Sequence[str], view: View) -> Chart:
     return Chart(
         "critical-steps",
         "The path, step by step",
-        lambda: stacked_bars(steps, parts, axis_title="ms", unit="ms", label_title="step", height_px=_HEIGHT_PX),
+        lambda: stacked_bars(
+            steps, parts, axis_title="ms", unit="ms", label_title="step", height_px=_HEIGHT_PX, windows=windows
+        ),
         f"Mean of a step: {shares}.",
         modelled=view.modelled,
         height_px=_HEIGHT_PX,

@@ -16,6 +16,7 @@ from drynpu.views.theme import count_text, share_text, size_text, time_text
 from drynpu.writers.number_text import UNKNOWN
 from drynpu_pages.figures import donut, stacked_bars
 from drynpu_pages.pages._parts import STEP_PARTS
+from drynpu_pages.pages._windows import of_steps
 from drynpu_pages.provenance import synthetic_label, synthetic_text
 
 _TOP = 5
@@ -161,11 +162,11 @@ def _step_time(rank: Rank) -> Iterator[Chart | Note]:
         return
     labels, axis = _step_labels(steps), "step" if rank.step_names else ""
     parts = {key: (name, (steps[column] / 1000).to_list()) for key, (name, column) in STEP_PARTS.items()}
-    shares = _shares(rank)
+    shares, windows = _shares(rank), of_steps(rank, steps["step"].to_list())
     yield Chart(
         "step-time",
         "Where the step time goes" if rank.step_names else "Where the time goes",
-        lambda: stacked_bars(labels, parts, axis_title="ms", unit="ms", label_title=axis),
+        lambda: stacked_bars(labels, parts, axis_title="ms", unit="ms", label_title=axis, windows=windows),
         ("Mean share of a step: " if rank.step_names else "Shares of the recording: ")
         + ", ".join(f"{name} {share_text(shares[key])}" for key, (name, _) in STEP_PARTS.items())
         + ".",

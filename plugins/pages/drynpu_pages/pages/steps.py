@@ -13,6 +13,7 @@ from drynpu.views.runs import Rank, View
 from drynpu.views.theme import count_text, share_text, time_text
 from drynpu_pages.figures import lines, stacked_bars
 from drynpu_pages.pages._parts import WINDOW
+from drynpu_pages.pages._windows import of_steps, with_windows
 
 _PHASES = {
     "interval": ("Step interval", "interval_us", "waiting for data and launches before the first kernel"),
@@ -96,12 +97,12 @@ def _phase_blocks(phases: pl.DataFrame, rank: Rank) -> Iterator[Block]:
     )
     yield average
     if phases.height > 1:
-        names = phases["step"].to_list()
+        names, windows = phases["step"].to_list(), of_steps(rank, phases["step"].to_list())
         series = {key: (name, (phases[column] / 1000).to_list()) for key, (name, column, _) in _PHASES.items()}
         yield Chart(
             "phases",
             "Phases over the steps",
-            lambda: lines(names, series, x_title="step", y_title="ms", category=True, markers=True),
+            lambda: lines(names, series, x_title="step", y_title="ms", category=True, markers=True, windows=windows),
             f"Phases of {len(names)} steps. Means: {text}.",
             modelled=rank.modelled,
         )
@@ -115,21 +116,18 @@ def _busy_blocks(steps: pl.DataFrame, rank: Rank) -> Iterator[Block]:
     values = {key: (steps[column] / 1000).to_list() for key, (_, column) in _BUSY.items()}
     values["computing"] = ((steps["computing_us"] - steps["overlapped_us"]) / 1000).to_list()
     parts = {key: (name, values[key]) for key, (name, _) in _BUSY.items()}
+    windows = of_steps(rank, steps["step"].to_list())
     parts["computing"] = ("Computing alone", values["computing"])
     parts["overlapped"] = ("Computing and communication", values["overlapped"])
     busy = Chart(
         "busy",
         "Busy and free time of the device",
-        lambda: stacked_bars(labels, parts, axis_title="ms", unit="ms", label_title="step"),
+        lambda: stacked_bars(labels, parts, axis_title="ms", unit="ms", label_title="step", windows=windows),
         f"Busy and free time of {len(labels)} steps; the numbers stand in the table below.",
         modelled=rank.modelled,
     )
     yield busy
-    windows = {each: rank.step_range(each) for each in steps["step"].unique() if each}
-    ends = [windows.get(step) or (None, None) for step in steps["step"]]
-    timed = steps.with_columns(
-        pl.Series(name, [end[place] for end in ends], dtype=pl.Int64) for place, name in enumerate(WINDOW)
-    )
+    timed = with_windows(steps, windows)
     detail = "the columns of step_trace_time.csv"
     yield Table("steps", "Step trace", timed, _COLUMNS, detail, modelled=rank.modelled, window=WINDOW)
 

@@ -165,6 +165,7 @@ def test_kinds_of_a_roofline_have_colours_of_their_own() -> None:
     names = ["MatMulV2", "FlashAttentionScoreGrad"]
     assert colour_of(names[0]) == colour_of(names[1])
     numbers = {"intensity": [40.0, 30.0], "gflops": [7000.0, 2000.0], "total_us": [900.0, 90.0]}
+    numbers |= {"start_ns": [5, 90], "end_ns": [9, 99]}
     drawn = roofline(pl.DataFrame({"op_type": names, "input_shapes": ["", ""], **numbers}), None, None)
     assert [trace.name for trace in drawn.data] == names
     assert len({trace.marker.color for trace in drawn.data}) == 2

@@ -13,6 +13,7 @@ from drynpu.views.theme import count_text, share_text, time_text
 from drynpu_pages.figures import bars, stacked_bars
 from drynpu_pages.pages._parts import WINDOW
 from drynpu_pages.pages._recording import how_to_record
+from drynpu_pages.pages._windows import longest, of_calls, of_threads
 from drynpu_pages.thread_load import thread_load
 
 _MOST_THREADS, _MOST_CALLS = 12, 20
@@ -28,6 +29,7 @@ _COLLECTION_COLUMNS = (
     Column("duration_us", "duration (us)", 3),
     Column("pid", "process"),
 )
+_CALLS = "the columns of api_statistic.csv; the timeline shows the longest call"
 _CALL_COLUMNS = (
     Column("name", "call", wide=True),
     Column("level", "level"),
@@ -54,6 +56,7 @@ def threads(view: View) -> Iterator[Block]:
         (pl.col("operator_ns") / span * 100).alias("operator_pct"),
         (pl.col("call_ns") / span * 100).alias("call_pct"),
     )
+    rows = rows.join(of_threads(view.rank.profile), on="tid", how="left", maintain_order="left")
     shown = rows.head(_MOST_THREADS)
     labels = [f"thread {name}" for name in shown["thread"]]
     alone = (shown["operator_pct"] - shown["call_pct"]).clip(lower_bound=0.0).to_list()
@@ -75,7 +78,8 @@ def threads(view: View) -> Iterator[Block]:
         view.modelled,
         height,
     )
-    yield Table("threads", "Threads", rows, _THREAD_COLUMNS, modelled=view.modelled)
+    detail = "the timeline shows the longest operator or call of a thread"
+    yield Table("threads", "Threads", rows, _THREAD_COLUMNS, detail, view.modelled, WINDOW)
 
 
 def collections(view: View) -> Iterator[Block]:
@@ -100,7 +104,7 @@ def collections(view: View) -> Iterator[Block]:
         (
             Fact("Collections", count_text(rows.height), "of Python's garbage"),
             Fact("Total time", time_text(whole), f"{share_text(share)} of the recording"),
-            Fact("Longest", time_text(longest)),
+            Fact("Longest", time_text(longest), window=rows.sort("duration_us").select(WINDOW).row(-1)),
         ),
         "Python's garbage collector",
     )
@@ -113,20 +117,23 @@ def calls(view: View) -> Iterator[Block]:
     if statistic.is_empty():
         yield Note("The profile holds no calls of the toolkit (level_none records none).", EMPTY)
         return
-    rows = statistic.sort("time_us", "name", descending=[True, False])
-    top = rows.group_by("name", maintain_order=True).agg(pl.col("time_us").sum())
+    rows = statistic.join(of_calls(view.rank.profile), on=["level", "name"], how="left").sort(
+        "time_us", "name", descending=[True, False]
+    )
+    top = longest(rows, ["name"], pl.col("time_us").sum())
     top = top.sort("time_us", descending=True).head(_MOST_CALLS)
     labels, values = top["name"].to_list(), (top["time_us"] / 1000).to_list()
+    windows = [None if None in each else each for each in top.select(WINDOW).rows()]
     height = 70 + 24 * len(labels)
     whole = float(rows["time_us"].sum()) or 1.0
     yield Chart(
         "calls-chart",
         "Calls of the toolkit by time",
-        lambda: bars(labels, values, axis_title="total time (ms)", unit="ms", height_px=height),
+        lambda: bars(labels, values, axis_title="total time (ms)", unit="ms", height_px=height, windows=windows),
         ", ".join(f"{name} {share_text(value * 1000 / whole)}" for name, value in zip(labels[:5], values, strict=False))
         + ".",
         "calls lie inside each other: calls of a higher level contain the calls below",
         view.modelled,
         height,
     )
-    yield Table("calls", "Calls", rows, _CALL_COLUMNS, "the columns of api_statistic.csv", view.modelled)
+    yield Table("calls", "Calls", rows, _CALL_COLUMNS, _CALLS, view.modelled, WINDOW)
