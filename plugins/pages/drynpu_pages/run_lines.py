@@ -61,6 +61,8 @@ def read_line(folder: RunFolder) -> RunLine:
     except DrynpuError as error:
         return RunLine(size, note=str(error))
     steps = [float(each) for each in summary.steps["stage_us"]] if "stage_us" in summary.steps.columns else []
+    # Where nothing marks steps and nothing was launched in a known time, the one there is has no length.
+    steps = steps if any(steps) else []
     return RunLine(
         size,
         sum(steps) / len(steps) if steps else None,

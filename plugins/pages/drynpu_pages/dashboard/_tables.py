@@ -29,9 +29,10 @@ _LOOKED_AT = 1000
 """Rows in which the longest text is looked for."""
 _LINK = "timeline"
 _LINKS: object = {
-    "field": _LINK, "headerName": "timeline", "cellRenderer": "markdown", "sortable": False, "minWidth": 100, "flex": 1,
+    "field": _LINK, "headerName": "timeline", "cellRenderer": "markdown", "sortable": False, "width": 92,
+    "pinned": "right",
 }  # fmt: skip
-"""The last column where rows have a window."""
+"""The last column where rows have a window; it stays in sight where a table is wider than the page."""
 
 
 def table_parts(block: Table, run: str, rank: str) -> list[Component]:

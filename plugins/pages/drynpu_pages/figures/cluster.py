@@ -16,6 +16,9 @@ _SCALE = "Blues"
 _WRITTEN = 16
 """Ranks up to which the numbers stand in the fields."""
 
+_WHOLE = 1000
+"""From here on three digits would need an exponent."""
+
 
 def link_matrix(links: pl.DataFrame, *, height_px: int = 320) -> go.Figure:
     """
@@ -62,7 +65,7 @@ def rank_blocks(ranks: list[str], values: list[float], title: str, *, height_px:
     most = max(values) or 1.0
     rows = [range(start, min(start + width, len(ranks))) for start in range(0, len(ranks), width)]
     shares: list[list[float | None]] = [[values[at] / most for at in row] + [None] * (width - len(row)) for row in rows]
-    texts = [[f"rank {ranks[at]}<br>{values[at]:.3g}" for at in row] + [""] * (width - len(row)) for row in rows]
+    texts = [[f"rank {ranks[at]}<br>{_short(values[at])}" for at in row] + [""] * (width - len(row)) for row in rows]
     trace = graph_objects().Heatmap(
         z=shares,
         customdata=texts,
@@ -81,3 +84,8 @@ def rank_blocks(ranks: list[str], values: list[float], title: str, *, height_px:
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, autorange="reversed")
     return figure
+
+
+def _short(value: float) -> str:
+    """Return three digits of a number, and all those before its point."""
+    return f"{value:.0f}" if abs(value) >= _WHOLE else f"{value:.3g}"

@@ -49,7 +49,7 @@ _LINK_COLUMNS = (
 )
 
 
-_TIMELINE = "the timeline of the rank"
+_TIMELINE = "each row leads to the timeline of its rank"
 
 
 @frozen(eq=False)

@@ -39,6 +39,7 @@ _BOUND = {
 def _build(view: View) -> Sequence[Block]:
     rank = view.rank
     return [
+        *_synthetic(rank),
         *_answer(rank),
         *_facts(view),
         *_costs(view),
@@ -227,10 +228,14 @@ def _answer(rank: Rank) -> Iterator[Block]:
     yield Note(" ".join(parts), ANSWER)
 
 
-def _provenance(rank: Rank) -> Iterator[Block]:
-    summary, label = rank.summary, synthetic_label(rank)
+def _synthetic(rank: Rank) -> Iterator[Block]:
+    label = synthetic_label(rank)
     if label is not None:
         yield Note(synthetic_text(label), WARNING)
+
+
+def _provenance(rank: Rank) -> Iterator[Block]:
+    summary = rank.summary
     if rank.modelled:
         simulated = rank.profile.metadata.get("drynpu", {})
         modelled, measured = (
