@@ -17,6 +17,7 @@
 #include "cells.h"
 #include "common.h"
 #include "compat.h"
+#include "dropout.h"
 #include "guard.h"
 #include "hooks.h"
 #include "interface.h"
@@ -36,7 +37,7 @@ TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, m) { serve_autograd(m); }
 
 const std::set<std::string>& own_operators() {
   static const std::set<std::string> names{
-      "empty", "empty_strided", "copy_", "native_dropout", "_copy_from", "_softmax", "_log_softmax",
+      "empty", "empty_strided", "copy_", "native_dropout", "native_dropout_backward", "_copy_from", "_softmax", "_log_softmax",
       "_softmax_backward_data", "_log_softmax_backward_data"};
   return names;
 }
@@ -79,6 +80,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("masked_select", torch::CppFunction::makeFromBoxedFunction<&masked_select>());
   m.impl("repeat_interleave.Tensor", torch::CppFunction::makeFromBoxedFunction<&repeat_interleave>());
   m.impl("native_dropout", TORCH_FN(native_dropout));
+  m.impl("native_dropout_backward", TORCH_FN(native_dropout_backward));
   for (const char* name : {"_softmax", "_log_softmax"}) m.impl(name, torch::CppFunction::makeFromBoxedFunction<&softmax>());
   for (const char* name : {"_softmax_backward_data", "_log_softmax_backward_data"})
     m.impl(name, torch::CppFunction::makeFromBoxedFunction<&softmax_backward>());

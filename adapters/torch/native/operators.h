@@ -369,14 +369,4 @@ inline void attention_backward(const c10::OperatorHandle& op, torch::jit::Stack*
   translation.results(*stack, known.returns);
 }
 
-// The CPU's kernel would draw from the host's generator, for the operator takes none.
-inline std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p, std::optional<bool> train) {
-  if (input.numel() == 0 || !train.value_or(true) || p == 0.0)
-    return {input.clone(), at::ones_like(input, input.options().dtype(c10::kBool))};
-  if (p == 1.0) return {at::zeros_like(input), at::zeros_like(input, input.options().dtype(c10::kBool))};
-  auto mask = at::empty_like(input, input.options().dtype(c10::kBool));
-  mask.bernoulli_(1 - p);
-  return {input.mul(mask).mul_(1.0 / (1 - p)), mask};
-}
-
 }  // namespace npu

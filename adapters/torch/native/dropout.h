@@ -1,0 +1,56 @@
+// Dropout, in one pass over the values. PyTorch composes it of three operators, one of which turns the mask into numbers.
+#pragma once
+
+#include <ATen/Dispatch.h>
+#include <ATen/OpMathType.h>
+#include <ATen/Parallel.h>
+
+#include "alias.h"
+#include "guard.h"
+#include "values.h"
+
+namespace npu {
+
+// Writes the values that the mask keeps times a factor, and 0 for the others (NaN and infinity stay NaN, as on the CPU).
+template <typename T>
+void write_kept(const T* values, const bool* mask, T factor, T* out, int64_t count) {
+  constexpr int64_t GRAIN = 32768;  // at::internal::GRAIN_SIZE: fewer elements are not worth a thread
+  at::parallel_for(0, count, GRAIN, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = values[i] * (mask[i] ? factor : T(0));
+  });
+}
+
+// Returns *values* (any floating type) where *mask* (bool, of their shape) holds, divided by the *share* that is kept, and
+// 0 elsewhere. It is bit-equal to dropout on the CPU, which rounds the factor to the type of the values.
+inline at::Tensor kept(const at::Tensor& values, const at::Tensor& mask, double share) {
+  if (!computing) return values.mul(mask).mul_(1 / share);
+  SelectedDevice selected(values.device().index());
+  const auto dense = values.is_non_overlapping_and_dense() ? values : values.contiguous();
+  auto out = at::empty_like(dense);
+  const auto in_order = mask.strides() == dense.strides() ? mask : at::empty_like(dense, mask.options()).copy_(mask);
+  Aliases aliases;
+  const auto from = aliases.cpu(dense, false), which = aliases.cpu(in_order, false), to = aliases.cpu(out, false);
+  AT_DISPATCH_FLOATING_TYPES_AND2(c10::kHalf, c10::kBFloat16, values.scalar_type(), "native_dropout", [&] {
+    using Wide = at::opmath_type<scalar_t>;
+    const auto factor = static_cast<scalar_t>(Wide(1) / static_cast<Wide>(share));
+    write_kept(from.const_data_ptr<scalar_t>(), which.const_data_ptr<bool>(), factor, to.mutable_data_ptr<scalar_t>(), to.numel());
+  });
+  return out;
+}
+
+// The CPU's kernel would draw from the host's generator, for the operator takes none.
+inline std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p, std::optional<bool> train) {
+  if (input.numel() == 0 || !train.value_or(true) || p == 0.0)
+    return {input.clone(), at::ones_like(input, input.options().dtype(c10::kBool))};
+  if (p == 1.0) return {at::zeros_like(input), at::zeros_like(input, input.options().dtype(c10::kBool))};
+  auto mask = at::empty_like(input, input.options().dtype(c10::kBool));
+  mask.bernoulli_(1 - p);
+  return {kept(input, mask, 1 - p), mask};
+}
+
+// *scale* is 1 / (1 - p), and 0 where nothing was kept.
+inline at::Tensor native_dropout_backward(const at::Tensor& gradient, const at::Tensor& mask, double scale) {
+  return scale == 0 ? at::zeros_like(gradient) : kept(gradient, mask, 1 / scale);
+}
+
+}  // namespace npu
