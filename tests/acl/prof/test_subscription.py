@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import ctypes
+import fcntl
 import os
 import re
 import signal
@@ -236,6 +237,7 @@ def test_a_reader_that_does_not_read_blocks_nothing(acl, capsys, monkeypatch):
     stall_s, runs = 0.3, 1000
     monkeypatch.setattr("drynpu_acl.prof._pipe._STALL_S", stall_s)
     source, sink = os.pipe()
+    capacity = fcntl.fcntl(sink, fcntl.F_GETPIPE_SZ)
     assert acl.model_subscribe(1, acl.create_subscribe_config(1, NONE, sink)) == 0
     run = acl.profiling.subscriptions
     operators = _run_of(acl)
@@ -250,7 +252,8 @@ def test_a_reader_that_does_not_read_blocks_nothing(acl, capsys, monkeypatch):
     while piece := os.read(source, 8000):
         data += piece
     os.close(source)
-    assert len(data) > 50_000
+    # A write begins a new page of the pipe where it does not fit into the last one, so up to half of each stays empty.
+    assert len(data) > capacity // 2
     assert read_records(data) is not None, "what came is whole"
 
 
