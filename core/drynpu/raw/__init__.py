@@ -14,7 +14,6 @@ from drynpu._lazy import lazy_room
 if TYPE_CHECKING:
     from drynpu.raw._batches import batches_from_flips
     from drynpu.raw._clock import ClockAnchors
-    from drynpu.raw._document import write_document
     from drynpu.raw._hash import hash_text
     from drynpu.raw._ids import (
         CONTEXT_ID_NONE,
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
     )
     from drynpu.raw._tlv import FlatRecords, TlvFile, TlvRecords, read_flat, read_tlv, write_flat, write_tlv
     from drynpu.raw._writer import SLICE_BYTES, ProfWriter, new_prof_directory
+    from drynpu.raw.files import write_document
 else:
     __getattr__ = lazy_room(__name__)
 

@@ -52,6 +52,11 @@ def write_atomically(path: Path, chunks: Iterable[bytes | memoryview]) -> int:
     return size
 
 
+def write_document(path: Path, text: str) -> None:
+    """Write a text as `write_atomically` does, and what is no UTF-8 in it as escapes. Raises `OutputError`."""
+    write_atomically(path, [text.encode("utf-8", "backslashreplace")])
+
+
 def write_with_done(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
     """Write a file, then the mark that says it is complete."""
     size = write_atomically(path, chunks)

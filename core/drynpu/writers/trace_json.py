@@ -21,7 +21,7 @@ from attrs import frozen
 from polars.selectors import categorical
 
 from drynpu._alone import each_alone
-from drynpu._errors import OutputError
+from drynpu._say import say
 from drynpu.writers._in_turn import in_turn
 from drynpu.writers.files import new_file
 from drynpu.writers.text_table import Rows
@@ -77,7 +77,7 @@ class Events:
     prepare: Callable[[pl.DataFrame], pl.DataFrame] | None = None
 
     def render(self, style: JsonStyle, offset: int, count: int) -> pl.Series:
-        """Return the JSON text of *count* rows from *offset* on."""
+        """Return the JSON text of *count* rows from *offset* on. Rows without a value that is needed are left out."""
         chunk = self.rows.slice(offset, count)
         if pl.Categorical in chunk.dtypes:
             chunk = chunk.with_columns(categorical().cast(pl.String))
@@ -89,7 +89,11 @@ class Events:
             condition, members = self.followed_by
             flow = _concat([style.comma, *_object(members, style)])
             parts.append(pl.when(condition).then(flow).otherwise(pl.lit("")))
-        return chunk.select(_concat(parts).alias("event")).to_series()
+        texts = chunk.select(_concat(parts).alias("event")).to_series()
+        if count := texts.null_count():
+            lacking = [column.name for column in chunk if column.null_count()]
+            say(f"WARNING: {count} events of a timeline lack a value of {', '.join(lacking)} and were left out")
+        return texts.drop_nulls()
 
 
 def constant(value: object) -> str:
@@ -193,13 +197,8 @@ def _texts(block: Events | Sequence[str], style: JsonStyle) -> Iterable[tuple[in
 
 
 def _joined_events(block: Events, style: JsonStyle, offset: int) -> tuple[int, bytes]:
-    """Return how many events a part of a block has, and their text. Raises ``OutputError`` for a null."""
+    """Return how many events a part of a block has, and their text."""
     text = block.render(style, offset, CHUNK_ROWS)
-    if text.null_count():
-        columns = block.rows.slice(0, 0).columns
-        raise OutputError(f"{text.null_count()} trace event(s) hold a null; columns: {columns}")
-    if text.is_empty():
-        return 0, b""
     if len(text) <= _FEW:
         return len(text), style.comma.join(text.to_list()).encode()
     # As bytes, which are there already: a Python text would be made of them and encoded again.

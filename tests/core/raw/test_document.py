@@ -44,12 +44,12 @@ def test_what_fails_is_named_and_leaves_the_old_file_alone(tmp_path: Path, monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(OutputError, match=r"cannot write .*document: No space left on device"):
+    with pytest.raises(OutputError, match=r"Cannot write .*document: No space left on device"):
         write_document(path, "new")
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["document"]
 
 
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"cannot write .*/nowhere/document: No such file or directory"):
+    with pytest.raises(OutputError, match=r"Cannot write .*/nowhere/document: No such file or directory"):
         write_document(tmp_path / "nowhere" / "document", "x")

@@ -99,9 +99,15 @@ def test_long_timelines_have_their_events_in_order(processors: int, tmp_path: Pa
     assert (tmp_path / "t.json").read_text() == "[" + ",".join(f'{{"n":{number}}}' for number in range(rows)) + "]"
 
 
-def test_a_null_in_a_later_part_leaves_no_file(processors: int, tmp_path: Path) -> None:
+def test_a_full_disk_in_a_later_part_leaves_no_file(processors: int, tmp_path: Path) -> None:
     del processors
-    texts = pl.Series(["x"] * 90_000 + [None])
-    with pytest.raises(OutputError, match="1 trace event"):
-        write_trace(tmp_path / "t.json", [Events(texts.to_frame("n"), {"n": pl.col("n")})], COMPACT)
+
+    def prepare(rows: pl.DataFrame) -> pl.DataFrame:
+        if rows["n"][-1] == "last":
+            raise OutputError("no space left")
+        return rows
+
+    rows = pl.DataFrame({"n": ["x"] * 90_000 + ["last"]})
+    with pytest.raises(OutputError, match="no space left"):
+        write_trace(tmp_path / "t.json", [Events(rows, {"n": pl.col("n")}, prepare=prepare)], COMPACT)
     assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu import OutputError
 from drynpu.writers import trace_json
 from drynpu.writers.trace_json import COMPACT, SPACED, Events, JsonStyle, Present, constant, json_strings, write_trace
 
@@ -72,8 +71,9 @@ def test_members_and_objects_that_only_some_rows_have(tmp_path: Path) -> None:
     )
 
 
-def test_a_null_is_an_error_and_not_a_lost_event(tmp_path: Path) -> None:
-    block = Events(pl.DataFrame({"n": [1, None]}), {"n": pl.col("n")})
-    with pytest.raises(OutputError, match=r"1 trace event\(s\) hold a null"):
-        write_trace(tmp_path / "t.json", [block], COMPACT)
-    assert list(tmp_path.iterdir()) == []
+def test_an_event_that_lacks_a_value_is_left_out_with_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    block = Events(pl.DataFrame({"n": [1, None, 3], "m": [4, 5, 6]}), {"n": pl.col("n"), "m": pl.col("m")})
+    assert written(tmp_path, [block], COMPACT) == '[{"n":1,"m":4},{"n":3,"m":6}]'
+    assert "1 events of a timeline lack a value of n and were left out" in "".join(capsys.readouterr())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from drynpu_torch.device import Format
 from drynpu_torch.device.npu.utils import get_cann_version
-from drynpu_torch.services._compiled import describe_extension
-from drynpu_torch.services._environment import describe_environment, is_transfer_wanted
+from drynpu_torch.services._environment import describe_environment, describe_extension, is_transfer_wanted
 from drynpu_torch.services._files import save_async
 from drynpu_torch.services._flops import FlopsCounter
 from drynpu_torch.services._tensors import (

@@ -20,8 +20,8 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 PID_FACTOR = 1 << 10
 """Process ids of the toolkit's layers are the host's times this, plus layer and device (cann_msprof.md 4.5)."""
-_DEVICE_BITS = 5
-_HOST_SLOT = 2**_DEVICE_BITS - 1
+_HOST_SLOT = 2**5 - 1  # five bits are the device's
+_LAST_NS = 2**62  # a start and a duration below this have an end that an Int64 holds
 
 
 @frozen(eq=False)
@@ -60,8 +60,7 @@ class Trace:
     @property
     def devices(self) -> list[int]:
         """Numbers of the devices whose tasks are shown."""
-        numbers: list[int] = self.layer("hardware")["device_id"].unique().sort().to_list()
-        return numbers
+        return list(self.layer("hardware")["device_id"].unique().sort())
 
     @property
     def host_pid(self) -> int:
@@ -78,29 +77,42 @@ def read_trace(files: Sequence[Path], notes: list[str]) -> Trace | None:
     parts = []
     for file in files:
         try:
-            parts.append(_read(file))
+            parts.append(_read(file, notes))
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             notes.append(f"{file.name} could not be read and was left out: {reason}")
     if not parts:
         return None
     rows = pl.concat(parts)
-    metadata = rows.filter(pl.col("ph") == "M")
+    metadata, timed = rows.filter(pl.col("ph") == "M"), rows.filter(pl.col("ph").ne_missing("M"))
+    placed = (pl.col("ph") == "C") | pl.all_horizontal(pl.col("pid", "tid").is_not_null())
+    numbered = ~pl.col("cat").is_in(["enqueue", "dequeue"]) | pl.col("correlation_id").is_not_null()
+    in_time = pl.col("start_ns", "duration_ns").abs() < _LAST_NS
+    events = timed.filter(placed, numbered, in_time, pl.col("ph").is_not_null())
+    if without := timed.height - events.height:
+        said = "no usable ph, pid, tid, ts, dur or, in the task queue, correlation_id"
+        notes.append(f"{without} events of the timeline have {said}, and were left out")
     named = metadata.filter(pl.col("name") == "process_name").select("pid", pl.col("label").alias("process"))
     threads = metadata.filter(pl.col("name") == "thread_name").select("pid", "tid", pl.col("label").alias("thread"))
     return Trace(
-        rows.filter(pl.col("ph") != "M"),
+        events,
         named.unique("pid", keep="last", maintain_order=True),
         threads.unique(["pid", "tid"], keep="last", maintain_order=True),
     )
 
 
-def _read(file: Path) -> pl.DataFrame:
+def _read(file: Path, notes: list[str]) -> pl.DataFrame:
     content = file.read_bytes()
     if content.lstrip()[:1] == b"{":
         content = orjson.dumps(orjson.loads(content).get("traceEvents", []))
     # Numbers and texts alike become text here: versions differ in which of them they write as what.
-    cells = pl.read_json(BytesIO(content), schema=_SCHEMA)
+    try:
+        cells = pl.read_json(BytesIO(content), schema=_SCHEMA)
+    except pl.exceptions.PolarsError:
+        events = orjson.loads(content)
+        whole = [event for event in events if isinstance(event, dict) and isinstance(event.get("args", {}), dict)]
+        notes.append(f"{file.name}: {len(events) - len(whole)} events are no objects, or have args that are none")
+        cells = pl.read_json(BytesIO(orjson.dumps(whole)), schema=_SCHEMA)
     arguments = []
     for column in _ARGUMENTS:
         parts = [pl.col("args").struct.field(title) for title in column.spellings]

@@ -139,7 +139,7 @@ class QueueNames:
                 column.append(part.filter(pl.col("side") == side)["correlation_id"].to_numpy())
         dequeue = names.words["side"][1].index_of("dequeue") if names.height else None
         for part in names.kept_slices("side", "name"):
-            codes.append(part.filter(pl.col("side") == dequeue)["name"].to_numpy())
+            codes.append(part.filter(pl.col("side") == pl.lit(dequeue))["name"].to_numpy())
         # The first of a number counts.
         ids, first = _distinct_ids(sides["dequeue"].values())
         put, _ = _distinct_ids(sides["enqueue"].values())

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from drynpu.analysis import communication_time, communication_transfers, link_operators, overlap, summarise
+from drynpu.exporters.chrome import export_chrome
 from drynpu.products import load_profile
 
 PID, DEVICE = 4711, 3
@@ -187,3 +188,22 @@ def test_counters_of_memory_caches_and_monitors(tmp_path: Path) -> None:
         ("split", ns(20.5), 0, 18),
         ("split", ns(20.5), 1, 15),
     ]
+
+
+@pytest.mark.parametrize(
+    "damaged", [None, "text", *(pytest.param(one, marks=pytest.mark.slow) for one in (True, 1.5e300))]
+)
+def test_a_damaged_field_costs_its_event_alone(tmp_path: Path, damaged: object) -> None:
+    """Each field of each event in turn. What is left is summed up and written."""
+    whole = events("HCCL", "0", "Physic Stream Id")
+    whole.append({"ph": "C", "name": "Host Memory", "pid": PID, "tid": 0, "ts": at(5), "args": {"KB": 3}})
+    for number, event in enumerate(whole):
+        for name in event:
+            changed = [*whole[:number], event | {name: damaged}, *whole[number + 1 :]]
+            (tmp_path / "trace_view.json").write_text(json.dumps(changed))
+            profile = load_profile(tmp_path)
+            summarise(profile)
+            assert export_chrome(profile, tmp_path / "out"), (event, name)
+            lacking = {"ts", "ph"} if damaged is None else {"ts"}
+            if name in lacking and event["ph"] != "M" and damaged is not True:
+                assert "1 events of the timeline have no usable" in " ".join(profile.notes), (event, name)
