@@ -55,7 +55,7 @@ def test_calls_are_told_by_their_c_name_also_when_they_raise():
     told = []
 
     class Listener:
-        def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[object, ...] = ()) -> None:
+        def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[object, ...], waited: int) -> None:
             told.append(name)
 
     listener = Listener()

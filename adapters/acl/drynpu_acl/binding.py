@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+from drynpu.host import waited_ns
 from drynpu.recorder import CHECK_VARIABLE
 
 Arguments = ParamSpec("Arguments")
@@ -35,11 +36,11 @@ _CHECKED = {"i": (-(2**31), 2**31 - 1), "h": (-(2**15), 2**15 - 1), "b": (0, 255
 class ApiListener(Protocol):
     """Takes over the calls of the library."""
 
-    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[object, ...] = ()) -> None:
+    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[object, ...], waited: int) -> None:
         """
         Take over one call on the calling thread: its C name, and when it began and returned (Unix ns).
 
-        *arguments* are the converted ones, whose handles may be wrong.
+        *arguments* are the converted ones, whose handles may be wrong. *waited* is `waited_ns` before the call.
         """
 
 
@@ -158,11 +159,11 @@ class Binder:
             listening = listener() if c_name else None
             if listening is None:
                 return _plain(call(*values))
-            start_ns = time.time_ns()
+            waited, start_ns = waited_ns(), time.time_ns()
             try:
                 return _plain(call(*values))
             finally:
-                listening.api(c_name, start_ns, max(time.time_ns(), start_ns + 1), values)
+                listening.api(c_name, start_ns, max(time.time_ns(), start_ns + 1), values, waited)
 
         function.__name__ = name
         function.__qualname__ = name

@@ -81,7 +81,7 @@ class Acl:
             rows.append(Call(signature, start_ns, time.time_ns(), thread))
         end_ns = time.time_ns()
         (tell or self.profiling.executed)(model_id, 0, Operators.from_calls(rows), begin_ns, end_ns)
-        self.profiling.api("aclmdlExecute", begin_ns, end_ns)
+        self.profiling.api("aclmdlExecute", begin_ns, end_ns, (), 0)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ class Heard:
     def memcpy(self, *copy: int) -> None:
         self.copies.append(copy)
 
-    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[object, ...] = ()) -> None:
+    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[object, ...], waited: int) -> None:
         assert start_ns < end_ns
         self.calls.append(name)
 

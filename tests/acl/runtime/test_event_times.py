@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 
 import pytest
 from tests.acl.preamble import PREAMBLE
@@ -59,3 +60,29 @@ def test_times_are_the_same_with_and_without_a_profile(programs, models):
     assert times == pytest.approx([times[0]] * len(times), rel=0.02)
     assert kernels_ms < times[0] < 2 * kernels_ms
     assert run.printed("back") == [0.0, 107007]
+
+
+BUSY = """
+import os, subprocess, sys
+{move}
+loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+try:
+    exec(open("times.py").read())
+finally:
+    for loop in loops:
+        loop.kill()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="nobody can choose processors here")
+def test_times_are_the_same_beside_busy_processes(programs, models):
+    """Four loops share the one processor of the program, so it waits for its turn between its calls."""
+    folder = programs.folder()
+    models.save(models.mlp(batch=512, sizes=(1024, 1024, 1024)), folder / "wide.onnx")
+    (folder / "times.py").write_text(TIMES)
+    move = "os.sched_setaffinity(0, [max(os.sched_getaffinity(0))])"
+    run = programs(BUSY.format(move=move), folder=folder, environment={"DRYNPU_QUIET": "1", **FRESH})
+    times = run.printed("times")
+    assert len(times) == 9
+    assert times == pytest.approx([times[0]] * len(times), rel=0.02)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from attrs import define, field
 
 from drynpu import say
+from drynpu.host import waited_ns
 from drynpu.kernels import KernelPlan, Operators, Signature
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.prof._acl_json import read_acl_json
@@ -192,7 +193,7 @@ class Profiling:
             thread, device_id = threading.get_native_id(), self.runtime.device_id()
             captured.copies.append(CopyCall(kind, size, start_ns, end_ns, thread, device_id))
 
-    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[Any, ...] = ()) -> None:
+    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[Any, ...], waited: int) -> None:
         """Take over a call of the library."""
         kept = self._captured()
         if not kept:
@@ -203,5 +204,5 @@ class Profiling:
         thread, device_id = threading.get_native_id(), self.runtime.device_id()
         call = ApiCall(name, start_ns, end_ns, thread, device_id, stream, event)
         for captured in kept:
-            captured.calls.append(call)
+            captured.note_call(call, waited, waited_ns())
         self.sessions.save()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from drynpu.kernels import concatenate, merge_equal
 from drynpu.recorder import Planner
 from drynpu.simulate import AclCalls, HostSamples, Mark, Recording
@@ -43,6 +45,7 @@ def assemble(
         graphs=graph_runs(launched, begin_ns=begin_ns),
         marks=_tx_marks(captured),
         host_samples=samples,
+        processor_waits=np.array(captured.waits, np.int64).reshape(-1, 2),
         calls=AclCalls.from_rows([(call.name, call.start_ns, call.end_ns, call.thread) for call in calls]),
     )
 

@@ -15,6 +15,8 @@ DeviceStream: TypeAlias = "tuple[int, int]"
 MarkRows: TypeAlias = "list[tuple[MarkKind, str, int, int, int, DeviceStream | None]]"
 """Marks of the script ``(kind, message, start_ns, end_ns, thread, stream)``; stream None: of the host alone."""
 
+_LISTS = ("executions", "copies", "calls", "marks", "steps", "waits")
+
 
 @frozen(eq=False)
 class ModelExecution:
@@ -64,7 +66,8 @@ class CapturedCalls:
     Everything that was captured so far.
 
     ``steps`` are iterations that the script reports, rows ``(number, start_ns, end_ns, thread, device_id)``. Appending
-    to a list is one operation of the interpreter, so that many threads lose nothing.
+    to a list is one operation of the interpreter, so that many threads lose nothing. ``waits`` are those of threads for
+    a processor, before a call and in it: when that ended, and how long it was, ns.
     """
 
     executions: list[ModelExecution] = field(factory=list)
@@ -72,22 +75,25 @@ class CapturedCalls:
     calls: list[ApiCall] = field(factory=list)
     marks: MarkRows = field(factory=list)
     steps: list[tuple[int, int, int, int, int]] = field(factory=list)
+    waits: list[tuple[int, int]] = field(factory=list)
+    _waited: dict[int, int] = field(factory=dict)
 
     @property
     def counts(self) -> tuple[int, ...]:
         """How many entries each list has."""
-        return len(self.executions), len(self.copies), len(self.calls), len(self.marks), len(self.steps)
+        return tuple(len(getattr(self, name)) for name in _LISTS)
+
+    def note_call(self, call: ApiCall, before: int, after: int) -> None:
+        """Note a call, and what its thread had waited for a processor before it and after it, ns in all its life."""
+        self.calls.append(call)
+        known = self._waited.get(call.thread, before)
+        self.waits += [(call.start_ns, before - known), (call.end_ns, after - before)]
+        self._waited[call.thread] = after
 
     def between(self, begin: tuple[int, ...], end: tuple[int, ...]) -> CapturedCalls:
         """Return what came between two readings of `counts`."""
-        executions, copies, calls, marks, steps = map(slice, begin, end)
-        return CapturedCalls(
-            executions=self.executions[executions],
-            copies=self.copies[copies],
-            calls=self.calls[calls],
-            marks=self.marks[marks],
-            steps=self.steps[steps],
-        )
+        parts = zip(_LISTS, begin, end, strict=True)
+        return CapturedCalls(**{name: getattr(self, name)[first:last] for name, first, last in parts})
 
     def by_device(self, devices: Sequence[int]) -> dict[int, CapturedCalls]:
         """
@@ -100,6 +106,7 @@ class CapturedCalls:
                 executions=[each for each in self.executions if each.device_id == device_id],
                 copies=[copy for copy in self.copies if copy.device_id == device_id],
                 steps=[step for step in self.steps if step[-1] == device_id],
+                waits=self.waits,
             )
             for device_id in devices
         }

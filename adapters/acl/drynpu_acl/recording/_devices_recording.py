@@ -33,7 +33,7 @@ class DevicesRecording:
     devices: tuple[int, ...]
     plan: Planner
     captured: CapturedCalls = field(factory=CapturedCalls)
-    _saved: tuple[int, ...] = (0, 0, 0, 0, 0)
+    _saved: tuple[int, ...] = field(factory=lambda: CapturedCalls().counts)
     _saving: threading.Lock = field(factory=threading.Lock)
     _saved_ns: int = field(factory=time.time_ns)
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from drynpu_tf.options._npu_options import OPTIMIZER_NAME, NpuOptions, npu_options_of
-from drynpu_tf.options._precision import PRECISION_NOTE, precision_of
+from drynpu_tf.options._npu_options import (
+    OPTIMIZER_NAME,
+    PRECISION_NOTE,
+    NpuOptions,
+    npu_options_of,
+    precision_of,
+)
 from drynpu_tf.options._profiling import read_number, resolve_profiling, say_notices
 
 __all__ = [

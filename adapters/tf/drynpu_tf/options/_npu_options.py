@@ -1,17 +1,22 @@
-"""Reading ``custom_optimizers["NpuOptimizer"].parameter_map`` (tf_adapters.md 1.4, 1.5)."""
+"""Reading ``custom_optimizers["NpuOptimizer"].parameter_map`` (tf_adapters.md 1.4, 1.5), and the precision in it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from attrs import field, frozen
 
 from drynpu_tf.foreign import ConfigProto
+from drynpu_tf.rules import Precision, read_precision
 
 OPTIMIZER_NAME = "NpuOptimizer"
 """The custom optimizer of a ``ConfigProto`` whose parameters are the options of the device."""
+PRECISION_NOTE: Final = (
+    "precision_mode changes types and times of kernels alone: the CPU computes in the types of the graph"
+)
+"""What readers of a profile have to know of a precision that is not the graph's."""
 
 
 def _frozen_map(values: Mapping[str, object]) -> Mapping[str, object]:
@@ -95,3 +100,13 @@ def _value(attribute: Any) -> object:
     """Return the member of an ``AttrValue`` that is set, whichever it is; ``None`` for an empty one."""
     member = attribute.WhichOneof("value")
     return None if member is None else getattr(attribute, member)
+
+
+def precision_of(get: Callable[[str], Any]) -> Precision | None:
+    """Return the precision of options, which *get* returns by name, as text or bytes; ``None`` where types stay."""
+
+    def text(name: str) -> str:
+        value = get(name)
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
+
+    return read_precision(text("precision_mode") or text("precision_mode_v2"), text("modify_mixlist"))
