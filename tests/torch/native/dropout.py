@@ -25,13 +25,13 @@ def drop(device: str, dtype: torch.dtype, share: float, shape: tuple[int, ...], 
     values, gradient = torch.randn(shape).to(dtype), torch.randn(shape).to(dtype)
     values.view(-1)[:2] = torch.tensor([float("nan"), float("inf")])
     leaf = values.to(device).requires_grad_()
-    given, gradient = leaf, gradient.to(device)
+    argument, gradient = leaf, gradient.to(device)
     if turned:
-        given, gradient = leaf.transpose(0, -1), gradient.transpose(0, -1)[:1].expand_as(leaf.transpose(0, -1))
+        argument, gradient = leaf.transpose(0, -1), gradient.transpose(0, -1)[:1].expand_as(leaf.transpose(0, -1))
     torch.manual_seed(3)
-    out = functional.dropout(given, share)
+    out = functional.dropout(argument, share)
     out.backward(gradient)
-    functional.dropout(given, share).sum().backward()
+    functional.dropout(argument, share).sum().backward()
     return [bits(out), bits(leaf.grad), list(out.stride())]
 
 

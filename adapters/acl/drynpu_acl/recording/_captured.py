@@ -66,8 +66,8 @@ class CapturedCalls:
     Everything that was captured so far.
 
     ``steps`` are iterations that the script reports, rows ``(number, start_ns, end_ns, thread, device_id)``. Appending
-    to a list is one operation of the interpreter, so that many threads lose nothing. ``waits`` are those of threads for
-    a processor, before a call and in it: when that ended, and how long it was, ns.
+    to a list is one operation of the interpreter, so that many threads lose nothing. ``waits`` say when a thread
+    stopped waiting for a processor, before a call or in it, and how long it had waited, ns.
     """
 
     executions: list[ModelExecution] = field(factory=list)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from drynpu.kernels import Operators
-from drynpu_acl.binding import ApiListener
 
 
-class Listener(ApiListener, Protocol):
+class Listener(Protocol):
     """Takes over what happens, on the thread that called. Times are Unix ns."""
 
     def executed(self, model_id: int, stream: int, operators: Operators, start_ns: int, end_ns: int) -> None:
@@ -26,6 +25,9 @@ class Listener(ApiListener, Protocol):
 
     def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int) -> None:
         """Take over a copy of *size* bytes: kind 0 host to host, 1 host to device, 2 back, 3 within the device."""
+
+    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[object, ...], waited: int) -> None:
+        """Take over one call of the vendor's library, as `drynpu_acl.binding` tells it."""
 
 
 class Lifecycle(Protocol):
