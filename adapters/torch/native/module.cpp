@@ -18,6 +18,7 @@
 #include "common.h"
 #include "compat.h"
 #include "dropout.h"
+#include "factories.h"
 #include "guard.h"
 #include "hooks.h"
 #include "interface.h"
@@ -65,6 +66,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
   m.impl("_nested_view_from_buffer", TORCH_FN(at::native::_nested_view_from_buffer));
   m.impl("unfold", TORCH_FN(at::native::unfold));
+  factories::serve(m);
   m.impl("empty.memory_format", TORCH_FN(empty));
   m.impl("empty_strided", TORCH_FN(empty_strided));
   m.impl("copy_", torch::CppFunction::makeFromBoxedFunction<&copy>());

@@ -40,6 +40,18 @@ def test_values_and_place(name: str, form: type, device: str) -> None:
     assert known_device(made) == (torch.device(device).index or 0)
 
 
+@pytest.mark.parametrize("name", ["zeros", "ones", "arange", "linspace", "eye"])
+def test_factories_with_a_kernel_of_their_own_leave_pinning_away(native: bool, name: str) -> None:
+    """As op-plugin's do: what vLLM-Ascend makes for its drafts is not refused."""
+    if not native:
+        pytest.skip("the sink's tensors are the host's, which can be pinned")
+    arguments = {"linspace": (1, 2, 5), "arange": (3, 9, 2), "eye": (2, 3)}.get(name, (4,))
+    made = getattr(torch, name)(*arguments, device="npu", pin_memory=True)
+    assert torch.equal(made.cpu(), getattr(torch, name)(*arguments))
+    with pytest.raises(RuntimeError, match="Only dense CPU tensors can be pinned"):
+        torch.empty(4, device="npu", pin_memory=True)
+
+
 @pytest.mark.parametrize(
     "draw", [torch.rand, torch.randn, torch.randperm, lambda n, **where: torch.randint(0, 99, (n,), **where)]
 )

@@ -434,7 +434,11 @@ def test_elements_written_to_the_places_of_a_mask(record) -> None:
 
 
 def test_what_waits_for_the_device(record) -> None:
-    recording = record(lambda: (torch.nonzero(MASK), X[MASK], X.masked_select(MASK), torch.equal(X, Y)))
+    recording = record(
+        lambda: (torch.nonzero(MASK), X[MASK], X.masked_select(MASK), torch.equal(X, Y), X.unique_consecutive())
+    )
     copies = [launch for launch in recording.launches if launch.kernel.task_type is TaskType.MEMCPY]
     assert recording.unmapped == []
-    assert len(copies) == 4
+    assert len(copies) == 5
+    runs = recording.of("aten::unique_consecutive")
+    assert [kernel.op_type for kernel in runs if kernel.task_type is not TaskType.MEMCPY] == ["UniqueConsecutive"]

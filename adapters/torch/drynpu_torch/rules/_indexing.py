@@ -136,7 +136,7 @@ def nonzero(call: AtenCall) -> KernelPlan | None:
 
 
 def masked_select(call: AtenCall) -> KernelPlan | None:
-    """Return the plan of a selection by mask; the host waits for the size of the result."""
+    """Return the plan of a selection by mask, or of each run's first; the host waits for the size of the result."""
     spec = call.main_kernel(call.tensors("x", "mask"), [], task=TaskType.MIX_AIV, cost=2)
     return evolve(call.plan(spec, call.copy_to_host(_ONE)), synchronizes=True)
 
@@ -254,7 +254,7 @@ NAMES: Final = (
         "index_fill_=InplaceIndexFill:IndexFillD",
     ),
     Named(nonzero, "x!", "nonzero=NonzeroV2:NonZero"),
-    Named(masked_select, "x! mask!", "masked_select=MaskedSelect:MaskedSelectV3"),
+    Named(masked_select, "x! mask", "masked_select=MaskedSelect:MaskedSelectV3 unique_consecutive=UniqueConsecutive"),
     Named(masked_scatter, "x! mask! source!", "masked_scatter_=InplaceMaskedScatter:MaskedScatter"),
     Named(one_hot, "x! classes", "one_hot=OneHot"),
     Named(join, "parts axis", "cat=Cat:ConcatD"),
