@@ -2,8 +2,9 @@
 Modules that drynpu serves or changes when they are imported.
 
 ``vllm_ascend.vllm_ascend_C`` is compiled against CANN. It is served where nothing else finds it.
-``vllm.triton_utils.importing`` has the decorator that stands for ``triton.jit`` where no driver of Triton is active;
-a function that it decorates cannot be launched. The queue of ``shm_broadcast`` waits until every rank of a group reads.
+``vllm_ascend.device_allocator.camem`` maps the memory of an engine that can sleep. ``vllm.triton_utils.importing`` has
+the decorator that stands for ``triton.jit`` where no driver of Triton is active; a function that it decorates cannot be
+launched. The queue of ``shm_broadcast`` waits until every rank of a group reads.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ class _CompiledModule(MetaPathFinder, Loader):
         del spec
 
     def exec_module(self, module: ModuleType) -> None:
-        del module
         from drynpu_vllm_ascend.operators import register
 
         register()
+        # What the allocator takes from it, and what takes their place when that is imported.
+        for name in ("init_module", "python_create_and_map", "python_unmap_and_release"):
+            setattr(module, name, None)
 
 
 class _ChangedModule(MetaPathFinder):
@@ -85,6 +88,12 @@ def _broadcast_without_readers(shm_broadcast: ModuleType) -> None:
         shm_broadcast.MessageQueue.create_from_process_group = staticmethod(_no_queue)
 
 
+def _sleep(camem: ModuleType) -> None:
+    from drynpu_vllm_ascend.sleeping import serve_allocator
+
+    serve_allocator(camem)
+
+
 def _no_queue(*arguments: object, **options: object) -> None:
     del arguments, options
 
@@ -92,6 +101,7 @@ def _no_queue(*arguments: object, **options: object) -> None:
 _CHANGES: Final = {
     "vllm.triton_utils.importing": _launch_kernels,
     "vllm.distributed.device_communicators.shm_broadcast": _broadcast_without_readers,
+    "vllm_ascend.device_allocator.camem": _sleep,
 }
 
 

@@ -7,6 +7,7 @@ The tests make the models. The engine records its profiles itself, as on a devic
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import os
 from collections import Counter
@@ -29,11 +30,17 @@ def programs() -> Path:
 
 
 @pytest.fixture
-def program(execute: Callable[..., str]) -> Callable[..., Any]:
+def offline(execute: Callable[..., str]) -> Callable[..., str]:
+    """Run a program of the environment without any hub and return what it printed."""
+    return functools.partial(execute, **OFFLINE)
+
+
+@pytest.fixture
+def program(offline: Callable[..., str]) -> Callable[..., Any]:
     """Run a script of this folder in the environment and return what it printed behind ``RESULT``."""
 
     def run(script: str, *arguments: str, **variables: str) -> Any:
-        text = execute("python", str(Path(__file__).with_name(script)), *arguments, **OFFLINE, **variables)
+        text = offline("python", str(Path(__file__).with_name(script)), *arguments, **variables)
         return json.loads(text.partition("RESULT ")[2].splitlines()[0])
 
     return run
@@ -46,6 +53,18 @@ def model(execute: Callable[..., str], tmp_path: Path) -> Callable[..., str]:
     def make(kind: str, *options: str) -> str:
         folder = str(tmp_path / kind)
         execute("python", str(ROOT / "examples" / "serving" / "tiny_model.py"), folder, "--kind", kind, *options)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def part(execute: Callable[..., str], tmp_path: Path) -> Callable[[str, str], str]:
+    """Make a draft, an adapter or a quantised model from a model, and return its folder."""
+
+    def make(what: str, model: str) -> str:
+        folder = str(tmp_path / what)
+        execute("python", str(Path(__file__).with_name("parts.py")), what, model, folder)
         return folder
 
     return make
