@@ -121,6 +121,16 @@ def test_a_launcher_of_other_processes_is_not_told(scripts: Any) -> None:
     assert launched.said("WARNING", "ERROR") == []
 
 
+def test_a_process_that_only_started_others_leaves_nothing(scripts: Any, native: bool) -> None:
+    """As LLaMA-Factory's command does, which computes a little on the host before it starts torchrun."""
+    if not native:
+        pytest.skip("the sink cannot tell the host's operators from the npu's")
+    start = f"import subprocess, sys, torch\ntorch.ones(3).sum()\nsubprocess.run([sys.executable, '-c', {INFER!r}])"
+    ended = run(scripts, start, "--profile-steps", "all")
+    (profile,) = ended.folder.glob("**/*_ascend_pt")
+    assert (profile / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").is_file()
+
+
 def test_a_script_without_operators_leaves_nothing(scripts: Any) -> None:
     ended = run(scripts, "import torch", "--profile", "--profile-steps", "all")
     assert not list(ended.folder.glob("**/*_ascend_pt"))

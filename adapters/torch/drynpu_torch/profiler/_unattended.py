@@ -12,12 +12,15 @@ import multiprocessing
 import sys
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from drynpu import DrynpuError
 from drynpu.recorder import ProfileCommand, at_process_end
+from drynpu_torch.device.npu.memory import usage
 from drynpu_torch.profiler._analyse import summarise_at_exit
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._interface import ProfInterface
@@ -55,7 +58,7 @@ class UnattendedProfile:
         self._steps_done = 0
         self._clock: weakref.ref[Any] | None = None
         self._interface: ProfInterface | None = None
-        self._marker: Any = None
+        self._step = ExitStack()
         self._over = False
 
     @property
@@ -121,7 +124,7 @@ class UnattendedProfile:
         self._end(self._interface)
 
     def _next_step(self, interface: ProfInterface) -> None:
-        self._close_step()
+        self._step.close()
         if self._steps_done == self.command.skip_steps + (self.command.record_steps or 0):
             self._end(interface)
             return
@@ -130,10 +133,11 @@ class UnattendedProfile:
 
     def _end(self, interface: ProfInterface) -> None:
         self._over = True
-        self._close_step()
+        self._step.close()
         try:
             interface.stop_trace()
-            if not interface.operators:  # a launcher, or a script that only imports the framework
+            # A launcher, or a script that only imports the framework.
+            if not interface.operators or self._only_started_others(interface.prof_path):
                 interface.discard_trace()
                 return
             interface.finalize_trace()
@@ -143,13 +147,13 @@ class UnattendedProfile:
 
     def _open_step(self) -> None:
         if self.command.record_steps is not None:
-            self._marker = torch.autograd.profiler.record_function(f"ProfilerStep#{self._steps_done}")
-            self._marker.__enter__()
+            self._step.enter_context(torch.autograd.profiler.record_function(f"ProfilerStep#{self._steps_done}"))
 
-    def _close_step(self) -> None:
-        marker, self._marker = self._marker, None
-        if marker is not None:
-            marker.__exit__(None, None, None)
+    def _only_started_others(self, path: str) -> bool:
+        """Return whether no tensor was on the device, and a process that began later has a recording."""
+        profiles = (Path(path), *self.command.directory.glob("*_ascend_pt"))
+        first, *began = (each.name.split("_")[-3] for each in profiles)
+        return not usage().peak_reserved_bytes and max(began) > first
 
 
 def after_every_step(callback: Callable[[torch.optim.Optimizer], None]) -> None:
