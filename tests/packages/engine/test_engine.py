@@ -126,7 +126,8 @@ def test_the_engines_benchmarks(
     folder, figures = model("qwen3", "--words=12000"), tmp_path / "figures.json"
     command = ["vllm", "bench", *load, f"--model={folder}", f"--output-json={figures}", *small]
     offline(*command, "--profile", f"--profiler-config={profiler}")
-    assert min(each for each in json.loads(figures.read_text()).values() if isinstance(each, (int, float))) > 0
+    if load[0] == "throughput":  # a profiled latency has no figures
+        assert min(json.loads(figures.read_text()).values()) > 0
     (profile,) = (tmp_path / "profiles").glob("*_ascend_pt")
     assert kernel_types(profile)["_compute_slot_mapping_kernel"] >= 8
 
