@@ -38,6 +38,7 @@ _MOST_FOR_ALL = 6_000
 """Entries of the work up to which each change is simulated by itself, so that the page is there in a second."""
 _HEIGHT_PX = 220
 _NOTHING = "No work of a device was recorded, so there is nothing to simulate again."
+_UNKNOWN = "not known to the model"
 _NO_CHIP = (
     "The run does not say of which chip it is. Name the chip that it was recorded on: drynpu dashboard --chip 910B2."
 )
@@ -115,6 +116,7 @@ def _blocks(view: View) -> Iterator[Block]:
     yield _facts(outcome)
     yield _bars(outcome)
     yield _steps(outcome)
+    yield _types(outcome, measured=not view.modelled)
     if len(recorded.recording.work.start) <= _MOST_FOR_ALL:
         yield _one_at_a_time(recorded)
     if cut_text(recorded):
@@ -163,6 +165,22 @@ def _steps(outcome: Outcome) -> Table:
     )
     shown = columns if outcome.steps["step"][0] else columns[1:]
     return Table("whatif-steps", "Steps", outcome.steps, shown, "", modelled=True, window=WINDOW)
+
+
+def _types(outcome: Outcome, *, measured: bool) -> Table:
+    """Return the table of types, where the model's times stand beside the recorded ones."""
+    recorded = "measured" if measured else "recorded"
+    columns = (
+        Column("type", "type", wide=True),
+        Column("count", "count"),
+        Column("recorded_us", f"{recorded} (us)", 3),
+        Column("model_us", "modelled (us)", 3),
+        Column("ratio", f"{recorded} by modelled", 2),
+        Column("after_us", "after (us)", 3),
+    )
+    rows = outcome.types.with_columns(pl.col("type").replace("", _UNKNOWN))
+    detail = "of all that is simulated again; modelled: on the recorded chip, without waits for other ranks"
+    return Table("whatif-types", "Kernels and collectives by type", rows, columns, detail, modelled=True)
 
 
 @frozen

@@ -116,6 +116,7 @@ def _document(outcome: Outcome, chip: Chip, change: Change, basis: str) -> Mappi
         "high_us": None if between is None else between[1],
         "bounds": outcome.groups.to_dicts(),
         "steps": outcome.steps.to_dicts(),
+        "types": outcome.types.to_dicts(),
         "basis": basis,
     }
 

@@ -29,6 +29,7 @@ from drynpu_pages.critical import (
     windows_of,
     work_of,
 )
+from drynpu_pages.whatif._by_type import type_times
 from drynpu_pages.whatif._causes import causes_of
 from drynpu_pages.whatif._change import Change, changed_chip
 from drynpu_pages.whatif._cut import Cut, cut_steps, host_between
@@ -93,13 +94,14 @@ class Recorded:
 @frozen(eq=False)
 class Outcome:
     """
-    What became of a run: table `AGAIN`, and table `GROUP_TIMES`.
+    What became of a run: tables `AGAIN`, `GROUP_TIMES` and `TYPE_TIMES`.
 
     ``mean_us`` and ``was_us`` are means of a step, after and before.
     """
 
     steps: pl.DataFrame
     groups: pl.DataFrame
+    types: pl.DataFrame
 
     @property
     def was_us(self) -> float:
@@ -137,7 +139,8 @@ def simulate_again(recorded: Recorded, change: Change) -> Outcome:
         for old, new in zip(windows, after, strict=True)
     ]
     steps = pl.DataFrame(rows, schema=AGAIN, orient="row")
-    return Outcome(_with_range(steps, now, recorded, again, chip), groups)
+    types = type_times(work, recorded.known, recorded.chip, length)
+    return Outcome(_with_range(steps, now, recorded, again, chip), groups, types)
 
 
 def _windows_again(recorded: Recorded, again: Again, *, no_host_gaps: bool) -> list[Window]:

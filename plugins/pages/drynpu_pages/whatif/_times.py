@@ -103,6 +103,12 @@ def changed_ns(work: Work, known: Described, recorded: Chip, changed: Chip) -> I
     return np.where(there | moved, np.ceil(new / tick) * tick, took).astype(np.int64)
 
 
+def model_ns(known: Described, chip: Chip) -> F64:
+    """Return what the model says of each entry on a chip, ns, ``[n]``; 0 where it does not know it."""
+    # Each entry is a kernel, a collective or not known; of what it is not, the place is the last one, which is 0.
+    return _costs(known, chip)[known.spec] + _plans(known, chip)[known.request]
+
+
 def _costs(known: Described, chip: Chip) -> F64:
     """Return the time of each kernel on a chip, ns, with 0 at the end for those that are not known."""
     return np.array([*(cost(spec, chip).duration_ns for spec in known.specs), 0.0])

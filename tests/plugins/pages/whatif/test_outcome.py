@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from attrs import evolve
 from tests.by_hand import BEGIN_NS, PID, call_table
 
-from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc, cost
 from drynpu.options import ProfilingRequest, Switches
 from drynpu.platforms import Chip, load_chip
 from drynpu.products import load_profile
@@ -143,6 +144,23 @@ def test_how_much_is_known_is_said(record: Callable[..., Profile]) -> None:
     assert known.known_us == pytest.approx(known.kernels_us)
     assert (known.collectives, known.known_collectives) == (1, 1)
     assert known.ratio == pytest.approx(1.0, abs=0.1), "jitter alone lies between what was recorded and the model"
+
+
+def test_types_stand_beside_the_model(record: Callable[..., Profile]) -> None:
+    """Eight products, six additions and a reduction; without the chip's name it is a measured run like any other."""
+    profile, change = record("was", B2, reduced=True), Change(matmul=2.0)
+    rows = {row["type"]: row for row in outcome_of(profile, change).types.to_dicts()}
+    assert {name: row["count"] for name, row in rows.items()} == {"MatMulV3": 8, "Add": 6, "allReduce": 1}
+    assert rows["MatMulV3"]["model_us"] == pytest.approx(8 * cost(plan(MATMUL).kernels[0], B2).duration_ns / 1000)
+    assert (
+        rows["MatMulV3"]["recorded_us"]
+        == profile.kernels.filter(pl.col("op_type") == "MatMulV3")["duration_ns"].sum() / 1000
+    )
+    # What is read and written takes as long as before, so that twice the rate does not halve the time.
+    assert 0.5 < rows["MatMulV3"]["after_us"] / rows["MatMulV3"]["recorded_us"] < 0.9
+    assert rows["Add"]["after_us"] == rows["Add"]["recorded_us"]
+    for row in rows.values():
+        assert row["ratio"] == pytest.approx(1.0, abs=0.15)
 
 
 def test_the_range_is_wider_where_the_host_counts(record: Callable[..., Profile]) -> None:
