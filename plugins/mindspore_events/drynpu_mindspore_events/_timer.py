@@ -24,6 +24,7 @@ from drynpu_mindspore.capture import CapturedMindSpore
 from drynpu_mindspore.inside import wait_for_pynative
 from drynpu_mindspore.recording import RecordingBackend, find_collectives, launching_plans
 from drynpu_mindspore.rules import unknown_without_tensors
+from drynpu_mindspore_events._waits import Looks
 
 _FAILED = "times between events are 0: what was recorded cannot be simulated ({})"
 
@@ -39,6 +40,7 @@ class EventTimer:
     _pid: int = field(factory=os.getpid, init=False)
     _records: list[tuple[int, int, int]] = field(factory=list, init=False)
     """Of the stretch that is open: number, when the script recorded, and when all that it called before had run."""
+    _looks: Looks = field(factory=Looks, init=False)
     _begun_ns: int = 0
     """When it began; 0 while none is open."""
     _alone: bool = False
@@ -50,6 +52,8 @@ class EventTimer:
         if self._pid != os.getpid():
             return number
         called_ns = time.time_ns()
+        if self._begun_ns:
+            self._looks.look(is_inside=True)
         wait_for_pynative()  # what was called before is before it; raises where an operator of the script failed
         with self._lock:
             try:
@@ -60,6 +64,7 @@ class EventTimer:
                     self._begin()
                     called_ns = ended_ns = self._begun_ns
                 self._line.record(number)
+                self._looks.look()
                 self._records.append((number, called_ns, ended_ns))
             except Exception as error:  # noqa: BLE001 - timing must not end a training
                 say_once(_FAILED.format(error))
@@ -91,6 +96,7 @@ class EventTimer:
                 say_once(_FAILED.format(error))
             self._begun_ns = 0
             self._records.clear()
+            self._looks.clear()
             self._line.pending.clear()
 
     def _begin(self) -> None:
@@ -123,6 +129,7 @@ class EventTimer:
 
     def _recording(self, captured: CapturedMindSpore) -> Recording:
         operators, thread = captured.operators, threading.get_native_id()
+        self._looks.look()
         calls = []
         for number, called_ns, ended_ns in self._records:
             # The host launches a record behind what it launched before; it does not wait for that.
@@ -133,6 +140,7 @@ class EventTimer:
             operators=operators,
             collectives=find_collectives(operators, 0, self.backend.ranks.groups, ()).collectives,
             host_calls=tuple(calls),
+            processor_waits=self._looks.waits(operators, thread),
             begin_ns=min(self._begun_ns, int(operators.start_ns.min(initial=self._begun_ns))),
             end_ns=max(time.time_ns(), int(operators.end_ns.max(initial=0))),
         )
