@@ -136,12 +136,15 @@ def bars(
     return figure
 
 
-def donut(labels: Sequence[str], values: Sequence[float], *, unit: str, height_px: int = 320) -> go.Figure:
-    """Return a ring of shares in the order of *labels*, clockwise from the top."""
+def donut(
+    labels: Sequence[str], values: Sequence[float], *, unit: str, height_px: int = 320, windows: Windows = ()
+) -> go.Figure:
+    """Return a ring of shares in the order of *labels*, clockwise from the top; *windows* as of `stacked_bars`."""
+    marks = window_marks(windows)
     trace = graph_objects().Pie(
         labels=[_short(label) for label in labels],
         values=list(values),
-        customdata=list(labels),
+        customdata=list(zip(labels, marks, strict=True)) if marks else list(labels),
         hole=0.55,
         sort=False,
         direction="clockwise",
@@ -149,7 +152,7 @@ def donut(labels: Sequence[str], values: Sequence[float], *, unit: str, height_p
         texttemplate="%{percent:.1%}",
         textposition="inside",
         insidetextorientation="horizontal",
-        hovertemplate=f"%{{customdata}}: %{{value:.3f}} {unit} (%{{percent}})<extra></extra>",
+        hovertemplate=f"%{{customdata{'[0]' if marks else ''}}}: %{{value:.3f}} {unit} (%{{percent}})<extra></extra>",
     )
     figure = new_figure([trace], height_px=height_px)
     figure.update_layout(

@@ -54,6 +54,12 @@ def of_threads(profile: Profile) -> pl.DataFrame:
     return longest(pl.concat([operators, profile.compact("api", "tid", *WINDOW)]), ["tid"])
 
 
+def of_operators(profile: Profile) -> pl.DataFrame:
+    """Return for each name of the framework's operators the longest one."""
+    rows = longest(profile.compact("host_ops", "name", *WINDOW), ["name"])
+    return rows.with_columns(pl.col("name").cast(pl.String))
+
+
 def of_steps(rank: Rank, steps: Sequence[str]) -> list[tuple[int, int] | None]:
     """Return when each of some steps of a rank was on the device; ``None`` where nobody knows."""
     known = {step: rank.step_range(step) for step in dict.fromkeys(steps)}

@@ -13,6 +13,7 @@ from drynpu.views.runs import Rank, View
 from drynpu.views.theme import count_text, time_text
 from drynpu_pages.figures import bars, donut
 from drynpu_pages.pages._parts import WINDOW, end_time
+from drynpu_pages.pages._windows import longest, of_operators
 
 _AI_CPU = "AI_CPU"
 _SHOWN = 19
@@ -100,7 +101,7 @@ def _kernels(view: View, *, on_aicpu: bool) -> Iterator[Block]:
             Fact("Total time", time_text(float(types["total_us"].sum())), f"of the kernels {where}", view.modelled),
         )
     )
-    yield _type_chart(types["op_type"].to_list(), (types["total_us"] / 1000).to_list(), view, view.modelled)
+    yield _type_chart(types["op_type"].to_list(), (types["total_us"] / 1000).to_list(), view, view.modelled, types)
     detail = "the timeline shows the longest kernel"
     yield Table("types", "By type", types, _TYPE_COLUMNS, detail, modelled=view.modelled, window=WINDOW)
     first = kernels["start_ns"].min()
@@ -136,10 +137,15 @@ def _by_type(kernels: pl.DataFrame) -> pl.DataFrame:
     return named.sort("total_us", "op_type", descending=[True, False])
 
 
-def _type_chart(names: Sequence[str], values_ms: Sequence[float], view: View, modelled: bool) -> Chart:
+def _type_chart(
+    names: Sequence[str], values_ms: Sequence[float], view: View, modelled: bool, rows: pl.DataFrame
+) -> Chart:
+    """Return the chart of types; *rows* have the columns of `WINDOW` for each."""
     labels, values = list(names), list(values_ms)
+    windows = [None if None in each else each for each in rows.select(WINDOW).rows()]
     if len(labels) > _SHOWN + 1:
         labels, values = [*labels[:_SHOWN], "Other"], [*values[:_SHOWN], sum(values[_SHOWN:])]
+        windows = [*windows[:_SHOWN], None]
     whole = sum(values) or 1.0
     shares = ", ".join(f"{name} {value / whole:.1%}" for name, value in list(zip(labels, values, strict=True))[:5])
     if view.choice("chart", "ring") == "bars":
@@ -147,7 +153,7 @@ def _type_chart(names: Sequence[str], values_ms: Sequence[float], view: View, mo
         return Chart(
             "types-chart",
             "Time by type",
-            lambda: bars(labels, values, axis_title="ms", unit="ms", height_px=height),
+            lambda: bars(labels, values, axis_title="ms", unit="ms", height_px=height, windows=windows),
             f"Longest types: {shares}.",
             modelled=modelled,
             height_px=height,
@@ -155,7 +161,7 @@ def _type_chart(names: Sequence[str], values_ms: Sequence[float], view: View, mo
     return Chart(
         "types-chart",
         "Time by type",
-        lambda: donut(labels, values, unit="ms", height_px=450),
+        lambda: donut(labels, values, unit="ms", height_px=450, windows=windows),
         f"Longest types: {shares}.",
         modelled=modelled,
         height_px=450,
@@ -169,6 +175,7 @@ def _host(view: View) -> Iterator[Block]:
         return
     times = [column.name for column in _HOST_COLUMNS if column.name.endswith("_us")]
     totals = details.group_by("name").agg(pl.len().alias("count"), *(pl.col(name).sum() for name in times))
+    totals = totals.join(of_operators(view.rank.profile), on="name", how="left")
     totals = totals.sort("host_self_us", "name", descending=[True, False])
     yield Facts(
         (
@@ -177,8 +184,9 @@ def _host(view: View) -> Iterator[Block]:
             Fact("Host time", time_text(float(totals["host_self_us"].sum())), "sum of the operators' own time"),
         )
     )
-    yield _type_chart(totals["name"].to_list(), (totals["host_self_us"] / 1000).to_list(), view, modelled=False)
-    yield Table("host", "By name", totals, _HOST_COLUMNS, "self leaves out the operators that an operator calls")
+    yield _type_chart(totals["name"].to_list(), (totals["host_self_us"] / 1000).to_list(), view, False, totals)
+    detail = "self leaves out the operators that an operator calls; the timeline shows the longest call"
+    yield Table("host", "By name", totals, _HOST_COLUMNS, detail, window=WINDOW)
 
 
 def _collectives(view: View) -> Iterator[Block]:
@@ -196,8 +204,8 @@ def _collectives(view: View) -> Iterator[Block]:
         end_time(),
     )
     kind = pl.when(pl.col("op_type") == "").then("name").otherwise("op_type").alias("op_type")
-    totals = (
-        timed.group_by(kind).agg(pl.col("duration_us").sum()).sort("duration_us", "op_type", descending=[True, False])
+    totals = longest(timed.with_columns(kind), ["op_type"], pl.col("duration_us").sum()).sort(
+        "duration_us", "op_type", descending=[True, False]
     )
     yield Facts(
         (
@@ -206,7 +214,7 @@ def _collectives(view: View) -> Iterator[Block]:
         )
     )
     values = (totals["duration_us"] / 1000).to_list()
-    yield _type_chart(totals["op_type"].to_list(), values, view, view.modelled)
+    yield _type_chart(totals["op_type"].to_list(), values, view, view.modelled, totals)
     yield Table(
         "collectives", "All collectives", timed, _COLLECTIVE_COLUMNS, modelled=view.modelled, window=WINDOW
     )  # fmt: skip
