@@ -37,7 +37,7 @@ def split_by_reuse(lowered: LoweredLaunches, chip: Chip) -> LoweredLaunches:
     if accesses is None or not len(lowered.launch_kernel):
         return lowered
     touches = _ordered(accesses, lowered)
-    if not len(touches.dispatch):
+    if touches.written.all():
         return lowered
     between = bytes_between(touches)
     share = _missed(lowered, touches, between, chip)

@@ -122,6 +122,17 @@ def test_without_accesses_kernels_take_what_they_take_by_themselves() -> None:
     assert known[-1] > usual[-1]
 
 
+def test_where_nothing_is_known_to_be_read_kernels_take_what_they_take() -> None:
+    """Two ranks of a trainer had such a recording."""
+    stream = Stream()
+    stream.run(spec((8 * MB,), 8 * MB), 1, 2)
+    stream.run(spec((8 * MB,), 2 * MB), 2, 3)
+    stream.rows = [row for row in stream.rows if row[-1]]
+    usual, known = (durations(stream.simulate(known=each)) for each in (False, True))
+    assert len(stream.rows) == len(usual) == 2
+    assert known.tolist() == usual.tolist()
+
+
 def test_a_weight_of_a_product_comes_from_memory_as_before() -> None:
     soon, late = (reread(count, op_type="MatMulV3", cube_flops=10**9) for count in (0, 20))
     assert durations(soon)[-1] == durations(late)[-1]

@@ -131,6 +131,13 @@ def test_a_process_that_only_started_others_leaves_nothing(scripts: Any, native:
     assert (profile / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").is_file()
 
 
+def test_a_process_that_gave_its_memory_back_is_not_one_of_those(scripts: Any) -> None:
+    back = "import torch_npu\ntorch.npu.empty_cache()\ntorch.npu.reset_peak_memory_stats()"
+    start = f"{INFER}\n{back}\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', {INFER!r}])"
+    ended = run(scripts, start, "--profile-steps", "all")
+    assert len(list(ended.folder.glob("**/*_ascend_pt"))) == 2
+
+
 def test_a_script_without_operators_leaves_nothing(scripts: Any) -> None:
     ended = run(scripts, "import torch", "--profile", "--profile-steps", "all")
     assert not list(ended.folder.glob("**/*_ascend_pt"))

@@ -20,7 +20,8 @@ import torch
 
 from drynpu import DrynpuError
 from drynpu.recorder import ProfileCommand, at_process_end
-from drynpu_torch.device.npu.memory import usage
+from drynpu_torch.device import state
+from drynpu_torch.device.npu.memory import memory_stats
 from drynpu_torch.profiler._analyse import summarise_at_exit
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._interface import ProfInterface
@@ -153,7 +154,8 @@ class UnattendedProfile:
         """Return whether no tensor was on the device, and a process that began later has a recording."""
         profiles = (Path(path), *self.command.directory.glob("*_ascend_pt"))
         first, *began = (each.name.split("_")[-3] for each in profiles)
-        return not usage().peak_reserved_bytes and max(began) > first
+        counts = (memory_stats(device).get("allocation.all.allocated", 1) for device in range(state().device_count))
+        return max(began) > first and not any(counts)
 
 
 def after_every_step(callback: Callable[[torch.optim.Optimizer], None]) -> None:
