@@ -14,6 +14,7 @@ CONSUMERS := .venv-consumers
 MINDSPORE := .venv-mindspore$(SUFFIX)
 PACKAGES := .venv-packages
 MINDSPORE_PACKAGES := .venv-mindspore-packages
+TRAINERS := .venv-trainers
 ENGINE := .venv-engine
 FUZZ := .venv-fuzz
 COVERAGE := .venv-coverage
@@ -26,6 +27,7 @@ CONSUMERS_STAMP := $(CONSUMERS)/.drynpu-installed
 MINDSPORE_STAMP := $(MINDSPORE)/.drynpu-installed
 PACKAGES_STAMP := $(PACKAGES)/.drynpu-installed
 MINDSPORE_PACKAGES_STAMP := $(MINDSPORE_PACKAGES)/.drynpu-installed
+TRAINERS_STAMP := $(TRAINERS)/.drynpu-installed
 ENGINE_STAMP := $(ENGINE)/.drynpu-installed
 DOCS_STAMP := $(DOCS)/.drynpu-installed
 FUZZ_STAMP := $(FUZZ)/.drynpu-installed
@@ -65,7 +67,7 @@ help:
 	@echo "make sanitize the npu device under sanitizers for threads and for memory (five minutes; needs g++)"
 	@echo "make monotonicity    100 000 random kernels on every chip: more is never faster, no rate beats its limit"
 	@echo "make calibration DATA=DIR    fit the cost model to measured kernels and print its errors (ten minutes)"
-	@echo "make test-packages   transformers, accelerate, peft, trl, diffusers, DeepSpeed and others on the NPU (an install of 3 GB)"
+	@echo "make test-packages   transformers, accelerate, peft, trl, LLaMA-Factory, ms-swift, verl and others on the NPU (an install of 5 GB)"
 	@echo "make test-engine VLLM_ASCEND=DIR    vLLM with vLLM-Ascend, from a checkout, on the NPU (an install of 1 GB, then 20 minutes)"
 	@echo "make test-mindspore-packages   MindCV and MindFormers on the NPU (an install of 1.5 GB, then half an hour)"
 	@echo "make test-mindspore-release MINDSPORE_RELEASE=2.10.0    the examples and the surface in another release (an install of 3 GB that is removed)"
@@ -142,6 +144,18 @@ $(PACKAGES_STAMP): pyproject.toml constraints-packages.txt
 	@$(PACKAGES_INSTALL) --no-deps --target $(PACKAGES)/torchao torchao==0.13.0
 	@touch $@
 
+# LLaMA-Factory, ms-swift and verl want other releases than the packages above. torchaudio is compiled for CUDA, and without its
+# libraries it can be imported, which is all that LLaMA-Factory does.
+TRAINERS_INSTALL := $(TRAINERS)/bin/python -m pip install --quiet --disable-pip-version-check
+$(TRAINERS_STAMP): pyproject.toml constraints-trainers.txt
+	$(call new_venv,$(TRAINERS))
+	@echo "Setting up $(TRAINERS) (once; a download of 1 GB)"
+	@$(TRAINERS_INSTALL) -c constraints-trainers.txt torch setuptools wheel hatchling
+	@$(TRAINERS_INSTALL) --no-deps -r constraints-trainers.txt
+	@rm -f $(TRAINERS)/lib/python*/site-packages/torchaudio/lib/*.so
+	@$(TRAINERS_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
 # vLLM without a device of its own. Every package is pinned and installed without asking what it needs: vLLM-Ascend pins another
 # torch. torchvision is compiled for CUDA; vLLM uses none of its operators, but their shapes would be registered.
 ENGINE_INSTALL := $(ENGINE)/bin/python -m pip install --quiet --disable-pip-version-check
@@ -214,8 +228,8 @@ test-packages: export MINDSPEED := $(MINDSPEED)
 test-packages: export MINDSPEED_LLM := $(MINDSPEED_LLM)
 test-packages: export VLLM := $(VLLM)
 test-packages: export VLLM_ASCEND := $(VLLM_ASCEND)
-test-packages: $(STAMP) $(PACKAGES_STAMP)
-	DRYNPU_PACKAGES_VENV="$(CURDIR)/$(PACKAGES)" $(PYTEST) -rs tests/packages --ignore tests/packages/mindspore --ignore tests/packages/engine
+test-packages: $(STAMP) $(PACKAGES_STAMP) $(TRAINERS_STAMP)
+	DRYNPU_PACKAGES_VENV="$(CURDIR)/$(PACKAGES)" DRYNPU_TRAINERS_VENV="$(CURDIR)/$(TRAINERS)" $(PYTEST) -rs tests/packages --ignore tests/packages/mindspore --ignore tests/packages/engine
 
 test-engine: $(STAMP) $(ENGINE_STAMP)
 	DRYNPU_ENGINE_VENV="$(CURDIR)/$(ENGINE)" $(PYTEST) -rs tests/packages/engine
@@ -400,5 +414,5 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf .venv .venv-python* .venv-mindspore .venv-mindspore-python* $(CONSUMERS) $(PACKAGES) $(MINDSPORE_PACKAGES) $(ENGINE) $(DOCS) $(FUZZ) $(COVERAGE) \
+	rm -rf .venv .venv-python* .venv-mindspore .venv-mindspore-python* $(CONSUMERS) $(PACKAGES) $(MINDSPORE_PACKAGES) $(TRAINERS) $(ENGINE) $(DOCS) $(FUZZ) $(COVERAGE) \
 		.venv-torch-* .nvidia-*
