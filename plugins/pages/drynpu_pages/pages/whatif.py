@@ -43,8 +43,8 @@ _NO_CHIP = (
     "The run does not say of which chip it is. Name the chip that it was recorded on: drynpu dashboard --chip 910B2."
 )
 _UNCHANGED = (
-    "Nothing is changed yet: choose a chip, faster products or links, or no host gaps above. Simulated again as it is, "
-    "every event is when it was recorded."
+    "Nothing is changed yet: the fields of the dashboard, and drynpu whatif, choose a chip, faster products or links, "
+    "or no host gaps."
 )
 
 
@@ -107,7 +107,9 @@ def _blocks(view: View) -> Iterator[Block]:
         return
     change = _change(view)
     outcome = simulate_again(recorded, change)
-    yield Note(_UNCHANGED if change.nothing else outcome_text(outcome, change), ANSWER)
+    small = len(recorded.recording.work.start) <= _MOST_FOR_ALL
+    singles = _one_at_a_time(recorded) if small else None
+    yield Note(_unchanged_text(singles) if change.nothing else outcome_text(outcome, change), ANSWER)
     unfit = memory_text(view.rank.summary.peak_allocated_bytes, change.chip)
     if unfit:
         yield Note(unfit, WARNING)
@@ -116,13 +118,22 @@ def _blocks(view: View) -> Iterator[Block]:
     yield _facts(outcome)
     yield _bars(outcome)
     yield _steps(outcome)
+    if singles is not None:
+        yield singles
     yield _types(outcome, measured=not view.modelled)
-    if len(recorded.recording.work.start) <= _MOST_FOR_ALL:
-        yield _one_at_a_time(recorded)
     if cut_text(recorded):
         yield Note(cut_text(recorded))
     yield Note(basis_text(recorded, modelled=view.modelled))
     yield Note(NO_BATCH)
+
+
+def _unchanged_text(singles: Table | None) -> str:
+    """Return what stands on a page without a choice: which of the single changes saves most."""
+    if singles is None:
+        return _UNCHANGED
+    name, after, saved = singles.frame.select("change", "after_us", "saved_us").row(0)
+    best = f" Of single changes {name} saves most: then a step takes {time_text(after)}, {time_text(saved)} less."
+    return _UNCHANGED + (best if saved > 0 else " No single change below saves anything.")
 
 
 def _facts(outcome: Outcome) -> Facts:
@@ -175,11 +186,12 @@ def _types(outcome: Outcome, *, measured: bool) -> Table:
         Column("count", "count"),
         Column("recorded_us", f"{recorded} (us)", 3),
         Column("model_us", "modelled (us)", 3),
-        Column("ratio", f"{recorded} by modelled", 2),
+        Column("ratio", "ratio", 2),
         Column("after_us", "after (us)", 3),
     )
     rows = outcome.types.with_columns(pl.col("type").replace("", _UNKNOWN))
-    detail = "of all that is simulated again; modelled: on the recorded chip, without waits for other ranks"
+    detail = "of all that is simulated again; modelled: on the recorded chip, without waits for other ranks; "
+    detail += f"the ratio is {recorded} by modelled"
     return Table("whatif-types", "Kernels and collectives by type", rows, columns, detail, modelled=True)
 
 
@@ -211,12 +223,14 @@ def _one_at_a_time(recorded: Recorded) -> Table:
         rows.append((single.name, outcome.mean_us, was - outcome.mean_us, low, high, bound, 100 * share))
     names = ("change", "after_us", "saved_us", "low_us", "high_us", "bound", "share_pct")
     frame = pl.DataFrame(rows, schema=list(names), orient="row").sort("after_us", maintain_order=True)
+    in_ms = [(pl.col(f"{name}_us") / 1000).alias(f"{name}_ms") for name in ("after", "saved", "low", "high")]
+    frame = frame.with_columns(in_ms)
     columns = (
         Column("change", "change", wide=True),
-        Column("after_us", "a step (us)", 3),
-        Column("saved_us", "saves (us)", 3),
-        Column("low_us", "8 of 10 from (us)", 3),
-        Column("high_us", "to (us)", 3),
+        Column("after_ms", "a step (ms)", 3),
+        Column("saved_ms", "saves (ms)", 3),
+        Column("low_ms", "8 of 10 from (ms)", 3),
+        Column("high_ms", "to (ms)", 3),
         Column("bound", "then bound by", wide=True),
         Column("share_pct", "of the path (%)", 1),
     )

@@ -44,6 +44,7 @@ def test_verb_and_page_agree(drynpu: Callable[..., Any], recorded: Path, view: V
 
 def test_without_a_choice_nothing_is_changed(view: View) -> None:
     assert answer(view).startswith("Nothing is changed yet")
+    assert "Of single changes no host gaps saves most: then a step takes " in answer(view)
     steps: Table = find_block(PAGE.build(view), "whatif-steps", Table)
     assert steps.frame["after_us"].to_list() == steps.frame["before_us"].to_list()
     assert answer(shown(view, matmul="unheard of", chip="none")) == answer(view)
