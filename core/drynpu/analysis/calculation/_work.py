@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import polars as pl
 
@@ -135,6 +136,7 @@ def _shapes(text: str) -> list[tuple[int, ...]]:
     return [_shape(each) for each in text.split(";")] if text else []
 
 
+@lru_cache(maxsize=4096)  # kernels of all ranks have the same shapes
 def _shape(text: str) -> tuple[int, ...]:
     dims = text.split(",")
     return tuple(map(int, dims)) if all(dim.strip().isdigit() for dim in dims) else ()
