@@ -105,6 +105,18 @@ inline int64_t new_watched_delay() {
   return collected + (before_ns < 0 || total_ns < before_ns ? 0 : total_ns - before_ns);
 }
 
+// The thread that looked last, and what threads were known to have waited when another one asked in their place, by number.
+struct LastLook {
+  int64_t thread = 0, recording = -1, known_ns = 0;
+  int file = NOT_OPENED;
+};
+struct Looks {
+  std::mutex mutex;
+  LastLook last;
+  std::unordered_map<int64_t, int64_t> told_ns;
+};
+inline Looks* looks = new Looks();
+
 // What each thread of the process had waited when the recording began, by its number: a thread that is woken in the
 // recording waits before it first looks.
 inline std::mutex* first_mutex = new std::mutex();
@@ -124,6 +136,8 @@ inline void note_first_delays() {
   }
   std::lock_guard<std::mutex> lock(*first_mutex);
   *first_ns = std::move(found);
+  std::lock_guard<std::mutex> looking(looks->mutex);
+  looks->told_ns.clear();
 }
 
 // Returns what this thread had waited when the recording began, 0 where it began later.
@@ -133,12 +147,32 @@ inline int64_t first_delay_ns() {
   return found == first_ns->end() ? 0 : found->second;
 }
 
+// Returns how long the thread that looked before this one has waited since. It may have lacked a processor before it handed
+// its work over (a backward pass begins), and looks again when that work is done.
+inline int64_t handed_over_ns(int64_t recording, const Counts& counts) {
+  std::lock_guard<std::mutex> lock(looks->mutex);
+  const LastLook before = std::exchange(looks->last, {thread_id(), recording, counts.waited_ns, schedstat_file});
+  if (before.thread == looks->last.thread || before.recording != recording || before.file < 0) return 0;
+  const int64_t total_ns = counts_in(before.file).waited_ns;
+  if (total_ns - before.known_ns < LEAST_DELAY_NS) return 0;
+  looks->told_ns[before.thread] = total_ns;
+  return total_ns - before.known_ns;
+}
+
+// Returns what another thread has told of this one's waits already, 0 for nothing.
+inline int64_t told_ns() {
+  std::lock_guard<std::mutex> lock(looks->mutex);
+  const auto told = looks->told_ns.extract(thread_id());
+  return told.empty() ? 0 : told.mapped();
+}
+
 // A forked process has none of its parent's threads.
 inline void forget_threads() {
   const int file = watched_file.exchange(NOT_OPENED);
   if (file >= 0) close(file);
   first_mutex = new std::mutex();  // another thread of the parent may have held it
   first_ns = new std::unordered_map<int64_t, int64_t>();
+  looks = new Looks();
 }
 
 // Returns how long this thread can have waited for Python's lock since it last looked: it neither ran nor lacked a processor,
@@ -170,8 +204,9 @@ inline int64_t new_delay(int64_t recording, int64_t now) {
     looked_ns = collected_here_ns = 0;
   }
   const Counts counts = counts_here();
-  const int64_t watched_ns = std::min(new_watched_delay(), lock_wait_ns(counts));
-  const int64_t since_ns = counts.waited_ns - delay_known_ns + watched_ns + collected_here_ns;
+  const int64_t others_ns = std::min(new_watched_delay(), lock_wait_ns(counts)) + handed_over_ns(recording, counts);
+  delay_known_ns = std::max(delay_known_ns, told_ns());
+  const int64_t since_ns = counts.waited_ns - delay_known_ns + others_ns + collected_here_ns;
   if (since_ns < LEAST_DELAY_NS) return 0;
   collected_here_ns = 0;
   delay_known_ns = counts.waited_ns;
@@ -180,6 +215,11 @@ inline int64_t new_delay(int64_t recording, int64_t now) {
 
 // Closes the file, which counts for the thread that opened it.
 inline void forget_delays() {
+  {
+    std::lock_guard<std::mutex> lock(looks->mutex);
+    if (looks->last.file == schedstat_file) looks->last.file = NOT_OPENED;
+    looks->told_ns.erase(thread_id());
+  }
   if (schedstat_file >= 0) close(schedstat_file);
   schedstat_file = NOT_OPENED;
   delay_recording = -1;

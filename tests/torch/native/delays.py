@@ -84,6 +84,44 @@ def watched() -> object:
     return int(chunk.delays[:, 1].sum()), here_ns, waited_ns[0]
 
 
+def handed_over() -> object:
+    """
+    Wait for a processor after an operator, and have another thread run the next one.
+
+    Returns what was noted up to that one and in all, and what this thread had waited, in ns.
+    """
+    x, tracer, go, done = torch.zeros(3, device="npu"), ColumnTracer(), threading.Event(), threading.Event()
+    processors = sorted(os.sched_getaffinity(0))
+
+    def work() -> None:
+        os.sched_setaffinity(0, {processors[-1]})
+        go.wait()
+        x.exp()
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    os.sched_setaffinity(0, {processors[0]})
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        tracer.start()
+        x.exp()
+        begin_ns, end_ns = _waited_ns(), time.thread_time_ns() + 100_000_000
+        while time.thread_time_ns() < end_ns:
+            len(bytearray(100_000))
+        go.set()
+        done.wait()
+        handed_ns, waited_ns = time.time_ns(), _waited_ns() - begin_ns
+        x.exp()
+        chunk = tracer.stop()
+    finally:
+        busy.kill()
+        busy.wait()
+        thread.join()
+    time_ns, noted_ns = chunk.delays.T
+    return int(noted_ns[time_ns <= handed_ns].sum()), int(noted_ns.sum()), waited_ns
+
+
 def slept() -> object:
     """
     Sleep after many short turns, while the thread that writes waits for a processor.
@@ -183,7 +221,7 @@ def touched() -> object:
     return table, inside, sorted({int(each) for each in rows["block_bytes"]})
 
 
-CASES = {case.__name__: case for case in (delayed, watched, slept, collected, touched)}
+CASES = {case.__name__: case for case in (delayed, watched, handed_over, slept, collected, touched)}
 
 if __name__ == "__main__":
     install()

@@ -104,6 +104,16 @@ def test_waits_of_the_thread_that_writes_count_as_those_of_the_threads_that_reco
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count such waits")
+def test_what_a_thread_waits_before_it_hands_work_over_is_noted_there_and_once(run: Any) -> None:
+    """As a backward pass begins: the thread of the forward pass records nothing before its end."""
+    at_handover_ns, noted_ns, waited_ns = run(DELAYS, "handed_over")
+    assert waited_ns > 50_000_000
+    assert at_handover_ns > 0.8 * waited_ns
+    assert noted_ns < 1.5 * waited_ns
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="this system does not count such waits")
 def test_a_sleep_after_many_turns_is_no_wait_for_the_thread_that_writes(run: Any) -> None:
     noted_ns, slept_ns = run(DELAYS, "slept")
     assert noted_ns < slept_ns / 8
