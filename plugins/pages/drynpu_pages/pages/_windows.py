@@ -10,11 +10,10 @@ from drynpu.analysis.communication import communication_transfers
 from drynpu.tables import STEP_PREFIX, Profile, call_name
 from drynpu.views.runs import Rank
 from drynpu_pages.pages._parts import WINDOW, end_time
+from drynpu_pages.whatif import KERNEL_KEY
 
 RANK = "window_rank"
 """Column with the label of the rank in whose timeline the window of a row lies, where rows are of several ranks."""
-KERNEL_KEY = ("op_type", "task_type", "input_shapes", "input_dtypes", "output_shapes")
-"""What tells distinct kernels apart on the page of calculation."""
 _START, _END = WINDOW
 
 

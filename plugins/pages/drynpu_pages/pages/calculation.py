@@ -16,7 +16,8 @@ from drynpu.views.theme import share_text, time_text
 from drynpu_pages.figures import bars
 from drynpu_pages.figures.calculation import roofline, sankey
 from drynpu_pages.pages._parts import WINDOW
-from drynpu_pages.pages._windows import KERNEL_KEY, longest, of_kernels
+from drynpu_pages.pages._windows import longest, of_kernels
+from drynpu_pages.whatif import KERNEL_KEY
 
 _TOP = 20
 _COLUMNS = (

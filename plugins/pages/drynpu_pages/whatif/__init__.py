@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drynpu_pages.whatif._change import AS_RECORDED, Change, changed_chip
 from drynpu_pages.whatif._outcome import AGAIN, GROUP_TIMES, Outcome, Recorded, simulate_again
+from drynpu_pages.whatif._specs import KERNEL_KEY
 from drynpu_pages.whatif._times import Coverage
 from drynpu_pages.whatif._words import (
     GROUP_NAMES,
@@ -21,6 +22,7 @@ __all__ = [
     "AS_RECORDED",
     "GROUP_NAMES",
     "GROUP_TIMES",
+    "KERNEL_KEY",
     "NO_BATCH",
     "NO_CALLS",
     "Change",

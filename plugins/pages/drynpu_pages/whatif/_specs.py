@@ -27,7 +27,8 @@ DESCRIBED = (
     *("output_shapes", "output_dtypes", "output_formats"),
 )
 """Columns of the table of kernels that make their work different."""
-_WORK_KEY = ["op_type", "task_type", "input_shapes", "input_dtypes", "output_shapes"]
+KERNEL_KEY = ("op_type", "task_type", "input_shapes", "input_dtypes", "output_shapes")
+"""What tells distinct kernels apart on the pages."""
 _CORES = {each.value: each for each in TaskType} | {"DSA_SQE": TaskType.DSA}
 _STATIC = "static"
 
@@ -43,8 +44,8 @@ def described_work(profile: Profile, distinct: pl.DataFrame, within_ns: tuple[in
     within_ns:
         Time in which all of them begin.
     """
-    flops = kernel_work(profile, within_ns).select(*_WORK_KEY, "cube_flops").unique(_WORK_KEY)
-    rows = distinct.join(flops, on=_WORK_KEY, how="left", maintain_order="left")
+    flops = kernel_work(profile, within_ns).select(*KERNEL_KEY, "cube_flops").unique(KERNEL_KEY)
+    rows = distinct.join(flops, on=KERNEL_KEY, how="left", maintain_order="left")
     return [_spec(*row) for row in rows.select(*DESCRIBED, "cube_flops").iter_rows()]
 
 
