@@ -5,9 +5,9 @@
 #include <ATen/OpMathType.h>
 #include <ATen/Parallel.h>
 
-#include "alias.h"
-#include "guard.h"
-#include "values.h"
+#include <ATen/ops/native_dropout_backward_ops.h>
+
+#include "direct.h"
 
 namespace npu {
 
@@ -26,19 +26,16 @@ void write_kept(const T* values, const bool* mask, T factor, T* out, int64_t cou
 }
 
 // Returns *values* (any floating type) where *mask* (bool, of their shape) holds, divided by the *share* that is kept, and
-// 0 elsewhere. It is bit-equal to dropout on the CPU, which rounds the factor to the type of the values.
-inline at::Tensor kept(const at::Tensor& values, const at::Tensor& mask, double share) {
-  if (!computing) return values.mul(mask).mul_(1 / share);
-  SelectedDevice selected(values.device().index());
+// 0 elsewhere; all are of the host. It is bit-equal to dropout on the CPU, which rounds the factor to the type of the values.
+inline at::Tensor kept_on_host(const at::Tensor& values, const at::Tensor& mask, double share) {
   const auto dense = values.is_non_overlapping_and_dense() ? values : values.contiguous();
   auto out = at::empty_like(dense);
   const auto in_order = mask.strides() == dense.strides() ? mask : at::empty_like(dense, mask.options()).copy_(mask);
-  Aliases aliases;
-  const auto from = aliases.cpu(dense, false), which = aliases.cpu(in_order, false), to = aliases.cpu(out, false);
   AT_DISPATCH_FLOATING_TYPES_AND2(c10::kHalf, c10::kBFloat16, values.scalar_type(), "native_dropout", [&] {
     using Wide = at::opmath_type<scalar_t>;
     const auto factor = static_cast<scalar_t>(Wide(1) / static_cast<Wide>(share));
-    write_kept(from.const_data_ptr<scalar_t>(), which.const_data_ptr<bool>(), factor, to.mutable_data_ptr<scalar_t>(), to.numel());
+    write_kept(
+        dense.const_data_ptr<scalar_t>(), in_order.const_data_ptr<bool>(), factor, out.mutable_data_ptr<scalar_t>(), out.numel());
   });
   return out;
 }
@@ -50,12 +47,23 @@ inline std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input
   if (p == 1.0) return {at::zeros_like(input), at::zeros_like(input, input.options().dtype(c10::kBool))};
   auto mask = at::empty_like(input, input.options().dtype(c10::kBool));
   mask.bernoulli_(1 - p);
-  return {kept(input, mask, 1 - p), mask};
+  if (!computing) return {input.mul(mask).mul_(1.0 / (1 - p)), mask};
+  SelectedDevice selected(input.device().index());
+  Aliases aliases;
+  const at::Tensor values = aliases.cpu(input, false), which = aliases.cpu(mask, false);
+  return {aliases.device_result(kept_on_host(values, which, 1 - p)), mask};
 }
 
-// *scale* is 1 / (1 - p), and 0 where nothing was kept.
+// *scale* is 1 / (1 - p), and 0 where nothing was kept. The operator launches a kernel, so it is noted as the device's.
 inline at::Tensor native_dropout_backward(const at::Tensor& gradient, const at::Tensor& mask, double scale) {
-  return scale == 0 ? at::zeros_like(gradient) : kept(gradient, mask, 1 / scale);
+  using Known = at::_ops::native_dropout_backward;
+  if (!computing || scale == 0) return Served<Known>::call(gradient, mask, scale);
+  static const Operator& known = operator_of(find_operator(Known::name));
+  Translation translation(known);
+  const at::Tensor values = translation.argument(gradient, false), which = translation.argument(mask, false);
+  translation.check();
+  SelectedDevice selected(translation.aliases.device);
+  return device_result(translation, kept_on_host(values, which, 1 / scale));
 }
 
 }  // namespace npu
