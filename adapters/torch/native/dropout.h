@@ -40,6 +40,12 @@ inline at::Tensor kept_on_host(const at::Tensor& values, const at::Tensor& mask,
   return out;
 }
 
+// Whether values are of a type that `kept_on_host` serves.
+inline bool is_real(const at::Tensor& values) {
+  const auto type = values.scalar_type();
+  return type == c10::kFloat || type == c10::kDouble || type == c10::kHalf || type == c10::kBFloat16;
+}
+
 // The CPU's kernel would draw from the host's generator, for the operator takes none.
 inline std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p, std::optional<bool> train) {
   if (input.numel() == 0 || !train.value_or(true) || p == 0.0)
@@ -47,17 +53,19 @@ inline std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input
   if (p == 1.0) return {at::zeros_like(input), at::zeros_like(input, input.options().dtype(c10::kBool))};
   auto mask = at::empty_like(input, input.options().dtype(c10::kBool));
   mask.bernoulli_(1 - p);
-  if (!computing) return {input.mul(mask).mul_(1.0 / (1 - p)), mask};
+  if (!computing || !is_real(input)) return {input.mul(mask).mul_(1.0 / (1 - p)), mask};
   SelectedDevice selected(input.device().index());
   Aliases aliases;
   const at::Tensor values = aliases.cpu(input, false), which = aliases.cpu(mask, false);
   return {aliases.device_result(kept_on_host(values, which, 1 - p)), mask};
 }
 
-// *scale* is 1 / (1 - p), and 0 where nothing was kept. The operator launches a kernel, so it is noted as the device's.
+// *scale* is 1 / (1 - p), and 0 where nothing was kept. The operator launches a kernel, so it is noted as the device's. A mask
+// of another shape or type is the CPU's to serve: scripts may call the operator themselves.
 inline at::Tensor native_dropout_backward(const at::Tensor& gradient, const at::Tensor& mask, double scale) {
   using Known = at::_ops::native_dropout_backward;
-  if (!computing || scale == 0) return Served<Known>::call(gradient, mask, scale);
+  const bool fits = is_real(gradient) && mask.scalar_type() == c10::kBool && mask.sizes() == gradient.sizes();
+  if (!computing || scale == 0 || !fits) return Served<Known>::call(gradient, mask, scale);
   static const Operator& known = operator_of(find_operator(Known::name));
   Translation translation(known);
   const at::Tensor values = translation.argument(gradient, false), which = translation.argument(mask, false);

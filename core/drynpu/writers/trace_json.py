@@ -89,10 +89,11 @@ class Events:
             condition, members = self.followed_by
             flow = _concat([style.comma, *_object(members, style)])
             parts.append(pl.when(condition).then(flow).otherwise(pl.lit("")))
-        texts = chunk.select(_concat(parts).alias("event")).to_series()
+        text = _concat(parts).alias("event")
+        texts = chunk.select(text).to_series()
         if count := texts.null_count():
-            lacking = [column.name for column in chunk if column.null_count()]
-            say(f"WARNING: {count} events of a timeline lack a value of {', '.join(lacking)} and were left out")
+            lacking = [name for name in dict.fromkeys(text.meta.root_names()) if chunk[name].null_count()]
+            say(f"WARNING: events of a timeline left out for want of {' or '.join(lacking)}: {count}")
         return texts.drop_nulls()
 
 

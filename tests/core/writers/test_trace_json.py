@@ -76,4 +76,4 @@ def test_an_event_that_lacks_a_value_is_left_out_with_a_line(
 ) -> None:
     block = Events(pl.DataFrame({"n": [1, None, 3], "m": [4, 5, 6]}), {"n": pl.col("n"), "m": pl.col("m")})
     assert written(tmp_path, [block], COMPACT) == '[{"n":1,"m":4},{"n":3,"m":6}]'
-    assert "1 events of a timeline lack a value of n and were left out" in "".join(capsys.readouterr())
+    assert "events of a timeline left out for want of n: 1" in "".join(capsys.readouterr())

@@ -46,8 +46,8 @@ def test_factories_with_a_kernel_of_their_own_leave_pinning_away(native: bool, n
     if not native:
         pytest.skip("the sink's tensors are the host's, which can be pinned")
     arguments = {"linspace": (1, 2, 5), "arange": (3, 9, 2), "eye": (2, 3)}.get(name, (4,))
-    made = getattr(torch, name)(*arguments, device="npu", pin_memory=True)
-    assert torch.equal(made.cpu(), getattr(torch, name)(*arguments))
+    tensor = getattr(torch, name)(*arguments, device="npu", pin_memory=True)
+    assert torch.equal(tensor.cpu(), getattr(torch, name)(*arguments))
     with pytest.raises(RuntimeError, match="Only dense CPU tensors can be pinned"):
         torch.empty(4, device="npu", pin_memory=True)
 

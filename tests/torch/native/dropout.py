@@ -39,4 +39,20 @@ found = {}
 for dtype, share, shape, turned in itertools.product(DTYPES, SHARES, SHAPES, (False, True)):
     here, there = (drop(device, dtype, share, shape, turned=turned) for device in ("cpu", "npu"))
     found[f"{dtype} {share} {shape} {turned}"] = here == there
+
+
+def masked(device: str, shape: tuple[int, ...], mask: torch.Tensor) -> list[float]:
+    """Return what the operator makes of a mask of any shape and type, as a script may call it."""
+    torch.manual_seed(2)
+    return bits(torch.ops.aten.native_dropout_backward(torch.randn(shape).to(device), mask.to(device), 1.25))
+
+
+for shape, mask in (
+    ((3, 4), torch.ones(1) > 0),
+    ((4,), torch.tensor([True])),
+    ((3, 4), torch.tensor([[True], [False], [True]])),
+    ((3, 4), torch.arange(12).view(3, 4) % 3),
+):
+    here, there = (masked(device, shape, mask) for device in ("cpu", "npu"))
+    found[f"{shape} by {tuple(mask.shape)} {mask.dtype}"] = here == there
 print(json.dumps(found))

@@ -87,7 +87,8 @@ class CapturedCalls:
         """Note a call, and what its thread had waited for a processor before it and after it, ns in all its life."""
         self.calls.append(call)
         known = self._waited.get(call.thread, before)
-        self.waits += [(call.start_ns, before - known), (call.end_ns, after - before)]
+        waits = ((call.start_ns, before - known), (call.end_ns, after - before))
+        self.waits += [wait for wait in waits if wait[1]]
         self._waited[call.thread] = after
 
     def between(self, begin: tuple[int, ...], end: tuple[int, ...]) -> CapturedCalls:

@@ -153,9 +153,9 @@ class UnattendedProfile:
     def _only_started_others(self, path: str) -> bool:
         """Return whether no tensor was on the device, and a process that began later has a recording."""
         profiles = (Path(path), *self.command.directory.glob("*_ascend_pt"))
-        first, *began = (each.name.split("_")[-3] for each in profiles)
+        first, *began = (stamp for each in profiles if len(stamp := each.name.split("_")[-3]) == 17 and stamp.isdigit())
         counts = (memory_stats(device).get("allocation.all.allocated", 1) for device in range(state().device_count))
-        return max(began) > first and not any(counts)
+        return max(began, default="") > first and not any(counts)
 
 
 def after_every_step(callback: Callable[[torch.optim.Optimizer], None]) -> None:

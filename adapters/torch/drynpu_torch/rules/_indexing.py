@@ -136,7 +136,7 @@ def nonzero(call: AtenCall) -> KernelPlan | None:
 
 
 def masked_select(call: AtenCall) -> KernelPlan | None:
-    """Return the plan of a selection by mask, or of each run's first; the host waits for the size of the result."""
+    """Return the plan of a selection by mask, or of one of each run of equals; the host waits for its size."""
     spec = call.main_kernel(call.tensors("x", "mask"), [], task=TaskType.MIX_AIV, cost=2)
     return evolve(call.plan(spec, call.copy_to_host(_ONE)), synchronizes=True)
 

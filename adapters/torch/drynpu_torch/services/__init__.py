@@ -5,7 +5,6 @@ from __future__ import annotations
 from drynpu_torch.device import Format
 from drynpu_torch.device.npu.utils import get_cann_version
 from drynpu_torch.services._environment import describe_environment, describe_extension, is_transfer_wanted
-from drynpu_torch.services._files import save_async
 from drynpu_torch.services._flops import FlopsCounter
 from drynpu_torch.services._tensors import (
     copy_memory_,
@@ -14,7 +13,7 @@ from drynpu_torch.services._tensors import (
     get_storage_size,
     unsupported_dtype,
 )
-from drynpu_torch.services._threads import reset_thread_affinity, set_thread_affinity
+from drynpu_torch.services._threads import reset_thread_affinity, save_async, set_thread_affinity
 
 __all__ = [
     "FlopsCounter",

@@ -1,8 +1,14 @@
-"""On which cores of the host the calling thread runs."""
+"""On which cores of the host the calling thread runs, and files that a thread writes while the training goes on."""
 
 from __future__ import annotations
 
+import io
+import threading
 from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import torch
 
 from drynpu import say_once
 from drynpu.host import move_thread, thread_processors
@@ -40,3 +46,22 @@ def reset_thread_affinity() -> None:
     """Let the calling thread run on every core that it could use at first."""
     if _everywhere:
         move_thread(_everywhere)
+
+
+def save_async(obj: object, f: str | Path | IO[bytes], *arguments: Any, **options: Any) -> None:
+    """
+    Save like ``torch.save``, writing the file in a thread; Python ends when it is written.
+
+    The values are taken at once, at the call. *model* among the options is accepted without effect.
+    """
+    options.pop("model", None)
+    content = io.BytesIO()
+    torch.save(obj, content, *arguments, **options)
+    threading.Thread(target=_write, args=(f, content.getvalue())).start()
+
+
+def _write(file: str | Path | IO[bytes], content: bytes) -> None:
+    if isinstance(file, (str, Path)):
+        Path(file).write_bytes(content)
+    else:
+        file.write(content)

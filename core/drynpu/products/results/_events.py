@@ -109,10 +109,11 @@ def _read(file: Path, notes: list[str]) -> pl.DataFrame:
     try:
         cells = pl.read_json(BytesIO(content), schema=_SCHEMA)
     except pl.exceptions.PolarsError:
-        events = orjson.loads(content)
+        if not isinstance(events := orjson.loads(content), list):
+            raise ValueError("the file is no list of events") from None
         whole = [event for event in events if isinstance(event, dict) and isinstance(event.get("args", {}), dict)]
-        notes.append(f"{file.name}: {len(events) - len(whole)} events are no objects, or have args that are none")
         cells = pl.read_json(BytesIO(orjson.dumps(whole)), schema=_SCHEMA)
+        notes.append(f"{file.name}: {len(events) - len(whole)} events without members or arguments were left out")
     arguments = []
     for column in _ARGUMENTS:
         parts = [pl.col("args").struct.field(title) for title in column.spellings]

@@ -41,7 +41,7 @@ def outcome_text(outcome: Outcome, change: Change) -> str:
     was, now = outcome.was_us, outcome.mean_us
     each = "a step" if outcome.steps["step"][0] else "the recording"
     between, (bound, share) = outcome.range_us, bound_by(outcome)
-    sure = "" if between is None else f" Of ten, eight last {time_text(between[0])} to {time_text(between[1])}."
+    sure = "" if between is None else f" Eight of ten such last {time_text(between[0])} to {time_text(between[1])}."
     return (
         f"With {change.text}, {each} takes {time_text(now)} in place of {time_text(was)} ({_difference(was, now)}). "
         f"What bounds it then: {bound} ({share_text(share)} of the critical path).{sure}"

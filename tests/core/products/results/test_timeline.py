@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from drynpu import DrynpuError
 from drynpu.analysis import communication_time, communication_transfers, link_operators, overlap, summarise
 from drynpu.exporters.chrome import export_chrome
 from drynpu.products import load_profile
@@ -207,3 +208,10 @@ def test_a_damaged_field_costs_its_event_alone(tmp_path: Path, damaged: object) 
             lacking = {"ts", "ph"} if damaged is None else {"ts"}
             if name in lacking and event["ph"] != "M" and damaged is not True:
                 assert "1 events of the timeline have no usable" in " ".join(profile.notes), (event, name)
+
+
+@pytest.mark.parametrize("text", ["5", "null", '{"traceEvents": 7}'])
+def test_a_timeline_that_is_no_list_of_events_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "trace_view.json").write_text(text)
+    with pytest.raises(DrynpuError, match="no result could be read"):
+        load_profile(tmp_path)
