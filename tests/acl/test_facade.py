@@ -180,22 +180,25 @@ CALLS = [
     ("mdl", "query_size", ("mlp.om",)), ("mdl", "execute", (1, 1, 1)), ("mdl", "execute_async", (1, 1, 1, 0)),
     ("mdl", "get_desc", (1, 1)),
 ]
+asked_first = [acl.rt.get_device_count(), acl.get_soc_name()]
 before = codes()
 end_first = acl.finalize()
 begun = [acl.init(), acl.init()]
 assert {type(code) for code in begun} == {int}
 print("ends=" + json.dumps([end_first, begun, acl.finalize(), acl.finalize()]))
 print("outside=" + json.dumps([before, codes()]))
+print("asked=" + json.dumps([asked_first, [acl.rt.get_device_count(), acl.get_soc_name()]]))
 """
 
 
 def test_outside_of_init_and_finalize_everything_says_so(programs):
     run = programs(ORDER)
     assert run.printed("ends") == [100001, [0, 100002], 0, 100037]
+    assert run.printed("asked") == [[[8, 0], "Ascend910B2"]] * 2
     for codes in run.printed("outside"):
         assert len(codes) == 28
-        # The vendor's samples ask for the mode while they are imported.
-        assert codes.pop("rt.get_run_mode") == 0
+        # The vendor's samples ask for the mode while they are imported, Ray for the number of devices.
+        assert codes.pop("rt.get_run_mode") == codes.pop("rt.get_device_count") == 0
         assert set(codes.values()) == {100001}
 
 

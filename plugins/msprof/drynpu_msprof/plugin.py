@@ -9,6 +9,8 @@ from drynpu.plugins import hookimpl
 if TYPE_CHECKING:
     import click
 
+    from drynpu.plugins import Activation
+
 
 @hookimpl
 def drynpu_cli(group: click.Group) -> None:
@@ -17,3 +19,11 @@ def drynpu_cli(group: click.Group) -> None:
 
     line = "The vendor's msprof: record, export, query and analyze."
     group.add_command(LazyVerb("msprof", "drynpu_msprof.verb", line, "Run scripts"))
+
+
+@hookimpl
+def drynpu_activate(context: Activation) -> None:
+    """Let programs of the script find ``npu-smi``."""
+    from drynpu_msprof.smi import serve_command
+
+    serve_command(context.environment)

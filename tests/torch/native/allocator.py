@@ -121,6 +121,14 @@ def streams() -> list[object]:
     return [*found, shown()[2], address != 0]
 
 
+def set_later() -> list[object]:
+    """Sets what the variable would say by the name that verl calls."""
+    torch.npu.memory._set_allocator_settings("expandable_segments:True")
+    byte(1)
+    (segment,) = torch.npu.memory_snapshot()
+    return [segment["is_expandable"]]
+
+
 def failing() -> list[str]:
     """Shows the errors of the first allocation with each of the further arguments as the setting."""
     found = []

@@ -221,3 +221,7 @@ def test_settings_that_exclude_each_other_are_refused(run: Any) -> None:
     assert message.startswith("RuntimeError: `max_split_size_mb` or `garbage_collection_threshold`, cannot be enabled")
     assert "please set `expandable_segments` to `False`." in message
     assert message.endswith("ERR01001 OPS invalid parameter")
+
+
+def test_a_script_sets_what_the_variable_says(run: Any) -> None:
+    assert run(SCRIPT, "set_later") == [True]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
 from typing import Protocol
 
 from drynpu import DrynpuError, say, say_once
@@ -104,20 +103,16 @@ class Process:
             if self._references:
                 self._references += 1
                 return ReturnCode.REPEAT_INITIALIZE
+            settings = Settings.from_environ(os.environ)
             try:
-                self._prepare(os.environ)
+                self.chip = load_chosen_chip(settings)
             except DrynpuError as error:
                 say(f"acl.init: {error}")
                 return ReturnCode.INVALID_PARAM
+            self.devices.count, self.memory.capacity_bytes = settings.devices, self.chip.memory_bytes
             code = ReturnCode.SUCCESS if self.lifecycle is None else self.lifecycle.initialize(config_path or None)
             self._references = int(code == ReturnCode.SUCCESS)
             return int(code)
-
-    def _prepare(self, environ: Mapping[str, str]) -> None:
-        settings = Settings.from_environ(environ)
-        self.chip = load_chosen_chip(settings)
-        self.devices.count = settings.devices
-        self.memory.capacity_bytes = self.chip.memory_bytes
 
     def finalize(self) -> int:
         """End: recordings are written, handles and memory are gone."""
@@ -156,8 +151,11 @@ class Process:
         return (*_VERSION, ReturnCode.SUCCESS)
 
     def get_soc_name(self) -> str:
-        """Return the name of the simulated chip, empty before ``acl.init``."""
-        return "" if self.chip is None else self.chip.name
+        """Return the name of the chip, empty for an unknown one. As on a device ``acl.init`` need not come first."""
+        try:
+            return load_chosen_chip(Settings.from_environ(os.environ)).name
+        except DrynpuError:
+            return ""
 
     def data_type_size(self, dtype: int) -> int:
         """Return the bytes of one element of an aclDataType, 0 for an unknown one."""
@@ -166,8 +164,8 @@ class Process:
     # Devices ----------------------------------------------------------------------------------------------------
 
     def get_device_count(self) -> tuple[int, int]:
-        """Return ``(number, code)``."""
-        return self.devices.count, ReturnCode.SUCCESS
+        """Return ``(number, code)``, before ``acl.init`` too."""
+        return Settings.from_environ(os.environ).devices, ReturnCode.SUCCESS
 
     def get_run_mode(self) -> tuple[int, int]:
         """Return ``(mode, code)``: the program runs on a host beside the device."""

@@ -11,7 +11,7 @@ _devices, _waiting = _process.devices, _process.waiting
 set_device = _bind("set_device", "i", _devices.set_device, zeros=0)
 reset_device = _bind("reset_device", "i", _process.reset_device, zeros=0)
 get_device = _bind("get_device", "", _devices.get_device, zeros=1)
-get_device_count = _bind("get_device_count", "", _process.get_device_count, zeros=1)
+get_device_count = _bind("get_device_count", "", _process.get_device_count)
 get_run_mode = _bind("get_run_mode", "", _process.get_run_mode)
 
 create_context = _bind("create_context", "i", _devices.create_context, zeros=1)

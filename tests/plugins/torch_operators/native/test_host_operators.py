@@ -34,6 +34,21 @@ with warnings.catch_warnings(record=True) as caught:
     leaf = there.clone().requires_grad_()
     torch.lgamma(leaf).sum().backward()
 right.append(leaf.grad.device.type == "npu")
+
+
+def padded(values):
+    rows = torch.nested.nested_tensor_from_jagged(values, torch.tensor([0, 1, 3, 6], device=values.device))
+    return rows.to_padded_tensor(7.0)
+
+
+rows = [torch.arange(6.0, device=device).requires_grad_() for device in ("npu", "cpu")]
+with warnings.catch_warnings(record=True) as also_caught:
+    warnings.simplefilter("always")
+    both = [padded(each) for each in rows]
+    for each in both:
+        each.cos().sum().backward()
+right += [torch.equal(*(each.cpu() for each in both)), torch.equal(rows[0].grad.cpu(), rows[1].grad)]
+caught += also_caught
 (table,) = Path(target).rglob("kernel_details.csv")
 with table.open() as file:
     kernels = [row["Name"] for row in csv.DictReader(file)]
@@ -45,10 +60,11 @@ print(json.dumps([right, texts, kernels, list(CASES)]))
 def test_the_host_runs_them_between_copies(run: Any) -> None:
     right, texts, kernels, names = run(SCRIPT)
     assert all(right)
-    assert len(right) == 2 * 7 + 3
+    assert len(right) == 2 * 7 + 3 + 2
     warned = [text.split("'")[1].removeprefix("aten::") for text in texts]
     assert len(warned) == len(set(warned)), "each once"
-    assert {*names, "lgamma_", "lgamma.out"} <= set(warned)
+    jagged = {"_jagged_to_padded_dense_forward", "_padded_dense_to_jagged_forward"}
+    assert {*names, *jagged, "lgamma_", "lgamma.out"} <= set(warned)
     end = "is not currently supported on the NPU backend and will fall back to run on the CPU."
     assert all(end in text for text in texts)
     assert not [kernel for kernel in kernels if "Unmapped" in kernel]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from attrs import define, frozen
 
 from drynpu.device import account
@@ -120,8 +121,7 @@ def _exact(values: dict[str, Any]) -> Usage:
 
 def empty_cache() -> None:
     """Release the reserved memory beyond the blocks in use."""
-    library = state().library
-    if library is not None:
+    if (library := state().library) is not None:
         library.empty_cache()
         return
     _meter().reserved_bytes = _live_usage().reserved_bytes
@@ -155,8 +155,7 @@ def max_memory_reserved(device: DeviceLike = None) -> int:
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
     """Set the peaks to the present use of memory."""
-    library = state().library
-    if library is not None:
+    if (library := state().library) is not None:
         library.reset_peaks(state().device_index(device))
     elif state().device_index(device) == state().last_device:
         now = _meter().measure()
@@ -165,8 +164,7 @@ def reset_peak_memory_stats(device: DeviceLike = None) -> None:
 
 def reset_accumulated_memory_stats(device: DeviceLike = None) -> None:
     """Set the sums of what was allocated and freed to 0; the sink has none."""
-    library = state().library
-    if library is not None:
+    if (library := state().library) is not None:
         library.reset_accumulated(state().device_index(device))
 
 
@@ -194,6 +192,11 @@ def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) 
     state().options[f"{_FRACTION}:{index}"] = str(fraction)
     if library is not None:
         library.limit_memory(index, int(fraction * state().chip.memory_bytes))
+
+
+def _set_allocator_settings(env: str) -> None:
+    """Change settings of the allocator, written as in ``PYTORCH_NPU_ALLOC_CONF``."""
+    torch._C._accelerator_setAllocatorSettings(env)
 
 
 def memory_snapshot(device: DeviceLike = None) -> list[dict[str, Any]]:
@@ -284,8 +287,7 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 def memory_stats_as_nested_dict(device: DeviceLike = None) -> dict[str, object]:
     """Return the statistics in PyTorch's layout; with the sink those that are measured, and no others."""
-    library = state().library
-    if library is not None:
+    if (library := state().library) is not None:
         return statistics(library, state().device_index(device))
     now = usage(device)
     allocated = {"all": {"current": now.allocated_bytes, "peak": now.peak_allocated_bytes}}
