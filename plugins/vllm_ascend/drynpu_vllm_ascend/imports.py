@@ -4,7 +4,8 @@ Modules that drynpu serves or changes when they are imported.
 ``vllm_ascend.vllm_ascend_C`` is compiled against CANN. It is served where nothing else finds it.
 ``vllm_ascend.device_allocator.camem`` maps the memory of an engine that can sleep. ``vllm.triton_utils.importing`` has
 the decorator that stands for ``triton.jit`` where no driver of Triton is active; a function that it decorates cannot be
-launched. The queue of ``shm_broadcast`` waits until every rank of a group reads.
+launched. ``vllm_ascend.ops.triton.triton_utils`` asks the driver for the number of cores. The queue of
+``shm_broadcast`` waits until every rank of a group reads.
 """
 
 from __future__ import annotations
@@ -78,6 +79,14 @@ def _launch_kernels(importing: ModuleType) -> None:
     patch_stand_in(importing)
 
 
+def _state_cores(triton_utils: ModuleType) -> None:
+    """State the cores of the simulated chip, for which Triton's driver would be asked."""
+    from drynpu_torch.device import state
+
+    chip = state().chip
+    vars(triton_utils).update(_NUM_AICORE=chip.cube_cores, _NUM_VECTORCORE=chip.vector_cores)
+
+
 def _broadcast_without_readers(shm_broadcast: ModuleType) -> None:
     """Let a rank that runs without its peers have no queue; its groups then broadcast by collectives."""
     import os
@@ -100,6 +109,7 @@ def _no_queue(*arguments: object, **options: object) -> None:
 
 _CHANGES: Final = {
     "vllm.triton_utils.importing": _launch_kernels,
+    "vllm_ascend.ops.triton.triton_utils": _state_cores,
     "vllm.distributed.device_communicators.shm_broadcast": _broadcast_without_readers,
     "vllm_ascend.device_allocator.camem": _sleep,
 }

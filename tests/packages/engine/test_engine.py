@@ -102,6 +102,14 @@ def test_two_engines_divide_experts(program: Program, model: Model, kernel_types
     assert all({"hcom_allGather_", "GroupedMatmul", "MoeGatingTopK"} <= each.keys() for each in types)
 
 
+def test_kernels_without_a_formula_are_interpreted(program: Program, kernel_types: KernelTypes, tmp_path: Path) -> None:
+    seen = program("kernels.py", str(tmp_path / "profiles"))
+    assert seen["same_slots"]
+    assert all(off <= allowed for off, allowed in seen["off"].values())
+    (profile,) = (tmp_path / "profiles").glob("*_ascend_pt")
+    assert kernel_types(profile) == {"gated_rows": 1, "products": 1}
+
+
 def test_vectors_of_prompts(program: Program, model: Model, kernel_types: KernelTypes, tmp_path: Path) -> None:
     distance = program("embed.py", model("qwen3"), str(tmp_path / "profiles"))
     assert distance["vectors"] == [3, 128]

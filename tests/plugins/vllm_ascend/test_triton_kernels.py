@@ -5,15 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import SimpleNamespace
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, SimpleNamespace
+from typing import Any
 
+import hypothesis
+import numpy as np
 import pytest
 import torch
+from hypothesis import strategies as st
 
 from drynpu import CaptureError
-from drynpu_vllm_ascend.triton_kernels import patch_stand_in
-from drynpu_vllm_ascend.triton_kernels._launch import jit
+from drynpu_vllm_ascend.served import Work
+from drynpu_vllm_ascend.triton_kernels import _calls, _launch, patch_stand_in
+from drynpu_vllm_ascend.triton_kernels._calls import INTERPRETED
+from drynpu_vllm_ascend.triton_kernels._interpreted import bfloat16_bits, work_without_values
+from drynpu_vllm_ascend.triton_kernels._launch import Config, autotune, heuristics, jit
 
 BLOCK, PAD = 4, -1
 
@@ -102,6 +109,95 @@ def test_the_stand_in_for_triton_makes_kernels_that_can_be_launched() -> None:
     assert hasattr(stand_in.jit(unknown_kernel), "__getitem__")
 
 
-def test_a_kernel_that_drynpu_does_not_know_is_refused_by_its_name() -> None:
-    with pytest.raises(CaptureError, match=r"unknown_kernel is a Triton kernel that drynpu does not compute"):
+def test_a_kernel_without_a_formula_needs_triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_launch, "can_interpret", lambda: False)
+    with pytest.raises(CaptureError, match=r"unknown_kernel is a Triton kernel that drynpu does not compute itself"):
         unknown_kernel[(1,)](torch.zeros(1).npu())
+
+
+@pytest.fixture
+def interpreter(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return the runs of an interpreter that adds the number ``step`` to the first tensor."""
+    runs: list[Any] = []
+
+    def run(function: FunctionType, grid: Sequence[int], arguments: Mapping[str, Any]) -> Work:
+        runs.append((function.__name__, grid, arguments))
+        next(each for each in arguments.values() if isinstance(each, torch.Tensor)).add_(arguments["step"])
+        return Work(vector_ops=7, read=30, written=20)
+
+    monkeypatch.setattr(_launch, "can_interpret", lambda: True)
+    monkeypatch.setattr(_calls, "run_interpreted", run)
+    return runs
+
+
+@heuristics({"double": lambda present: 2 * present["size"]})  # type: ignore[arg-type, operator]
+@autotune(configs=[Config({"size": 4, "step": 3}, num_warps=8), Config({"size": 8})], key=["n"])
+@jit
+def tuned_kernel(x_ptr, pair, n, kind, size, step, double):  # type: ignore[no-untyped-def]
+    """Stand for a kernel with arguments that Triton chooses."""
+
+
+def test_arguments_that_triton_chooses_are_the_first_ones_and_what_follows_from_them(interpreter: list[Any]) -> None:
+    x, y = torch.zeros(2).npu(), torch.ones(3).npu()
+    tuned_kernel[lambda present: (present["double"], present["n"])](x, (y, 5), 6, torch.float16, num_stages=2)
+    tuned_kernel[(9,)](x, (y, 5), 6, torch.float16, size=16)
+    assert x.tolist() == [6, 6]
+    (name, grid, first), (_, other_grid, second) = interpreter
+    assert (name, list(grid), list(other_grid)) == ("tuned_kernel", [8, 6], [9])
+    assert first.pop("x_ptr").tolist() == [6, 6]
+    (inner, five), kind = first.pop("pair"), first.pop("kind")
+    assert (inner.tolist(), five, kind) == ([1, 1, 1], 5, torch.float16)
+    assert first == {"n": 6, "size": 4, "step": 3, "double": 8}
+    assert (second["size"], second["double"]) == (16, 32)
+
+
+def test_an_interpreted_kernel_is_one_kernel_of_its_name_with_the_work_that_was_counted(
+    interpreter: list[Any], kernel_types: Callable[[Callable[[], object]], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works: list[Work] = []
+    work_of = INTERPRETED.cost
+    assert callable(work_of)
+    monkeypatch.setattr(_calls, "work_without_values", lambda _: Work())
+    x = torch.zeros(2).npu()
+    assert kernel_types(lambda: tuned_kernel[(1,)](x, (), 6, None)) == ["tuned_kernel"]
+    assert len(interpreter) == 1
+    tuned_kernel[(1,)](x, (), 6, None)  # nobody records it
+    works.append(work_of([x]))
+    works.append(work_of([x]))
+    assert works == [Work(vector_ops=7, read=30, written=20), Work()]
+
+
+def test_a_captured_kernel_is_launched_again_by_each_replay(interpreter: list[Any]) -> None:
+    x = torch.zeros(2).npu()
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        tuned_kernel[(1,)](x, (), 6, None)
+    before = len(interpreter)
+    graph.replay()
+    graph.replay()
+    assert len(interpreter) == before + 2
+
+
+def test_what_the_interpreter_raises_names_the_kernel(interpreter: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    del interpreter
+
+    def fail(*_: object) -> Work:
+        raise NotImplementedError("no such operation")
+
+    monkeypatch.setattr(_calls, "run_interpreted", fail)
+    with pytest.raises(CaptureError, match=r"tuned_kernel: Triton's interpreter cannot run this .*no such operation"):
+        tuned_kernel[(1,)](torch.zeros(2).npu(), (), 6, None)
+
+
+def test_without_values_a_tensor_is_counted_once_and_a_large_one_in_part() -> None:
+    small, large = torch.zeros(3, dtype=torch.float16), torch.empty(1 << 30, dtype=torch.int8, device="meta")
+    assert work_without_values([small, large]) == Work(
+        vector_ops=8 * (3 + (1 << 24)), read=6 + (1 << 24), written=6 + (1 << 24)
+    )
+
+
+@hypothesis.given(st.lists(st.floats(width=32, allow_nan=True), min_size=1))
+def test_float32_is_rounded_to_bfloat16_as_pytorch_does(numbers: list[float]) -> None:
+    bits = bfloat16_bits(np.array(numbers, np.float32))
+    ours = torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16)
+    torch.testing.assert_close(ours, torch.tensor(numbers).bfloat16(), rtol=0, atol=0, equal_nan=True)
