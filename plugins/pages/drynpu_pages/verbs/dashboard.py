@@ -22,7 +22,7 @@ from drynpu_pages.verbs._chip import chip_option
     show_default=True,
     help="Address to listen on. Others than this machine then need the token that is printed.",
 )
-@chip_option
+@chip_option()
 @as_json
 def dashboard(directory: Path, port: int, host: str, json_output: bool) -> None:
     """

@@ -30,7 +30,7 @@ from drynpu_pages.verbs._chip import chip_option
 @click.option("--dark", is_flag=True, help="Draw a picture in the dark colours.")
 @click.option("-f", "--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--summary", is_flag=True, help="Write steps, kernels and hints as Markdown instead, for a job's page.")
-@chip_option
+@chip_option()
 @as_json
 def report(
     directory: Path,

@@ -16,6 +16,7 @@ from drynpu.plugins import Plugins
 from drynpu.views.runs import Rank
 from drynpu.views.theme import time_text
 from drynpu_pages.pages.whatif import recorded_of
+from drynpu_pages.verbs._chip import chip_option
 from drynpu_pages.whatif import (
     GROUP_NAMES,
     NO_BATCH,
@@ -40,7 +41,7 @@ _MODELLED = "Times after the change are modelled."
 )
 @click.option("--link", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Links so many times as fast.")
 @click.option("--no-host-gaps", is_flag=True, help="A host that takes no time, and waits for the device all the same.")
-@click.option("--recorded-chip", help="Chip of a profile that names none.")
+@chip_option("--recorded-chip")
 @click.option("--step", default="", help="Step that is simulated again; of a long run the last ones without it.")
 @click.option("--rank", default="", help="Rank that is simulated again; the first without it.")
 @as_json
@@ -52,7 +53,6 @@ def whatif(
     matmul: float,
     link: float,
     no_host_gaps: bool,
-    recorded_chip: str | None,
     step: str,
     rank: str,
     json_output: bool,
@@ -65,10 +65,7 @@ def whatif(
     Another batch needs the script: drynpu fit --batch.
     """
     chosen = newest_run(directory).rank(rank)
-    extra = plugins.chip_files()
-    if recorded_chip:
-        vars(chosen)["chip"] = load_chip(recorded_chip, extra_files=extra)
-    changed = load_chip(chip_name, extra_files=extra) if chip_name else None
+    changed = load_chip(chip_name, extra_files=plugins.chip_files()) if chip_name else None
     change = Change(chip=changed, matmul=matmul, link=link, no_host_gaps=no_host_gaps)
     recorded = _recorded(chosen, step)
     outcome = simulate_again(recorded, change)
