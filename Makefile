@@ -68,7 +68,7 @@ help:
 	@echo "make monotonicity    100 000 random kernels on every chip: more is never faster, no rate beats its limit"
 	@echo "make calibration DATA=DIR    fit the cost model to measured kernels and print its errors (ten minutes)"
 	@echo "make test-packages   transformers, accelerate, peft, trl, LLaMA-Factory, ms-swift, verl and others on the NPU (an install of 5 GB)"
-	@echo "make test-engine VLLM_ASCEND=DIR    vLLM with vLLM-Ascend, from a checkout, on the NPU (an install of 1 GB, then 20 minutes)"
+	@echo "make test-engine VLLM_ASCEND=DIR    vLLM with vLLM-Ascend, from a checkout, and verl's trainer on the NPU (an install of 1.2 GB, then 25 minutes)"
 	@echo "make test-mindspore-packages   MindCV and MindFormers on the NPU (an install of 1.5 GB, then half an hour)"
 	@echo "make test-mindspore-release MINDSPORE_RELEASE=2.10.0    the examples and the surface in another release (an install of 3 GB that is removed)"
 	@echo "make test-torch TORCH=2.10.0    another release of PyTorch: build, train, profile; prints its row of docs/install.md (3 GB)"

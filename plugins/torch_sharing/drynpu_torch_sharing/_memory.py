@@ -7,6 +7,9 @@ count of users in the memory itself, and ``torch_shm_manager`` that removes it w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 import torch
 from attrs import astuple, frozen
 from torch.multiprocessing.reductions import StorageWeakRef, shared_cache
@@ -17,6 +20,10 @@ _DIVIDER = b"\n"
 """Between the two names of a handle; no file of a system has it in its name."""
 _NO_VALUES = b""
 """The handle of a storage whose values are not computed."""
+
+_LATE: Final = "timed out"
+_TRIES: Final = 60
+"""How many times the manager is asked; PyTorch gives it a second each time."""
 
 
 @frozen
@@ -72,7 +79,7 @@ def open_shared(device: int, handle: bytes | None, size_bytes: int, offset_bytes
     if not handle:
         return torch.empty(size_bytes, dtype=torch.uint8, device=torch.device(DEVICE_TYPE, device)).untyped_storage()
     manager, _, name = handle.partition(_DIVIDER)
-    opened = torch.UntypedStorage._new_shared_filename_cpu(manager, name, size_bytes)
+    opened = _patiently(lambda: torch.UntypedStorage._new_shared_filename_cpu(manager, name, size_bytes))
     opened._shared_decref()
     if state().library is None:
         return _keep(key, mark_storage(opened, device))
@@ -102,6 +109,23 @@ def _host(tensor: torch.Tensor, *, shared: bool = False) -> torch.UntypedStorage
     host: torch.Tensor | None = torch.ops.drynpu.host_bytes(tensor)
     if host is None or not shared or host.is_shared():  # type: ignore[no-untyped-call]
         return None if host is None else host.untyped_storage()
-    moved = torch.UntypedStorage._new_using_filename_cpu(host.nbytes)
+    size_bytes = host.nbytes
+    moved = _patiently(lambda: torch.UntypedStorage._new_using_filename_cpu(size_bytes))
     torch.ops.drynpu.use_bytes(tensor, whole(moved).copy_(host))
     return moved
+
+
+def _patiently(make: Callable[[], torch.UntypedStorage]) -> torch.UntypedStorage:
+    """
+    Return what *make* makes, which tells ``torch_shm_manager`` its name.
+
+    A device needs no such process. Beside busy ones it does not answer within the second that PyTorch waits. A name
+    that was told in vain is one without memory, which the manager passes over.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return make()
+        except RuntimeError as error:
+            if _LATE not in str(error):
+                raise
+    return make()

@@ -30,6 +30,11 @@ def test_arguments_are_the_vendors_and_take_another_device(device: str, run: Any
     assert shown == {"function": "rebuild_npu_tensor", "arguments": 15, "device": 0, "values": [3.0, 4.0], "same": True}
 
 
+def test_a_manager_that_is_late_is_asked_again(run: Any) -> None:
+    """Beside busy processes it does not answer within a second, and verl could not give weights to its engine."""
+    assert run(SHARING, "late") == {"function": "rebuild_npu_tensor", "values": [0.0, 1.0, 2.0], "same": True}
+
+
 @pytest.mark.slow
 def test_sharing_changes_neither_the_values_nor_the_memory_of_the_device(run: Any) -> None:
     shown = run(SHARING, "memory")
