@@ -13,6 +13,7 @@ from __future__ import annotations
 import resource
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +27,7 @@ from drynpu import tables
 from drynpu.analysis import overlap, step_ranges
 from drynpu.tables import Profile
 from drynpu.tables.stored import Gathered, Stored
-from drynpu_pages.perfetto import busy_shares, perfetto_trace, window_of
+from drynpu_pages.perfetto import busy_shares, export_perfetto, perfetto_trace, window_of
 from drynpu_pages.timeline import timeline_document
 from drynpu_pages.tracks import timeline_index
 
@@ -34,6 +35,7 @@ BEGIN_NS = 1_736_408_883_000_000_000
 NAMES = [f"aclnn{name}_{number}" for name in ("Matmul", "Add", "Mul", "Softmax") for number in range(40)]
 LONG = ("host_ops", "queue", "api", "tasks", "kernels")
 STREAMS, ROUNDS = 3, 5
+RAW_CHUNK, MEMORY = 1 << 22, Path("/dev/shm")
 INDEX_GOAL_S, WINDOW_GOAL_S = 2.0, 1.0
 
 T = TypeVar("T")
@@ -162,6 +164,25 @@ def profile_of(**frames: pl.DataFrame) -> Profile:
     )  # fmt: skip
 
 
+def whole_trace(profile: Profile, rounds: int = 3) -> None:
+    """Print what writing the trace of the whole run costs beside writing the same bytes, in processor time."""
+    times: dict[str, list[float]] = {"trace": [], "plain": []}
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as name:
+        for _ in range(rounds):
+            begin = time.process_time()
+            (path,) = export_perfetto(profile, Path(name))
+            times["trace"].append(time.process_time() - begin)
+            content = path.read_bytes()
+            begin = time.process_time()
+            with (Path(name) / "plain").open("wb", buffering=0) as stream:
+                for offset in range(0, len(content), RAW_CHUNK):
+                    stream.write(content[offset : offset + RAW_CHUNK])
+            times["plain"].append(time.process_time() - begin)
+    trace, plain = (statistics.median(spent) for spent in times.values())
+    record_ratio("trace of the whole run / a plain write of its bytes, processor time", trace / plain)
+    print(f"whole trace, {len(content) / 1e6:.0f} MB: {trace:.2f} s of processor, {trace / plain:.1f} x a plain write")
+
+
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     profile = million(count)
@@ -190,6 +211,7 @@ def main() -> None:
     report("strip of the whole run", seconds, WINDOW_GOAL_S)
     seconds, document = timed(lambda: timeline_document(index, (index.start_ns, index.end_ns)))
     report(f"picture of the whole run: {len(document['data'])} kinds", seconds, WINDOW_GOAL_S)
+    whole_trace(profile)
     print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 

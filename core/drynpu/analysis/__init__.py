@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         graph_names,
         infer_ids,
         iteration_trace,
-        select_iteration,
     )
     from drynpu.analysis._host_phases import HOST_PHASES, host_phases
     from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary, shown_hccs
@@ -162,7 +161,6 @@ __all__ = [
     "refusal_text",
     "run_facts",
     "scope_bars",
-    "select_iteration",
     "select_mindspore_steps",
     "shown_hccs",
     "slow_links",

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import frozen
 
 from drynpu.arrays import I64, U16, Bools
-from drynpu.deliverables.tasks._task_forms import task_ids
+from drynpu.deliverables.tasks.task_forms import task_ids
 from drynpu.device import HostCosts
 from drynpu.raw import LAST_TASK_ID
 from drynpu.simulate import Simulation

@@ -26,23 +26,24 @@ def in_turn(calls: Sequence[Callable[[], T]]) -> Iterator[T]:
         yield from (call() for call in calls)
         return
     with ThreadPoolExecutor(threads, thread_name_prefix="drynpu-writing") as pool:
-        started: deque[Future[T]] = deque()
+        waiting: deque[Future[T]] = deque()
         try:
             for call in calls:
-                if len(started) == threads:
-                    result = started.popleft().result()
-                    started.append(_start(pool, call))
+                if len(waiting) == threads:
+                    result = waiting.popleft().result()
+                    waiting.append(started(pool, call))
                     yield result
                 else:
-                    started.append(_start(pool, call))
-            while started:
-                yield started.popleft().result()
+                    waiting.append(started(pool, call))
+            while waiting:
+                yield waiting.popleft().result()
         finally:
-            for future in started:
+            for future in waiting:
                 future.cancel()
 
 
-def _start(pool: ThreadPoolExecutor, call: Callable[[], T]) -> Future[T]:
+def started(pool: ThreadPoolExecutor, call: Callable[[], T]) -> Future[T]:
+    """Return the result to come of a call that a thread makes."""
     try:
         return pool.submit(call)
     except RuntimeError:  # The interpreter is ending and starts no threads: files of that moment are made here.

@@ -12,7 +12,6 @@ import click
 from attrs import frozen
 
 from drynpu import CommandError, DrynpuError, OutputError
-from drynpu.analysis import select_iteration
 from drynpu.deliverables.communication.analyzer_db import export_communication_db
 from drynpu.deliverables.registry import registered_groups
 from drynpu.products import (
@@ -25,6 +24,7 @@ from drynpu.products import (
 )
 from drynpu.tables import Profile
 from drynpu_msprof._flags import Request
+from drynpu_msprof._iteration import select_iteration
 from drynpu_msprof._reports import read_reports
 from drynpu_msprof.query import QUERY_COLUMNS, query_profile
 

@@ -19,6 +19,7 @@ from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_msprof_db, export_result, export_stacks
 from drynpu.tables import Profile
 from drynpu_calibration import measured_kernels, validate_kernels
+from drynpu_msprof._iteration import select_iteration
 from drynpu_msprof.query import query_profile
 from drynpu_pages.data_preparation import (
     loader_waits,
@@ -80,7 +81,7 @@ def derived(profile: Profile) -> Iterator[str]:
 
 def _iteration(profile: Profile, model_id: int, number: int) -> object:
     try:
-        chosen = analysis.select_iteration(profile, model_id, number)
+        chosen = select_iteration(profile, model_id, number)
     except DrynpuError as error:
         return str(error)
     return chosen.tasks.select("start_ns", "duration_ns", "task_id")

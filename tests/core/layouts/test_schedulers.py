@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from drynpu.deliverables.tasks._task_forms import MIXED, TaskRuns, flip_records, task_ids, task_records, with_flips
+from drynpu.deliverables.tasks.task_forms import MIXED, TaskRuns, flip_records, task_ids, task_records, with_flips
 from drynpu.kernels import TaskType
 from drynpu.layouts import schedulers as facts
 from drynpu.layouts import tasks as facts_of_tasks

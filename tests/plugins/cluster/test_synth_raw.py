@@ -126,11 +126,81 @@ def test_host_times_stay_apart_where_a_long_wait_becomes_short() -> None:
     assert timeline.host(np.array([0, 2**64 - 1], np.uint64)).tolist() == [0, 2**64 - 1]
 
 
-def test_what_cannot_be_is_refused(two_ranks: Path, tmp_path: Path) -> None:
+def moved(directory: Path) -> dict[tuple[str, ...], dict[str, tuple[float, float, list[float]]]]:
+    """Return for each operator of a rank what it moved: by transport bytes, time and the sizes of packets."""
+    document = json.loads((directory / "ASCEND_PROFILER_OUTPUT" / "communication.json").read_text())
+    return {
+        (step, kind, name): {
+            transport: (values["Transit Size(MB)"], values["Transit Time(ms)"], sorted(values["Size Distribution"]))
+            for transport, values in content["Communication Bandwidth Info"].items()
+        }
+        for step, kinds in document.items()
+        for kind, operators in kinds.items()
+        for name, content in operators.items()
+    }
+
+
+def links(directory: Path) -> dict[tuple[str, ...], tuple[str, float, float]]:
+    """Return transport, bytes and time of each link of each kind of operator."""
+    document = json.loads((directory / "ASCEND_PROFILER_OUTPUT" / "communication_matrix.json").read_text())
+    return {
+        (step, kind, name, link): (values["Transport Type"], values["Transit Size(MB)"], values["Transit Time(ms)"])
+        for step, kinds in document.items()
+        for kind, operators in kinds.items()
+        for name, ends in operators.items()
+        for link, values in ends.items()
+        # The three in the middle are chosen by their rates, which differ by the ticks of the device.
+        if "total" in name
+    }
+
+
+def test_raw_records_have_the_links_of_the_topology_as_the_texts(two_ranks: Path, tmp_path: Path) -> None:
+    topology = tmp_path / "cluster.yaml"
+    topology.write_text(
+        "nodes: 8\ndevices: 2\nhccs: {gbs: 40, latency_us: 2}\nsuper_node: {nodes: 2, gbs: 80, latency_us: 3}\n"
+        "roce: {gbs: 10, latency_us: 5}\n"
+    )
+    options = SynthOptions(8, seed=3, jitter=0.1, topology=str(topology), raw=True)
+    synthesise(find_cluster(two_ranks), tmp_path / "many", options)
+    transports = set()
+    for rank in (0, 3, 6):
+        directory = directory_of(tmp_path / "many", rank)
+        again = read_again(directory, tmp_path / f"again_{rank}")
+        assert kernels(again) == kernels(directory)
+        expected, found = moved(directory), moved(again)
+        assert found.keys() == expected.keys() != set()
+        for operator, kinds in expected.items():
+            for transport, (size_mb, time_ms, packets) in kinds.items():
+                assert found[operator][transport][::2] == (size_mb, packets)
+                # Raw times are whole ticks of 20 ns, one for each packet.
+                assert found[operator][transport][1] == pytest.approx(time_ms, rel=0.02, abs=2e-3)
+        expected_links, found_links = links(directory), links(again)
+        assert found_links.keys() == expected_links.keys() != set()
+        for link, (transport, size_mb, time_ms) in expected_links.items():
+            assert found_links[link][:2] == (transport, pytest.approx(size_mb))
+            assert found_links[link][2] == pytest.approx(time_ms, rel=0.02, abs=2e-3)
+            transports.add(transport)
+        tasks = load_profile(directory).frame("communication_tasks")
+        # Numbers within a group of all ranks are ranks.
+        assert set(tasks["src_rank"]) <= {rank, 0, 1}
+    assert {"HCCS", "RDMA", "LOCAL"} <= transports
+
+
+def test_no_task_of_a_topology_begins_before_its_launch(two_ranks: Path, tmp_path: Path) -> None:
     topology = tmp_path / "cluster.yaml"
     topology.write_text("devices: 2\n")
-    with pytest.raises(OutputError, match="choose --raw or --topology"):
-        synthesise(find_cluster(two_ranks), tmp_path / "a", SynthOptions(4, topology=str(topology), raw=True))
+    options = SynthOptions(64, seed=3, jitter=0.4, topology=str(topology), raw=True, link_factor=1)
+    synthesise(find_cluster(two_ranks), tmp_path / "many", options)
+    for rank in (0, 63):
+        profile = load_profile(directory_of(tmp_path / "many", rank))
+        calls = profile.api.select("connection_id", pl.col("start_ns").alias("at"))
+        tasks = profile.frame("communication_tasks").join(calls, on="connection_id")
+        assert tasks.height > 0
+        assert (tasks["start_ns"] >= tasks["at"]).all()
+        assert not [note for note in profile.notes if "communication tasks" in note]
+
+
+def test_what_cannot_be_is_refused(two_ranks: Path, tmp_path: Path) -> None:
     run = shutil.copytree(two_ranks, tmp_path / "run")
     shutil.rmtree(next(directory_of(run, 1).glob("PROF_*")))
     with pytest.raises(OutputError, match="rank 1 has no raw data"):

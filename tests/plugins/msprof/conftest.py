@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from tests.by_hand import BEGIN_NS, setup
 from tests.core.cli.conftest import process
 from tests.core.conftest import tools
+from tests.core.deliverables.graph.conftest import all_reduces, graph_operators, record
 
 from drynpu.cli import build_cli
 from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
@@ -19,7 +20,7 @@ from drynpu.plugins import build_manager
 from drynpu.recorder import write_recording
 from drynpu.simulate import Collective, Destination, GraphRun, Iteration, Mark, MarkKind, Recording
 
-__all__ = ["process", "tools"]
+__all__ = ["all_reduces", "graph_operators", "process", "record", "tools"]
 
 PID, MODEL_ID = 4321, 7
 STEP_NS = 4_000_000

@@ -18,7 +18,7 @@ from drynpu.arrays import I64, U16, U64, Array, Bools, Records
 from drynpu.deliverables._host_launches import loaded_times
 from drynpu.deliverables.communication.group_names import group_id
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
-from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, task_records, with_flips
+from drynpu.deliverables.tasks.task_forms import TaskRuns, flip_records, task_ids, task_records, with_flips
 from drynpu.device.collectives import TaskName
 from drynpu.layouts import communication as facts
 from drynpu.layouts import tasks as task_facts
@@ -55,7 +55,7 @@ _HCCL_DTYPES: Mapping[str, int] = {
 """GE and HCCL names to HCCL's numbers (torch_npu_profiler.md 4.16); a type that HCCL lacks is RESERVED."""
 _RESERVED_DTYPE = 255
 
-_RUNTIME_APIS = {
+RUNTIME_APIS = {
     TaskName.Memcpy: ("MemcopyAsync", "MEMCPY_ASYNC", SqeType.SDMA),
     TaskName.Reduce_Inline: ("ReduceAsync", "REDUCE_ASYNC", SqeType.SDMA),
     TaskName.Notify_Record: ("NotifyRecord", "NOTIFY_RECORD", SqeType.NOTIFY_RECORD),
@@ -217,7 +217,7 @@ def _apis(context: RecordContext, times: CollectiveTimes, tasks: _Tasks, operato
     begin, end, of_task = tasks.api_start_ns + shift, tasks.api_end_ns + shift, thread[tasks.owner]
     inner = _api_rows(HostLevel.COMMUNICATION, of_plane, of_task, begin, end)
     inner["item_id"] = operators[tasks.owner]
-    used = {int(name): _RUNTIME_APIS[TaskName(name)][0] for name in np.unique(tasks.name)}
+    used = {int(name): RUNTIME_APIS[TaskName(name)][0] for name in np.unique(tasks.name)}
     numbers = np.zeros(len(TaskName), np.int64)
     for name, api in used.items():
         numbers[name] = types.api(HostLevel.RUNTIME, api)
@@ -244,7 +244,7 @@ def _task_track(context: RecordContext, tasks: _Tasks) -> Records:
     rows["task_id"], rows["batch_id"] = tasks.task_id, tasks.batch_id
     numbers = np.zeros(len(TaskName), np.int64)
     for name in np.unique(tasks.name):
-        numbers[name] = context.types.task(_RUNTIME_APIS[TaskName(name)][1])
+        numbers[name] = context.types.task(RUNTIME_APIS[TaskName(name)][1])
     rows["task_type"] = numbers[tasks.name]
     return rows
 
@@ -309,6 +309,6 @@ def _runs(tasks: _Tasks, device_cntvct: int) -> TaskRuns:
         batch_id=tasks.batch_id,
         start=start,
         end=start + tasks.ticks,
-        sqe=np.array([int(_RUNTIME_APIS[name][2]) for name in TaskName])[tasks.name],
+        sqe=np.array([int(RUNTIME_APIS[name][2]) for name in TaskName])[tasks.name],
         sub_task=np.zeros(len(start), np.int64),
     )

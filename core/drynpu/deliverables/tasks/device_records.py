@@ -8,7 +8,7 @@ import numpy as np
 
 from drynpu.arrays import I64, Records
 from drynpu.deliverables._host_launches import number_tasks
-from drynpu.deliverables.tasks._task_forms import MIXED, TaskRuns, flip_records, task_records
+from drynpu.deliverables.tasks.task_forms import MIXED, TaskRuns, flip_records, task_records
 from drynpu.kernels import Copy, KernelSpec, TaskType
 from drynpu.layouts import graph as graph_facts
 from drynpu.layouts.graph import STEP_END_TAG, STEP_START_TAG

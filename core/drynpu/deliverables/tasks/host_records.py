@@ -9,7 +9,7 @@ import numpy as np
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.calls.api_calls import api_events
 from drynpu.deliverables.host_rows import HostRows
-from drynpu.deliverables.tasks._task_forms import MIXED, with_flips
+from drynpu.deliverables.tasks.task_forms import MIXED, with_flips
 from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDesc
 from drynpu.layouts import tasks as facts
 from drynpu.layouts.schedulers import MIXED_CONTEXT

@@ -10,11 +10,12 @@ from attrs import frozen
 
 from drynpu.analysis.links import launching_link
 from drynpu.analysis.python_frames import python_frames
+from drynpu.arrays import I64
 from drynpu.deliverables.marks.db import mark_connection
 from drynpu.layouts.framework_torch import MARK_OPERATOR
 from drynpu.products.torch._host_trace import LINE_SEPARATOR, QueueNames, paired_operators
 from drynpu.tables import Profile
-from drynpu.tables.stored import Stored, gathered, narrow
+from drynpu.tables.stored import Filled, Stored, gathered, narrow
 from drynpu.writers.text_table import Rows as TextRows
 from drynpu.writers.text_table import Table, TextTable
 
@@ -60,8 +61,8 @@ def api_rows(profile: Profile) -> Rows:
     dequeued, enqueued = _Entries.both_sides(profile.table("queue"))
     marking = _marking(profile.table("host_ops"))
     connections = _connections(profile, marking, _next_connection(profile.table("queue")))
-    # Operators are numbered in order of their first connection.
-    connected = connections["op_id"].unique(maintain_order=True)
+    # Operators are numbered in order of their first connection; one operator's connections stand together.
+    connected = connections["op_id"].filter(connections["op_id"].ne_missing(connections["op_id"].shift()))
     numbers = _by_operator(connected, profile.table("host_ops").height, dequeued.height + enqueued.height)
     operators = _Operators.from_rows(profile.table("host_ops"), marking, numbers)
     calls = _Chained((_frames(profile.python_calls), enqueued, dequeued, operators))
@@ -224,27 +225,37 @@ def _connections(profile: Profile, marking: pl.Series, first: int) -> pl.DataFra
         (pl.int_range(pl.len(), dtype=pl.Int64) + first).alias("connection")
     )
     ends = [pairs.select(pl.col(name).alias("op_id"), "connection") for name in ("row", "row_to")]
-    marks = _mark_connections(profile, marking)
-    connections = pl.concat([*ends, _launched(profile), marks])
-    del pairs, ends, marks
+    # In the fewest bytes that hold them, because there may be as many as operators.
+    parts = [
+        pl.DataFrame([narrow(column) for column in part])
+        for part in (*ends, _launched(profile), _mark_connections(profile, marking))
+    ]
+    connections = pl.concat(parts, how="vertical_relaxed")
+    del pairs, ends, parts
     # An operator's op_id is its row.
-    return (
-        connections.with_columns(gathered(marking, connections["op_id"]).alias("marking"))
-        .sort("marking", "op_id", maintain_order=True)
-        .drop("marking")
-    )
+    places = connections["op_id"].to_numpy() + operators.height * gathered(marking, connections["op_id"]).to_numpy()
+    return connections if _ascending(places) else connections[np.argsort(places, kind="stable")]
 
 
 def _launched(profile: Profile) -> pl.DataFrame:
     """Return the node calls by which operators launched something, in order of time; what no kernel is, too."""
     link = launching_link(profile)
     times = {"api_ns": pl.col("start_ns"), "api_tid": pl.col("tid")}
-    parts = [
-        link(part.filter(_LAUNCH).with_columns(**times)).select("op_id", "connection_id", "start_ns")
-        for part in profile.table("api").slices("level", "name", "connection_id", "start_ns", "tid")
-    ]
-    launched = pl.concat(parts).sort("start_ns", "connection_id")
-    return launched.select("op_id", pl.col("connection_id").alias("connection"))
+    filled = {name: Filled("i8") for name in ("op_id", "connection_id", "start_ns")}
+    for part in profile.table("api").slices("level", "name", "connection_id", "start_ns", "tid"):
+        calls = link(part.filter(_LAUNCH).with_columns(**times))
+        for name, column in filled.items():
+            column.append(calls[name].to_numpy())
+    del link
+    op_id, connection, start_ns = (filled.pop(name).values() for name in tuple(filled))
+    if not _ascending(start_ns):
+        order = np.lexsort((connection, start_ns))
+        op_id, connection = op_id[order], connection[order]
+    return pl.DataFrame({"op_id": op_id, "connection": connection})
+
+
+def _ascending(values: I64) -> bool:
+    return bool((values[1:] > values[:-1]).all())
 
 
 def _mark_connections(profile: Profile, marking: pl.Series) -> pl.DataFrame:

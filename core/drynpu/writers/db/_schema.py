@@ -34,9 +34,10 @@ class Table:
         )
         return f"CREATE TABLE {self.name} ({','.join(columns)})"
 
-    def insert(self) -> str:
-        """Return the statement that adds a row."""
-        return f"INSERT INTO {self.name} VALUES ({','.join('?' * len(self.columns))})"
+    def insert(self, rows: int = 1) -> str:
+        """Return the statement that adds so many rows."""
+        row = f"({','.join('?' * len(self.columns))})"
+        return f"INSERT INTO {self.name} VALUES {','.join([row] * rows)}"
 
 
 def db_table(name: str, columns: str, index: tuple[str, tuple[str, ...]] | None = None, *, others: str = "I") -> Table:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from drynpu._alone import each_alone
 from drynpu._errors import OutputError
-from drynpu.writers._in_turn import in_turn
+from drynpu.writers._in_turn import in_turn, started
 from drynpu.writers.db._schema import Table
 from drynpu.writers.files import new_path
 from drynpu.writers.text_table import CHUNK_ROWS, TextTable, parts_of
@@ -21,6 +24,9 @@ NO_TEXT = 4_294_967_295
 """Stands for an empty text of the framework, which STRING_IDS does not have (torch_npu_profiler.md 4.16)."""
 
 STRINGS = "STRING_IDS"
+
+_MOST_VALUES = 999
+"""What one statement may bind in every SQLite."""
 
 
 class DatabaseWriter:
@@ -32,8 +38,10 @@ class DatabaseWriter:
     another first number, under which the same text has another number.
     """
 
-    def __init__(self, connection: sqlite3.Connection, tables: Mapping[str, Table]) -> None:
+    def __init__(self, connection: sqlite3.Connection, tables: Mapping[str, Table], pool: ThreadPoolExecutor) -> None:
         self._connection = connection
+        self._pool = pool
+        self._adding: Future[None] | None = None
         self._tables = tables
         self._made: list[str] = []
         self._numbers: dict[int, dict[str, int]] = {}
@@ -55,12 +63,14 @@ class DatabaseWriter:
         if rows.is_empty() and not always:
             return
         if name not in self._made:
+            self._wait()
             self._connection.execute(table.create())
             self._made.append(name)
-        statement = table.insert()
         for part in each_alone(f"table {name}", lambda: self._parts(rows, table, first_string)):
             columns = (self._stored(part[column], kind, first_string) for column, kind in table.columns.items())
-            self._connection.executemany(statement, zip(*(column.to_list() for column in columns), strict=True))
+            values = [column.to_list() for column in columns]
+            self._wait()
+            self._adding = started(self._pool, partial(self._insert, table, values, part.height))
 
     def number_texts(self, texts: Iterable[str], first_string: int) -> None:
         """Give numbers to texts before a table has them; STRING_IDS has them also if none does."""
@@ -73,10 +83,30 @@ class DatabaseWriter:
             known = [(number, text) for texts in self._numbers.values() for text, number in texts.items()]
             strings = pl.DataFrame(known, schema={"id": pl.Int64, "value": pl.String}, orient="row")
             self.write(STRINGS, strings, always=True)
+        self._wait()
         for name in self._made:
             index = self._tables[name].index
             if index is not None:
                 self._connection.execute(f"CREATE INDEX {index[0]} ON {name} ({','.join(index[1])})")
+
+    def _wait(self) -> None:
+        """Wait until the rows so far are in the database."""
+        if self._adding is not None:
+            self._adding.result()
+
+    def _insert(self, table: Table, columns: Sequence[list[Any]], height: int) -> None:
+        """Add rows, many with each statement: binding values is cheap, and beginning a statement is not."""
+        width = len(columns)
+        values: list[Any] = [None] * (width * height)
+        for place, column in enumerate(columns):
+            values[place::width] = column
+        many = _MOST_VALUES // width
+        whole = height // many * many * width
+        for rows, first, last in ((many, 0, whole), (1, whole, len(values))):
+            step = rows * width
+            if first < last:
+                bound = (values[at : at + step] for at in range(first, last, step))
+                self._connection.executemany(table.insert(rows), bound)
 
     def _stored(self, column: pl.Series, kind: str, first_string: int) -> pl.Series:
         if column.dtype == pl.UInt64:
@@ -124,14 +154,18 @@ def new_database(path: Path, tables: Mapping[str, Table]) -> Iterator[DatabaseWr
 
     Raises ``OutputError`` naming the file and the reason, and leaves nothing behind then.
     """
-    with new_path(path) as partial:
+    with new_path(path) as unfinished:
         try:
-            with closing(sqlite3.connect(partial, isolation_level=None)) as connection:
+            # One thread adds rows while this one makes the next ones; they never use the connection at the same time.
+            with (
+                closing(sqlite3.connect(unfinished, isolation_level=None, check_same_thread=False)) as connection,
+                ThreadPoolExecutor(1, thread_name_prefix="drynpu-adding") as pool,
+            ):
                 # Nobody reads an unfinished file, so neither a journal nor waiting for the disk protects anything.
                 for setting in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
                     connection.execute(f"PRAGMA {setting}")
                 connection.execute("BEGIN")
-                writer = DatabaseWriter(connection, tables)
+                writer = DatabaseWriter(connection, tables, pool)
                 yield writer
                 writer.finish()
                 connection.execute("COMMIT")

@@ -13,19 +13,12 @@ import polars as pl
 from attrs import frozen
 
 from drynpu import OutputError
-from drynpu.analysis.communication import COMMUNICATION_TRANSFERS, transfers_of
-from drynpu.arrays import I64
+from drynpu.analysis.communication import COMMUNICATION_TRANSFERS
 from drynpu.deliverables.communication.files import step_documents
-from drynpu.deliverables.communication.tables import task_transfers
 from drynpu.device.collectives import (
     CollectiveRequest,
-    LinkType,
-    RdmaType,
-    TaskName,
     Topology,
-    TransportType,
     choose,
-    plan_collective,
 )
 from drynpu.layouts.communication_files import START_TIME
 from drynpu.layouts.result_files import METADATA_FILE
@@ -37,6 +30,7 @@ from drynpu_cluster._find import ClusterSource
 from drynpu_cluster._groups import Group
 from drynpu_cluster.synth._groups import GroupCopies
 from drynpu_cluster.synth._plan import LinkedTransit, RankPlan, SynthOptions, changed_times, step_key
+from drynpu_cluster.synth._task_plans import TaskPlan, plan_tasks
 from drynpu_cluster.synth._warp import Span
 from drynpu_cluster.synth._works import OperatorWork
 
@@ -231,10 +225,11 @@ def _draw_link(
 
 @frozen(eq=False)
 class LinkedRank:
-    """Communication of one rank of the cluster: both documents, and the durations that its operators have."""
+    """Communication of one rank of the cluster: both documents; of each operator, how long it takes, and its tasks."""
 
     documents: Mapping[str, object]
     spans: tuple[Span, ...]
+    tasks: tuple[TaskPlan | None, ...]
 
 
 def link_rank(links: ClusterLinks, works: Sequence[OperatorWork], plan: RankPlan, groups: GroupCopies) -> LinkedRank:
@@ -244,8 +239,9 @@ def link_rank(links: ClusterLinks, works: Sequence[OperatorWork], plan: RankPlan
     rows, spans, moved = [], [], []
     for number, (work, pace) in enumerate(zip(works, paces, strict=True)):
         change = plan.steps[step_key(work.step)]
-        transfers = plans.transfers(work)
-        times = changed_times(_paced(work, pace, moves=plans.moves(work)), change, collective=work.collective)
+        planned = plans.tasks(work)
+        moves = planned is not None and planned.moves
+        times = changed_times(_paced(work, pace, moves=moves), change, collective=work.collective)
         start_ns, elapse_ns = round(work.times[START_TIME] * 1000), round(times[f.ELAPSE] * 1e6)
         spans.append(Span(start_ns, round(work.times[f.ELAPSE] * 1e6), elapse_ns, change.alone))
         name, _, key = groups.renamed(work.name).rpartition("@")
@@ -253,16 +249,16 @@ def link_rank(links: ClusterLinks, works: Sequence[OperatorWork], plan: RankPlan
         rows.append(
             {"step": work.step, "connection_id": number, "name": name, "group": key, "start_ns": start_ns, **in_ns}
         )
-        if transfers is not None:
+        if planned is not None:
             factor = pl.col("time_ns") * change.transit
             number_column = pl.lit(number, dtype=pl.Int64).alias("connection_id")
-            moved.append(transfers.with_columns(number_column, factor.round().cast(pl.Int64).alias("time_ns")))
+            moved.append(planned.transfers.with_columns(number_column, factor.round().cast(pl.Int64).alias("time_ns")))
     if not rows:
-        return LinkedRank({}, ())
+        return LinkedRank({}, (), ())
     table = pl.DataFrame(rows).with_columns(pl.lit(0, dtype=pl.Int64).alias("device_id"))
     every = pl.concat([pl.DataFrame(schema=COMMUNICATION_TRANSFERS), *moved])
     parts = {str(step): part for (step,), part in table.partition_by("step", maintain_order=True, as_dict=True).items()}
-    return LinkedRank(step_documents(parts, every), tuple(spans))
+    return LinkedRank(step_documents(parts, every), tuple(spans), tuple(map(plans.tasks, works)))
 
 
 def _paced(work: OperatorWork, pace: Pace, *, moves: bool) -> Mapping[str, float]:
@@ -286,55 +282,19 @@ def _paced(work: OperatorWork, pace: Pace, *, moves: bool) -> Mapping[str, float
 
 
 class _Plans:
-    """Transfers of the distinct operators of one rank."""
+    """The tasks of the distinct operators of one rank."""
 
     def __init__(self, links: ClusterLinks, groups: GroupCopies, rank: int) -> None:
         self._links = links
         self._groups = groups
         self._rank = rank
-        self._found: dict[object, tuple[pl.DataFrame, bool]] = {}
+        self._found: dict[object, TaskPlan] = {}
 
-    def transfers(self, work: OperatorWork) -> pl.DataFrame | None:
-        """Return the rows of `COMMUNICATION_TRANSFERS` of an operator; ``None`` where it is not modelled."""
-        return self._planned(work)[0] if work.kind else None
-
-    def moves(self, work: OperatorWork) -> bool:
-        """Return whether the rank's main plane moves bytes to or from other ranks."""
-        return bool(work.kind) and self._planned(work)[1]
-
-    def _planned(self, work: OperatorWork) -> tuple[pl.DataFrame, bool]:
+    def tasks(self, work: OperatorWork) -> TaskPlan | None:
+        """Return the tasks of an operator; ``None`` where it is not modelled."""
+        if not work.kind:
+            return None
         key = (work.kind, work.size_bytes, work.peer, work.group)
         if key not in self._found:
-            table = _planned_transfers(self._links.request(work, self._groups, self._rank), self._links.chip)
-            remote = table.filter(pl.col("is_master") & (pl.col("transport") != "LOCAL"))
-            self._found[key] = table, remote.height > 0
+            self._found[key] = plan_tasks(self._links.request(work, self._groups, self._rank), self._links.chip)
         return self._found[key]
-
-
-def _planned_transfers(request: CollectiveRequest, chip: Chip) -> pl.DataFrame:
-    """Return the transfers of one operator of one rank, as reading its tasks would."""
-    plan = plan_collective(request, chip)
-    count = len(plan)
-
-    def names(kinds: type[TaskName | LinkType | TransportType | RdmaType], values: I64) -> pl.Series:
-        return pl.Series([kinds(value).name for value in values.tolist()], dtype=pl.String)
-
-    tasks = pl.DataFrame(
-        {
-            "device_id": np.zeros(count, np.int64),
-            "connection_id": np.zeros(count, np.int64),
-            "plane_id": plan.plane,
-            "is_master": plan.plane == 0,
-            "op_type": pl.Series([f"hcom_{request.kind}_"] * count, dtype=pl.String),
-            "name": names(TaskName, plan.name),
-            "start_ns": np.rint(plan.start * chip.tick_ns).astype(np.int64),
-            "duration_ns": np.rint(plan.length * chip.tick_ns).astype(np.int64),
-            "src_rank": np.full(count, request.me),
-            "dst_rank": plan.peer,
-            "size_bytes": plan.size_bytes,
-            "link": names(LinkType, plan.link),
-            "transport": names(TransportType, plan.transport),
-            "rdma": names(RdmaType, plan.rdma),
-        }
-    )
-    return transfers_of(tasks.with_columns(task_transfers(tasks)))

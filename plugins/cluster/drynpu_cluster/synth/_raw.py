@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from drynpu import OutputError
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.registry import record_kinds, registered_groups
 from drynpu.layouts import framework_torch as facts
-from drynpu.platforms import find_platform
+from drynpu.platforms import Platform, find_platform
 from drynpu.products import FRAMEWORK_FOLDER
 from drynpu.raw import ClockAnchors, ProfReader, RecordKinds, TlvFile, read_flat, write_flat
 from drynpu.raw.controls import moment
@@ -23,6 +23,7 @@ from drynpu.raw.slices import PART_BYTES, find_slices
 from drynpu_cluster._find import RankSource
 from drynpu_cluster.synth._groups import GroupCopies
 from drynpu_cluster.synth._plan import RankPlan
+from drynpu_cluster.synth._recorded_tasks import RecordedTasks, find_tasks
 from drynpu_cluster.synth._records import (
     GroupIds,
     Timeline,
@@ -32,7 +33,10 @@ from drynpu_cluster.synth._records import (
     kinds_of_file,
     rewrite,
 )
+from drynpu_cluster.synth._task_plans import TaskPlan
+from drynpu_cluster.synth._task_records import Making, Words, merged, room_for_calls
 from drynpu_cluster.synth._warp import Warp
+from drynpu_cluster.synth._works import OperatorWork
 
 _DICTIONARIES = ("hash_dic", "type_info_dic")
 _TLV = {
@@ -67,11 +71,17 @@ class RawSource:
     files: Mapping[str, tuple[File, ...]]
     host_times: Path
     left_out: tuple[str, ...]
+    types: Mapping[tuple[int, int], str]
+    platform: Platform
+    tasks: RecordedTasks | None
+    """What its operators launched, where these are planned anew."""
 
 
-def find_raw(source: RankSource, work: Path) -> RawSource:
+def find_raw(source: RankSource, work: Path, works: Sequence[OperatorWork] = ()) -> RawSource:
     """
     Return the raw data of a recorded rank; its host times lie in the folder *work*.
+
+    *works* are its operators, where these are planned anew.
 
     Raises
     ------
@@ -98,7 +108,18 @@ def find_raw(source: RankSource, work: Path) -> RawSource:
             left_out.add(path.name)
     times = work / f"host_times_{source.rank}.npy"
     np.save(times, _host_times(reader, framework))
-    return RawSource(directories[0], framework, reader.anchors(), reader.hashes, files, times, tuple(sorted(left_out)))
+    return RawSource(
+        prof=directories[0],
+        framework=framework,
+        anchors=reader.anchors(),
+        texts=reader.hashes,
+        files=files,
+        host_times=times,
+        left_out=tuple(sorted(left_out)),
+        types=reader.types,
+        platform=platform,
+        tasks=find_tasks(source.path, reader, works) if works else None,
+    )
 
 
 def _host_times(reader: ProfReader, framework: Path) -> I64:
@@ -150,27 +171,48 @@ def _is_dictionary(name: str) -> bool:
 
 
 def write_raw_rank(
-    source: RawSource, directory: Path, plan: RankPlan, groups: GroupCopies, warp: Warp, ranks: int
+    source: RawSource,
+    directory: Path,
+    plan: RankPlan,
+    groups: GroupCopies,
+    warp: Warp,
+    ranks: int,
+    planned: Sequence[tuple[OperatorWork, TaskPlan | None]] = (),
 ) -> None:
     """
     Write the raw data of a synthetic rank to its *directory*, one slice after the other.
 
-    Times follow *warp*, groups belong to the copy. Kernels that overlap nothing keep their counters.
+    Times follow *warp*, groups belong to the copy. Kernels that overlap nothing keep their counters. Operators that
+    are *planned* anew have the tasks of their plans.
     """
-    timeline = Timeline.build(source.anchors, warp, np.load(source.host_times))
     ids = GroupIds.build(groups, ranks, source.texts)
+    chosen = [planned[number] for number in source.tasks.work.tolist()] if source.tasks is not None else []
+    works, plans = [work for work, _ in chosen], [each for _, each in chosen if each is not None]
+    room = None if source.tasks is None else room_for_calls(source.tasks, plans)
+    timeline = Timeline.build(source.anchors, warp, np.load(source.host_times), room)
+    words = Words(source.texts, source.types)
+    replaced, new_records, no_records = None, {}, np.empty(0)
+    if source.tasks is not None:
+        replaced = source.tasks.replaced
+        new_records = Making(source.tasks, plans, works, plan, groups, ids, timeline, source.platform, words).records()
     prof, kinds = directory / source.prof.name, record_kinds(registered_groups())
     for folder in source.files:
-        make_directory(prof / folder / "data")
+        data = prof / folder / "data"
+        make_directory(data)
         for path in (entry for entry in (source.prof / folder).iterdir() if entry.is_file()):
             if not path.name.endswith(DONE):
                 write_with_done(prof / folder / path.name, [_control(path, prof, plan, timeline)])
         for path in (source.prof / folder / "data").iterdir():
             if _is_dictionary(path.name) and not path.name.endswith(DONE):
-                write_with_done(prof / folder / "data" / path.name, [path.read_bytes()])
+                write_with_done(data / path.name, [path.read_bytes(), words.lines(path.name)])
         for slices, names in source.files[folder]:
-            for name, content in rewrite(slices, [kinds.record(name) for name in names], timeline, ids):
-                write_with_done(prof / folder / "data" / name, [content])
+            contents = rewrite(slices, [kinds.record(name) for name in names], timeline, ids, replaced)
+            added = [records for name in names if len(records := new_records.pop(name, no_records))]
+            for name, content in merged(contents, added) if added else contents:
+                write_with_done(data / name, [content])
+    for name, records in new_records.items():
+        if len(records):
+            raise OutputError(f"{source.prof}: has no file of {name}, which the tasks of the topology need")
     if source.framework.is_dir():
         make_directory(directory / FRAMEWORK_FOLDER)
         _write_framework(source.framework, directory / FRAMEWORK_FOLDER, timeline)

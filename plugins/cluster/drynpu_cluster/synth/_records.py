@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -25,6 +26,8 @@ _DURATION = "duration_estimated_us"
 _NO_TIME = (0, 2**64 - 1)
 """A time that is not there, and the mark of an event where a call has its end."""
 _NO_RANK = 0xFFFF_FFFF
+Replaced: TypeAlias = "Callable[[str, Records], Bools]"
+"""Tells by the name of their kind which recorded records the rank has others for."""
 _PROBED = 4096
 """Records by which kinds of the same file are told from each other."""
 
@@ -46,16 +49,21 @@ class Timeline:
     host_moved: I64
 
     @classmethod
-    def build(cls, anchors: ClockAnchors, warp: Warp, host_times: I64) -> Timeline:
+    def build(cls, anchors: ClockAnchors, warp: Warp, host_times: I64, room: tuple[I64, I64] | None = None) -> Timeline:
         """
         Return the timeline on which distinct host times stay distinct.
+
+        *room* are host times with the units of the clock that have to lie between each and the next one.
 
         Where a long wait becomes short, calls of the host that lie in it come so close that they would begin and end
         together, and readers could not tell which is inside which. They are moved forward, by single units of the
         clock: no launch then comes after its kernel.
         """
         moved = anchors.unix_to_host(warp(anchors.host_to_unix(host_times)))
-        place = np.arange(len(moved))
+        apart = np.ones(len(moved), np.int64)
+        if room is not None:
+            np.maximum.at(apart, np.searchsorted(host_times, room[0]), room[1])
+        place = np.cumsum(apart) - apart
         latest = np.minimum.accumulate((moved - place)[::-1])[::-1] + place
         return cls(anchors, warp, host_times, latest)
 
@@ -112,6 +120,13 @@ class GroupIds:
         columns = list(zip(*sorted(entries), strict=True)) if entries else [(), (), (), ()]
         numbers_of, ids = (np.array(column, np.uint64) for column in columns[:2])
         return cls(numbers_of, ids, np.array(columns[2], np.int64), np.array(columns[3], np.int64))
+
+    def renamed(self, numbers: Array) -> Array:
+        """Return the ids that groups have in the records of the rank."""
+        if not len(self.recorded):
+            return numbers
+        place = np.minimum(np.searchsorted(self.recorded, numbers), len(self.recorded) - 1)
+        return np.where(self.recorded[place] == numbers, self.ids[place], numbers)
 
     def rename(self, records: Records) -> None:
         """Let records be of the groups of the rank."""
@@ -171,24 +186,41 @@ def _head(directory: Path, stem: str) -> bytes:
 
 
 def rewrite(
-    slices: Sequence[Path], kinds: Sequence[RecordKind], timeline: Timeline, groups: GroupIds
+    slices: Sequence[Path],
+    kinds: Sequence[RecordKind],
+    timeline: Timeline,
+    groups: GroupIds,
+    replaced: Replaced | None = None,
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of the slices of a file as the rank has them; a record that two share is in the later."""
+    """
+    Yield name and bytes of the slices of a file as the rank has them; a record that two share is in the later.
+
+    Records that are *replaced* are left out.
+    """
     left = b""
     for number, path in enumerate(slices, 1):
         data = np.frombuffer(left + path.read_bytes(), np.uint8).copy()
-        used = _sized(data, kinds, timeline) if kinds[0].sized else _changed(data, kinds, timeline, groups)
-        used = len(data) if number == len(slices) else used
-        yield path.name, data[:used].tobytes()
-        left = data[used:].tobytes()
+        if kinds[0].sized:
+            used = _sized(data, kinds, timeline)
+            changed = data[:used]
+        else:
+            used = len(data) // kinds[0].dtype.itemsize * kinds[0].dtype.itemsize
+            changed = _changed(data[:used], kinds, timeline, groups, replaced)
+        rest = data[used:].tobytes()
+        yield path.name, changed.tobytes() + (rest if number == len(slices) else b"")
+        left = rest
 
 
-def _changed(data: Array, kinds: Sequence[RecordKind], timeline: Timeline, groups: GroupIds) -> int:
+def _changed(
+    data: Array, kinds: Sequence[RecordKind], timeline: Timeline, groups: GroupIds, replaced: Replaced | None
+) -> Array:
     size = kinds[0].dtype.itemsize
-    used = len(data) // size * size
+    kept = np.ones(len(data) // size, bool)
     for kind in kinds:
-        records = data[:used].view(kind.dtype)
+        records = data.view(kind.dtype)
         rows = kind.members(records) & kind.plausible(records)
+        if replaced is not None:
+            kept[np.flatnonzero(rows)[replaced(kind.name, records[rows])]] = False
         _move(records, rows, kind, timeline)
         if kind.name in (HCCL_INFO.name, HCCL_OP_INFO.name):
             chosen = records[rows]
@@ -196,7 +228,7 @@ def _changed(data: Array, kinds: Sequence[RecordKind], timeline: Timeline, group
             for name in ("group_name", "local_rank", "remote_rank", "rank_size"):
                 if name in (kind.dtype.names or ()):
                     records[name][rows] = chosen[name]
-    return used
+    return data if kept.all() else data.reshape(-1, size)[kept]
 
 
 def _move(records: Records, rows: Bools, kind: RecordKind, timeline: Timeline) -> None:

@@ -103,15 +103,12 @@ def synthesise(source: ClusterSource, folder: Path, options: SynthOptions, *, wo
     """
     if folder.exists() and any(folder.iterdir()):
         raise OutputError(f"{folder} is not empty; name a new folder")
-    if options.raw and options.topology:
-        raise OutputError(
-            "raw records keep the tasks of collectives, and so the links, that were recorded: choose --raw or "
-            "--topology, not both"
-        )
     read = _read(source, options)
     plan, links = _planned(read, source, options)
     with tempfile.TemporaryDirectory(prefix="drynpu-synth-") as work:
-        raw = tuple(find_raw(rank, Path(work)) for rank in source.ranks) if options.raw else ()
+        works = read.works or ((),) * len(source.ranks)
+        pairs = zip(source.ranks, works, strict=True) if options.raw else ()
+        raw = tuple(find_raw(rank, Path(work), works_of) for rank, works_of in pairs)
         make_directory(folder)
         label = _label(source, options, plan, links)
         job = _Job(source.ranks, read.groups, options, folder, label, links, raw)
@@ -204,7 +201,8 @@ def _write_rank(item: tuple[RankPlan, tuple[OperatorWork, ...]], job: _Job) -> N
     else:
         warp = write_text_rank(source.path, output, plan, groups, linked, anchors)
     if raw is not None:
-        write_raw_rank(raw, directory, plan, groups, warp, job.options.ranks)
+        planned = () if linked is None else tuple(zip(works, linked.tasks, strict=True))
+        write_raw_rank(raw, directory, plan, groups, warp, job.options.ranks, planned)
     info = next(source.path.glob(RANKED_INFO_PATTERN), None)
     said = orjson.loads(info.read_bytes()) if info is not None else {}
     if "rank_id" in said:

@@ -18,10 +18,10 @@ _NOTHING = (NO_CONTEXT, -1, 0)
 
 
 def arguments_of(profile: Profile, source: str, rows: I64) -> pl.DataFrame:
-    """Return what is known of rows of a table, null where it is not: texts and numbers."""
+    """Return what is known of rows of a table, null where it is not: texts, some as categories, and numbers."""
     places = pl.Series(rows.astype("int64"))
     if source in _LONG:
-        table = profile.table(source).gather(places)
+        table = profile.table(source).gather_compact(places)
         table = _with_kernels(profile, table) if source == "tasks" else table
     elif source == "communication_ops":
         table = profile.communication_ops[rows]
@@ -36,13 +36,13 @@ def _with_kernels(profile: Profile, tasks: pl.DataFrame) -> pl.DataFrame:
     keys = profile.compact("kernels", *_KERNEL_KEY).with_row_index("kernel")
     keys = keys.filter(pl.col("start_ns").is_between(first, last)).unique(_KERNEL_KEY)
     rows = tasks.select(_KERNEL_KEY).join(keys, on=_KERNEL_KEY, how="left", maintain_order="left")["kernel"]
-    kernels = profile.table("kernels").gather(rows)
+    kernels = profile.table("kernels").gather_compact(rows)
     return tasks.hstack(kernels.select(name for name in kernels.columns if name not in tasks.columns))
 
 
 def _known(name: str, dtype: pl.DataType) -> pl.Expr:
     column = pl.col(name)
-    if dtype == pl.String:
+    if dtype in (pl.String, pl.Categorical):
         return pl.when(column != "").then(column)
     if dtype == pl.Boolean:
         return pl.when(column).then(pl.lit("yes")).alias(name)

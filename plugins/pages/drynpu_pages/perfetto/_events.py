@@ -109,10 +109,12 @@ def _argument(column: pl.Series, words: Words) -> tuple[bytes, bytes, U8]:
         return name, varint(5 << 3 | 1), eight_bytes(column.fill_null(0.0).to_numpy().astype(np.float64))
     if column.dtype.is_integer():
         return name, varint(4 << 3), varints(*_with_width(column.fill_null(0).cast(pl.Int64).to_numpy()))
-    codes = column.fill_null("").cast(pl.String)
-    distinct = codes.unique(maintain_order=True)
-    number_of = words.numbers(TEXTS, distinct)
-    place = codes.replace_strict(distinct, number_of, return_dtype=pl.Int64).to_numpy()
+    texts = column.cast(pl.Categorical)
+    distinct = texts.drop_nulls().unique(maintain_order=True)
+    codes, known = texts.to_physical().fill_null(0).to_numpy(), distinct.to_physical().to_numpy()
+    number_of = np.zeros(int(known.max(initial=0)) + 1, np.int64)
+    number_of[known] = words.numbers(TEXTS, distinct.cast(pl.String))
+    place = number_of[np.where(column.is_null().to_numpy(), known.max(initial=0), codes)]
     return name, varint(17 << 3), varints(*_with_width(place))
 
 

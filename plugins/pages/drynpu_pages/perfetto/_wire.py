@@ -38,10 +38,15 @@ def varint(value: int) -> bytes:
 
 def varints(values: Integers, width: int) -> U8:
     """Return numbers below ``2 ** (7 * width)`` as *width* bytes each, shape ``[n, width]``; negative ones need 10."""
-    shifts = np.arange(width, dtype=np.uint64) * np.uint64(_BITS)
-    parts = (values.astype(np.int64).view(np.uint64)[:, None] >> shifts) & np.uint64(0x7F)
-    parts[:, :-1] |= np.uint64(0x80)
-    return parts.astype(np.uint8)
+    left = values.astype(np.int64).view(np.uint64)
+    parts = np.empty((len(left), width), np.uint8)
+    for place in range(width):
+        # Of each number only the lowest eight bits are taken, and the highest of these says that more follow.
+        parts[:, place] = left
+        left = left >> np.uint64(_BITS)
+    parts[:, :-1] |= 0x80
+    parts[:, -1] &= 0x7F
+    return parts
 
 
 def eight_bytes(values: U64 | F64) -> U8:

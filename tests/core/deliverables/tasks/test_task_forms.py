@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, with_flips
+from drynpu.deliverables.tasks.task_forms import TaskRuns, flip_records, task_ids, with_flips
 from drynpu.layouts.tasks import TASK_TRACK
 from drynpu.platforms._platform import PlatformTasks
 

@@ -12,9 +12,10 @@ import pytest
 from attrs import evolve
 
 from drynpu import CommandError
-from drynpu.analysis import infer_ids, iteration_trace, select_iteration
+from drynpu.analysis import iteration_trace
 from drynpu.products import export_msprof
 from drynpu.tables import NO_MODEL, Profile
+from drynpu_msprof._iteration import select_iteration
 
 Record = Callable[..., Profile]
 PER_ITERATION = 5
@@ -89,14 +90,3 @@ def test_what_does_not_exist_is_refused(record: Record, model: int, iteration: i
 def test_single_operators_have_no_iterations(record: Record) -> None:
     with pytest.raises(CommandError, match="single op mode"):
         select_iteration(record(graphs=()), 7, 1)
-
-
-def test_the_iteration_of_a_start(record: Record) -> None:
-    profile = record()
-    kernels = profile.kernels.select("device_id", "model_id", "start_ns")
-    expected = [None, *(number for number in (1, 2, 3) for _ in range(PER_ITERATION))]
-    assert infer_ids(profile, kernels).to_list() == expected
-    shuffled = kernels.with_columns(pl.Series("number", expected)).sample(fraction=1.0, shuffle=True, seed=3)
-    assert infer_ids(profile, shuffled.drop("number")).to_list() == shuffled["number"].to_list()
-    between = profile.frame("iterations").select("device_id", "model_id", pl.col("end_ns").alias("start_ns") + 1)
-    assert infer_ids(profile, between).to_list() == [None, None, None]
