@@ -35,7 +35,7 @@ _SILENCE_S: Final = 30.0
 """After so long without a sign a process that used no processor is said to wait outside of the clock."""
 
 _WAITS_OUTSIDE: Final = (
-    "drynpu: virtual time: process {} waits outside of the clock (for a call in C, ZeroMQ, a program, the network); "
+    "drynpu: virtual time: process {} waits outside of the clock (for a call in C, a program, the network); "
     "the others of the run have no turn meanwhile\n"
 )
 

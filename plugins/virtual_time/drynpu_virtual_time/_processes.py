@@ -68,10 +68,6 @@ class Starts:
         if self.clock.peers is None:
             self.clock.peers = Peers.first()
         peers = self.clock.peers
-        if "zmq" in sys.modules:
-            say_once(
-                "virtual time: ZeroMQ delivers at this machine's time; processes that talk over it may wait for ever"
-            )
         number, place = peers.new_child(self.clock.now_ns)
         self.place = place
         try:

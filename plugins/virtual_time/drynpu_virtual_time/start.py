@@ -16,6 +16,7 @@ from drynpu_virtual_time._polls import patch_polls
 from drynpu_virtual_time._processes import patch_processes
 from drynpu_virtual_time._threads import patch_threads
 from drynpu_virtual_time._times import patch_times
+from drynpu_virtual_time.zeromq._install import serve_zeromq
 
 _HASH_SEED = "PYTHONHASHSEED"
 
@@ -43,6 +44,7 @@ def virtual_clock() -> VirtualClock:
     patch_channels(clock, replaced)
     patch_processes(clock, replaced)
     replaced.spread(sys.modules)
+    serve_zeromq()
     return clock
 
 

@@ -105,7 +105,7 @@ class VirtualDevice:
     def settle(self, now_ns: int) -> int:
         """Simulate what was recorded since the last time; return the host's time behind it."""
         self._host_ns = now_ns
-        if self._pid != os.getpid():
+        if self._pid != os.getpid() and not self._begin_anew():
             return now_ns
         capture = self._running()
         if capture is None:
@@ -119,6 +119,19 @@ class VirtualDevice:
                 self._profiled, self._place = capture, Place()
             self._place = capture.cut(self._place, self._simulate)
         return self._host_ns
+
+    def _begin_anew(self) -> bool:
+        """Serve a forked process, whose device is idle; not where a profiler was running, or PyTorch's tracer."""
+        running = self._running()
+        if state().library is None or (running is not None and running is not self._capture):
+            return False
+        if self._capture is not None:
+            state().recorder = None
+            self._capture.stop()
+        self._pid, self._capture, self.queues = os.getpid(), None, QueueState()
+        self.events_ns.clear()
+        self.kernel_ns.clear()
+        return True
 
     def _running(self) -> Capture | None:
         recorder = state().recorder

@@ -1,0 +1,1 @@
+"""Sockets of ZeroMQ whose messages come on the virtual clock: a backend of pyzmq."""
