@@ -27,7 +27,7 @@ class Place:
     """
     Where a socket binds or connects to.
 
-    ``scheme`` is inproc, ipc or tcp; ``name`` is that of the stream, ``address`` what other programs would use.
+    ``scheme`` is inproc, ipc or tcp; ``name`` belongs to the stream, ``address`` what other programs would use.
     """
 
     scheme: str

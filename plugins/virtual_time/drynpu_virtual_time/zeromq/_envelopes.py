@@ -20,7 +20,7 @@ _NUMBER: Final = struct.Struct(">I")
 class Req(Pattern):
     """REQ: a question, then its answer, from whoever was asked."""
 
-    _asked: Pipe | None = None
+    _partner: Pipe | None = None
     _waits: bool = False
     _questions: int = 0
 
@@ -44,7 +44,7 @@ class Req(Pattern):
         """Ask."""
         pipe = self._next_pipe()
         self._questions += 1
-        self._waits, self._asked, self._found = True, pipe, None
+        self._waits, self._partner, self._found = True, pipe, None
         pipe.put([*self._label(), b"", *parts])
 
     def _label(self) -> list[bytes]:
@@ -57,19 +57,19 @@ class Req(Pattern):
     def arrive(self, pipe: Pipe, parts: Message) -> Message | None:
         """Return an answer without its envelope; what nobody has asked for is thrown away."""
         envelope = [*self._label(), b""]
-        if self._asked not in (None, pipe) or parts[: len(envelope)] != envelope or len(parts) == len(envelope):
+        if self._partner not in (None, pipe) or parts[: len(envelope)] != envelope or len(parts) == len(envelope):
             return None
         return parts[len(envelope) :]
 
-    def taken(self, pipe: Pipe) -> None:
+    def on_take(self, pipe: Pipe) -> None:
         """Allow the next question."""
         del pipe
-        self._waits, self._asked = False, None
+        self._waits, self._partner = False, None
 
     def ended(self, pipe: Pipe) -> None:
         """Take the answer from anybody where the one that was asked has gone."""
-        if pipe is self._asked:
-            self._asked = None
+        if pipe is self._partner:
+            self._partner = None
 
 
 @define(eq=False)
@@ -109,7 +109,7 @@ class Rep(Pattern):
         self._arriving = parts[:begin]
         return parts[begin:]
 
-    def taken(self, pipe: Pipe) -> None:
+    def on_take(self, pipe: Pipe) -> None:
         """Answer that pipe next."""
         self._asker, self._envelope = pipe, self._arriving
 

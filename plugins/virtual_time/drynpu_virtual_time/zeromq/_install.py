@@ -44,10 +44,8 @@ class _Finder(MetaPathFinder):
 
     _is_asked: bool = field(default=False)
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        del path, target
+    def find_spec(self, fullname: str, path: Sequence[str] | None, *_: ModuleType | None) -> ModuleSpec | None:
+        del path
         if fullname != _NAME or self._is_asked:
             return None
         self._is_asked = True

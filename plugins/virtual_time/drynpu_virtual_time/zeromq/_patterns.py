@@ -87,10 +87,10 @@ class Pattern:
         if self._found is None:
             raise Again(EAGAIN)
         (pipe, parts), self._found = self._found, None
-        self.taken(pipe)
+        self.on_take(pipe)
         return parts
 
-    def taken(self, pipe: Pipe) -> None:
+    def on_take(self, pipe: Pipe) -> None:
         """Take note that the script has a message of that pipe."""
 
     def check_receive(self) -> None:
