@@ -180,21 +180,6 @@ print(json.dumps(log))
     ) == [0, 1.0]
 
 
-def test_a_run_whose_processes_talk_over_zeromq_says_what_that_means(run_virtual: RunScript) -> None:
-    lines = run_virtual(
-        _HEAD
-        + """
-import io
-sys.modules["zmq"] = sys
-said = sys.stderr = io.StringIO()
-for _ in range(2):
-    if not os.fork(): os._exit(0)
-print(json.dumps([line for line in said.getvalue().splitlines() if "ZeroMQ" in line]))
-"""
-    )
-    assert len(lines) == 1
-
-
 def test_executors_managers_and_barriers_wait_on_the_clock_and_a_killed_process_ends_at_once(
     run_virtual: RunScript,
 ) -> None:

@@ -311,7 +311,7 @@ class Core:
 
 
 def pass_turn(clock: VirtualClock) -> None:
-    """Let the turn of a loop pass that found nothing."""
+    """Let the turn of a loop pass in which nothing had come."""
     if not clock.is_guest:
         clock.spend(TURN_NS)
         clock.let_others_run()

@@ -64,8 +64,8 @@ class Binding:
 
 def split(endpoint: str) -> tuple[str, str]:
     """Return the scheme and the rest; raises a `ZMQError` where that is no endpoint."""
-    scheme, found, rest = endpoint.partition("://")
-    if not found or not rest:
+    scheme, colon, rest = endpoint.partition("://")
+    if not colon or not rest:
         raise ZMQError(EINVAL)
     return scheme, rest
 
@@ -139,9 +139,9 @@ def _hold_file(path: str) -> socket.socket:
 
 
 def _host_and_port(rest: str, *, bound: bool) -> tuple[str, int]:
-    host, found, port = rest.rpartition(":")
+    host, colon, port = rest.rpartition(":")
     wild = bound and port in ("*", "!")
-    if not found or not host or not (wild or port.isdigit()):
+    if not colon or not host or not (wild or port.isdigit()):
         raise ZMQError(EINVAL)
     number = 0 if wild else int(port)
     if number > _HIGHEST or (number == 0 and not bound):
@@ -154,10 +154,10 @@ def _resolved(host: str, *, ipv6: bool, bound: bool) -> tuple[int, str]:
         return (int(socket.AF_INET6), "::") if ipv6 and host != "0.0.0.0" else (int(socket.AF_INET), "0.0.0.0")
     family = socket.AF_UNSPEC if ipv6 else socket.AF_INET
     try:
-        found = socket.getaddrinfo(host.strip("[]"), None, family, socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host.strip("[]"), None, family, socket.SOCK_STREAM)
     except OSError:
         raise ZMQError(ENODEV if bound else EINVAL) from None
-    return int(found[0][0]), str(found[0][4][0])
+    return int(addresses[0][0]), str(addresses[0][4][0])
 
 
 def _is_here(host: str, family: int) -> bool:

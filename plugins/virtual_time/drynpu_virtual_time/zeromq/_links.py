@@ -66,11 +66,11 @@ class Links:
 
     def unbind(self, endpoint: str, *, linger_ms: int) -> None:
         """Let nobody connect any more, and let those go that have."""
-        found = next((each for each in self._bindings if each in (endpoint, _with_port_of(each, endpoint))), None)
-        if found is None:
+        bound = next((each for each in self._bindings if each in (endpoint, _with_port_of(each, endpoint))), None)
+        if bound is None:
             raise ZMQError(ENOENT)
-        self._stop(self._bindings.pop(found))
-        for pipe in [each for each in self.pattern.pipes if each.endpoint == found and not each.name]:
+        self._stop(self._bindings.pop(bound))
+        for pipe in [each for each in self.pattern.pipes if each.endpoint == bound and not each.name]:
             self._leave(pipe, linger_ms)
 
     def connect(self, endpoint: str, place: Place) -> Pipe:
@@ -86,10 +86,10 @@ class Links:
         """Undo a connection."""
         if not endpoint.partition("://")[2]:
             raise ZMQError(EINVAL)
-        found = [each for each in self.pattern.pipes if each.name and each.endpoint == endpoint]
-        if not found:
+        pipes = [each for each in self.pattern.pipes if each.name and each.endpoint == endpoint]
+        if not pipes:
             raise ZMQError(ENOENT)
-        self._leave(found[0], linger_ms)
+        self._leave(pipes[0], linger_ms)
 
     def follow(self) -> None:
         """Let the rest of what was sent go when there is room."""

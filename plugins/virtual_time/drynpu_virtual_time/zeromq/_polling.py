@@ -32,8 +32,8 @@ def zmq_poll(sockets: Sequence[tuple[Any, int]], timeout: int = -1) -> _Seen:
         return []
 
     def seen() -> _Seen:
-        found = [(each, look()) for each, look in looks]
-        return [(each, events) for each, events in found if events]
+        events_now = [(each, look()) for each, look in looks]
+        return [(each, events) for each, events in events_now if events]
 
     clock, timeout = virtual_clock(), int(timeout)
     if not clock.is_guest:
@@ -43,14 +43,14 @@ def zmq_poll(sockets: Sequence[tuple[Any, int]], timeout: int = -1) -> _Seen:
         if not events:
             pass_turn(clock)
         return events or seen()
-    found: _Seen = []
+    events_now: _Seen = []
 
     def has_come() -> bool:
-        found[:] = seen()
-        return bool(found)
+        events_now[:] = seen()
+        return bool(events_now)
 
     clock.wait(has_come, None if timeout < 0 else timeout * _MS_NS)
-    return found
+    return events_now
 
 
 def _looking(each: Any, events: int) -> tuple[Any, Callable[[], int]]:

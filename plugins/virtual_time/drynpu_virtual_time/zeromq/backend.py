@@ -264,10 +264,10 @@ class Socket:
 
 
 def _known(among: WeakValueDictionary[int, Any], number: int, error: int) -> Any:
-    found = among.get(number)
-    if found is None:
+    core = among.get(number)
+    if core is None:
         raise ZMQError(error)
-    return found
+    return core
 
 
 def _text(address: Any) -> str:
