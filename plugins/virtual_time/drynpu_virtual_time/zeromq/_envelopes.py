@@ -44,7 +44,7 @@ class Req(Pattern):
         """Ask."""
         pipe = self._next_pipe()
         self._questions += 1
-        self._waits, self._partner, self._found = True, pipe, None
+        self._waits, self._partner, self._next = True, pipe, None
         pipe.put([*self._label(), b"", *parts])
 
     def _label(self) -> list[bytes]:

@@ -24,12 +24,12 @@ class Pattern:
     """
     A kind of socket that only has pipes: what it sends is refused, and what comes is thrown away.
 
-    ``pipes`` are in the order in which they came. A message that has been chosen waits in ``_found`` until it is taken.
+    ``pipes`` are in the order in which they came. A message that has been chosen waits in ``_next`` until it is taken.
     """
 
     options: Options
     pipes: list[Pipe] = field(factory=list)
-    _found: tuple[Pipe, Message] | None = None
+    _next: tuple[Pipe, Message] | None = None
     _turn: int = 0
     _sender: int = 0
 
@@ -68,7 +68,7 @@ class Pattern:
 
     def has_message(self) -> bool:
         """Return whether there is a message for the script: of each pipe in turn."""
-        while self._found is None:
+        while self._next is None:
             count = len(self.pipes)
             order = [self.pipes[(self._turn + step) % count] for step in range(count)]
             pipe = next((each for each in order if each.inbox), None)
@@ -79,14 +79,14 @@ class Pattern:
             if not pipe.is_open and not pipe.inbox:
                 self.remove(pipe)
             if parts is not None:
-                self._found = (pipe, parts)
+                self._next = (pipe, parts)
         return True
 
     def take(self) -> Message:
         """Return the message that is there."""
-        if self._found is None:
+        if self._next is None:
             raise Again(EAGAIN)
-        (pipe, parts), self._found = self._found, None
+        (pipe, parts), self._next = self._next, None
         self.on_take(pipe)
         return parts
 
