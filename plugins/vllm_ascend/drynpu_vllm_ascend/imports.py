@@ -81,10 +81,10 @@ def _launch_kernels(importing: ModuleType) -> None:
 
 def _state_cores(triton_utils: ModuleType) -> None:
     """State the cores of the simulated chip, for which Triton's driver would be asked."""
-    from drynpu_torch.device import state
+    from drynpu_vllm_ascend.triton_kernels import device_properties
 
-    chip = state().chip
-    vars(triton_utils).update(_NUM_AICORE=chip.cube_cores, _NUM_VECTORCORE=chip.vector_cores)
+    cores = device_properties()
+    vars(triton_utils).update(_NUM_AICORE=cores["num_aicore"], _NUM_VECTORCORE=cores["num_vectorcore"])
 
 
 def _broadcast_without_readers(shm_broadcast: ModuleType) -> None:

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from drynpu import CaptureError
 from drynpu_vllm_ascend.served import Work
 from drynpu_vllm_ascend.triton_kernels import _calls, _launch, patch_stand_in
+from drynpu_vllm_ascend.triton_kernels._bfloat16 import bfloat16_bits, float32_values
 from drynpu_vllm_ascend.triton_kernels._calls import INTERPRETED
-from drynpu_vllm_ascend.triton_kernels._interpreted import bfloat16_bits, work_without_values
+from drynpu_vllm_ascend.triton_kernels._interpreted import work_without_values
 from drynpu_vllm_ascend.triton_kernels._launch import Config, autotune, heuristics, jit
 
 BLOCK, PAD = 4, -1
@@ -105,8 +106,12 @@ def test_rejected_drafts_move_the_position_that_is_sampled(
 
 
 def test_the_stand_in_for_triton_makes_kernels_that_can_be_launched() -> None:
-    stand_in = Placeholder()
+    stand_in: Any = Placeholder()
     assert hasattr(stand_in.jit(unknown_kernel), "__getitem__")
+    assert [stand_in.next_power_of_2(number) for number in (1, 2, 5, 64, 65)] == [1, 2, 8, 64, 128]
+    cores = stand_in.runtime.driver.active.utils.get_device_properties(torch.npu.current_device())
+    here = torch.npu.get_device_properties(0)
+    assert cores == {"num_aicore": here.cube_core_num, "num_vectorcore": here.vector_core_num}
 
 
 def test_a_kernel_without_a_formula_needs_triton(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,3 +206,4 @@ def test_float32_is_rounded_to_bfloat16_as_pytorch_does(numbers: list[float]) ->
     bits = bfloat16_bits(np.array(numbers, np.float32))
     ours = torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16)
     torch.testing.assert_close(ours, torch.tensor(numbers).bfloat16(), rtol=0, atol=0, equal_nan=True)
+    np.testing.assert_array_equal(float32_values(bits), ours.float().numpy())

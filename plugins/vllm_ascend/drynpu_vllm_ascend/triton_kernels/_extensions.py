@@ -45,5 +45,7 @@ def _block(like: Foreign, data: Foreign) -> Foreign:
     from triton.runtime.interpreter import TensorHandle
 
     kind = like.dtype.scalar
-    data = np.asarray(data)
-    return language.tensor(TensorHandle(data, kind), language.block_type(kind, list(data.shape)) if data.ndim else kind)
+    shape = list(np.shape(data))
+    # The interpreter keeps a number as an array of one element.
+    handle = TensorHandle(np.atleast_1d(data), kind)
+    return language.tensor(handle, language.block_type(kind, shape) if shape else kind)

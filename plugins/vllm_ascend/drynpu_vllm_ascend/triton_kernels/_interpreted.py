@@ -15,14 +15,12 @@ import numpy as np
 import torch
 from attrs import define, field
 
-from drynpu.arrays import Array
 from drynpu_vllm_ascend.served import Work
 from drynpu_vllm_ascend.triton_kernels import _extensions
+from drynpu_vllm_ascend.triton_kernels._bfloat16 import compute_bfloat16
 from drynpu_vllm_ascend.triton_kernels.foreign import Foreign
 
 _BUILDER_NAMES: Final = ("create_masked_load", "create_masked_store", "create_dot")
-_ARITHMETIC: Final = ("binary_op", "unary_op", "ternary_op", "create_fma", "create_rsqrt", "create_erf")
-_CONVERSIONS: Final = ("create_fp_trunc", "create_fp_to_fp")
 _OPERATIONS: Final = 8
 """Element operations for each element that a kernel loads or stores; assumed: no compiler says what is in between."""
 _WHOLE_BYTES: Final = 16 << 20
@@ -71,49 +69,6 @@ def work_without_values(tensors: Sequence[torch.Tensor]) -> Work:
     return Work(vector_ops=_OPERATIONS * elements, read=size, written=size)
 
 
-def _compute_bfloat16(interpreter: Foreign) -> None:
-    """
-    Compute in bfloat16 as in float32, rounded to the nearest.
-
-    The interpreter takes the bits for whole numbers where a kernel computes with them, and cuts float32 off where it
-    is converted.
-    """
-    from triton import language
-
-    builder = interpreter.interpreter_builder
-    narrow, wide = language.bfloat16, language.float32
-
-    def rounded(value: Foreign) -> Foreign:
-        return interpreter.TensorHandle(bfloat16_bits(value.data), narrow)
-
-    def computing(compute: Foreign) -> Foreign:
-        def computed(*arguments: Foreign) -> Foreign:
-            if all(getattr(each, "dtype", None) != narrow for each in arguments):
-                return compute(*arguments)
-            widened = (builder.cast_impl(a, wide) if getattr(a, "dtype", None) == narrow else a for a in arguments)
-            result = compute(*widened)
-            return rounded(result) if result.data.dtype == np.float32 else result
-
-        return computed
-
-    def converting(convert: Foreign) -> Foreign:
-        def converted(value: Foreign, kind: Foreign, *others: Foreign) -> Foreign:
-            is_narrowed = value.dtype.scalar == wide and kind.scalar == narrow
-            return rounded(value) if is_narrowed else convert(value, kind, *others)
-
-        return converted
-
-    for names, change in ((_ARITHMETIC, computing), (_CONVERSIONS, converting)):
-        vars(builder).update({name: change(getattr(builder, name)) for name in names})
-
-
-def bfloat16_bits(values: Array) -> Array:
-    """Return float32 rounded to the nearest bfloat16, to the even one of two, as its bits in uint16."""
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return np.where(np.isnan(values), 0x7FC0, rounded).astype(np.uint16)
-
-
 @functools.cache
 def _readable(function: FunctionType) -> Foreign:
     """
@@ -146,7 +101,7 @@ def _interpreter() -> Foreign:
         importlib.import_module("triton.experimental.gluon")
     _let_library_be_interpreted(interpreter)
     _allow_any_length(interpreter)
-    _compute_bfloat16(interpreter)
+    compute_bfloat16(interpreter)
     return interpreter
 
 
@@ -212,5 +167,4 @@ def _counted(traffic: Traffic) -> Iterator[None]:
     try:
         yield
     finally:
-        for name in _BUILDER_NAMES:
-            vars(builder).pop(name, None)
+        vars(builder).update(zip(_BUILDER_NAMES, (load, store, multiply), strict=True))

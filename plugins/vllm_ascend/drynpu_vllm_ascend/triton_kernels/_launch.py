@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Final, TypeAlias
 
 import torch
 from attrs import define as value
 
 from drynpu import CaptureError
+from drynpu_torch.device import state
 from drynpu_vllm_ascend.served import Arguments, define
 from drynpu_vllm_ascend.triton_kernels import drafts, slots
 from drynpu_vllm_ascend.triton_kernels._calls import INTERPRETED, launch_interpreted
@@ -39,9 +40,22 @@ def patch_stand_in(module: ModuleType) -> None:
     def with_kernels(self: ModuleType) -> None:
         initialise(self)
         decorators = {"jit": jit, "heuristics": heuristics, "autotune": autotune, "Config": Config}
-        self.__dict__.update(decorators, next_power_of_2=next_power_of_2)
+        self.__dict__.update(decorators, next_power_of_2=next_power_of_2, runtime=_runtime())
 
     stand_in.__init__ = with_kernels
+
+
+def _runtime() -> SimpleNamespace:
+    """Return what code of the host asks Triton's driver for: the cores of the device."""
+    utils = SimpleNamespace(get_device_properties=device_properties)
+    return SimpleNamespace(driver=SimpleNamespace(active=SimpleNamespace(utils=utils)))
+
+
+def device_properties(device: int = 0) -> Mapping[str, int]:
+    """Return how many cores the simulated device has, as Triton-Ascend's driver does."""
+    del device
+    chip = state().chip
+    return {"num_aicore": chip.cube_cores, "num_vectorcore": chip.vector_cores}
 
 
 def next_power_of_2(number: int) -> int:
