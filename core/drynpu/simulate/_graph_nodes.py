@@ -16,13 +16,15 @@ def continues_graph(work: PlannedWork) -> Bools:
     Return which dispatches launch a further node of the graph whose execution the one before began, shape ``[n]``.
 
     An execution ends with the iteration of its graph, or where a range of the script begins or ends, such as a step.
-    A copy is launched by itself.
+    A copy is launched by itself. A captured graph is launched as it was captured, with its copies, whatever ranges the
+    captured code has.
     """
-    lowered, dispatches = work.ordered.lowered, work.dispatches
+    lowered, dispatches, rows = work.ordered.lowered, work.dispatches, work.ordered.operator_rows
     copies = np.array([any(kernel.copy is not None for kernel in plan.kernels) for plan in lowered.plans] or [False])
+    replay = _replays(work)
     nodes = dispatches.in_graph.copy()
-    nodes[work.ordered.operator_rows] &= ~copies[lowered.dispatch_plan]
-    execution = np.searchsorted(_bounds(work), dispatches.start_ns, side="right")
+    nodes[rows] &= ~copies[lowered.dispatch_plan] | (replay[rows] > 0)
+    execution = np.where(replay > 0, -replay, np.searchsorted(_bounds(work), dispatches.start_ns, side="right"))
     again = np.zeros_like(nodes)
     again[1:] = nodes[1:] & nodes[:-1] & (execution[1:] == execution[:-1])
     return again
@@ -41,6 +43,15 @@ def launched_by_device(work: PlannedWork) -> Bools:
     launching = np.flatnonzero(dispatches.launches > 0)
     _, first = np.unique(np.cumsum(~continues_graph(work))[launching], return_index=True)
     return np.asarray(dispatches.in_graph[owner] & (later | ~np.isin(owner, launching[first])), bool)
+
+
+def _replays(work: PlannedWork) -> I64:
+    """Return the number of the replay of a captured graph that each dispatch is a part of, from 1, 0 for none."""
+    graphs, dispatches = work.ordered.lowered.recording.graphs, work.dispatches
+    runs = sorted((run.start_ns, run.end_ns) for graph in graphs if graph.is_captured for run in graph.iterations)
+    start, end = np.array([(0, 0), *runs], np.int64).T
+    number = np.searchsorted(start, dispatches.start_ns, side="right") - 1
+    return np.where(dispatches.start_ns <= end[number], number, 0)
 
 
 def _bounds(work: PlannedWork) -> I64:

@@ -15,7 +15,7 @@ START_NS = [10, 20, 30, 40, 60, 70, 80, 100, 110]
 """When dispatches begin. The third is of no graph, the fifth copies; a range of the script lasts from 35 to 100."""
 
 
-def work(*, iterations: tuple[tuple[int, int], ...] = (), launching: bool = True) -> Any:
+def work(*, iterations: tuple[tuple[int, int], ...] = (), launching: bool = True, captured: bool = False) -> Any:
     plans = [
         KernelPlan(kernels=(KernelSpec(name="k", op_type="k", task_type=TaskType.AI_CORE, copy=copy),), in_graph=True)
         for copy in (None, Copy.HOST_TO_DEVICE)
@@ -25,7 +25,7 @@ def work(*, iterations: tuple[tuple[int, int], ...] = (), launching: bool = True
         operators=SimpleNamespace(
             scope=np.array([ANNOTATION, 0]), start_ns=np.array([35, 75]), end_ns=np.array([100, 77])
         ),
-        graphs=[SimpleNamespace(iterations=runs)],
+        graphs=[SimpleNamespace(iterations=runs, is_captured=captured)],
     )
     lowered = SimpleNamespace(
         plans=plans,
@@ -54,3 +54,11 @@ def test_launches_behind_the_first_of_a_node_are_the_device_s_too() -> None:
 
 def test_the_host_launches_the_first_node_behind_waits_of_streams() -> None:
     assert launched_by_device(work(launching=False)).tolist() == [False, True, True, False, False, False, False]
+
+
+def test_a_captured_graph_is_launched_with_its_copies_and_whatever_its_ranges() -> None:
+    runs = ((9, 30), (40, 80), (81, 120))
+    assert np.flatnonzero(continues_graph(work(iterations=runs, captured=True))).tolist() == [1, 4, 5, 6, 8]
+    owners = [0, 0, 1, 2, 2, 5, 6, 7]  # of the launches; the third dispatch is of no graph
+    seen = launched_by_device(work(iterations=runs, captured=True)).tolist()
+    assert dict(zip(owners, seen, strict=True)) == {0: True, 1: True, 2: False, 5: False, 6: True, 7: False}

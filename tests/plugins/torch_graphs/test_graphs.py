@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from drynpu.device import HostCosts
+
 CAPTURED = "error code is 107027\n[ERROR] "
 GONE = "RuntimeError: Called NPUGraph::replay without a preceding successful capture."
 
@@ -179,6 +181,38 @@ def test_a_replay_is_one_launch_with_its_kernels_back_to_back(run: Any, tmp_path
     # Memory of an eager pass and of the capture; a replay takes none.
     with (output / "operator_memory.csv").open(encoding="utf-8", newline="") as stream:
         assert [row["Name"] for row in csv.DictReader(stream)] == ["aten::addmm", "aten::gelu", "aten::addmm"] * 2
+
+
+def test_copies_and_ranges_in_a_graph_are_nodes_as_all_others(run: Any, tmp_path: Path) -> None:
+    script = """
+import json, sys, torch, torch_npu
+x = torch.randn(64, 64, device="npu")
+y, held = torch.empty_like(x), torch.empty_like(x)
+
+def step(copies):
+    for _ in range(20):
+        if copies:
+            with torch.autograd.profiler.record_function("layer"):
+                held.copy_(x.view(64, 64)[:, :].clone())
+        torch.tanh(x, out=y)
+
+graphs = [torch.npu.NPUGraph() for _ in range(2)]
+for copies, graph in enumerate(graphs):
+    with torch.npu.graph(graph):
+        step(copies)
+with torch_npu.profiler.profile(on_trace_ready=torch_npu.profiler.tensorboard_trace_handler(sys.argv[1])):
+    for graph in graphs:
+        torch.sigmoid(x)
+        graph.replay()
+        torch.sigmoid(x)
+print(json.dumps(0))
+"""
+    run(script, str(tmp_path))
+    (output,) = tmp_path.glob("*/ASCEND_PROFILER_OUTPUT")
+    trace = json.loads((output / "trace_view.json").read_text(encoding="utf-8"))
+    around = [float(event["ts"]) for event in trace if event["name"] == "aten::sigmoid"]
+    longer_us = (around[3] - around[2]) - (around[1] - around[0])
+    assert longer_us == pytest.approx(40 * HostCosts().graph_node_ns / 1000, abs=1)
 
 
 def test_the_sink_says_what_graphs_need(run: Any) -> None:
