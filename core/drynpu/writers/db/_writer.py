@@ -8,7 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -94,10 +93,10 @@ class DatabaseWriter:
         if self._adding is not None:
             self._adding.result()
 
-    def _insert(self, table: Table, columns: Sequence[list[Any]], height: int) -> None:
+    def _insert(self, table: Table, columns: Sequence[list[object]], height: int) -> None:
         """Add rows, many with each statement: binding values is cheap, and beginning a statement is not."""
         width = len(columns)
-        values: list[Any] = [None] * (width * height)
+        values: list[object] = [None] * (width * height)
         for place, column in enumerate(columns):
             values[place::width] = column
         many = _MOST_VALUES // width

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from attrs import define, field
 from zmq.backend import cython as libzmq
@@ -12,6 +11,7 @@ from drynpu_virtual_time._clock import VirtualClock
 from drynpu_virtual_time.zeromq._pipes import Pipe
 from drynpu_virtual_time.zeromq._pump import Pump
 from drynpu_virtual_time.zeromq._streams import Watch
+from drynpu_virtual_time.zeromq.foreign import Foreign
 
 
 def _new_key() -> str:
@@ -29,7 +29,7 @@ class ContextCore:
 
     clock: VirtualClock
     pump: Pump
-    really: Any = field(factory=lambda: libzmq.Context())
+    really: Foreign = field(factory=lambda: libzmq.Context())
     key: str = field(factory=_new_key)
     is_terminated: bool = False
     is_over: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from errno import EAGAIN, ENOTSOCK, EPROTONOSUPPORT
-from typing import Any, Final
+from typing import Final
 
 from attrs import define, field
 from zmq.backend import cython as libzmq
@@ -22,6 +22,7 @@ from drynpu_virtual_time.zeromq._outside import Outside
 from drynpu_virtual_time.zeromq._patterns import Dealer, Pair, Pattern, Pull, Push
 from drynpu_virtual_time.zeromq._pipes import Message, Pipe
 from drynpu_virtual_time.zeromq._topics import Pub, Sub, XPub, XSub
+from drynpu_virtual_time.zeromq.foreign import Foreign
 
 _MS_NS: Final = 1_000_000
 _KINDS: Final[dict[int, type[Pattern]]] = {
@@ -60,11 +61,11 @@ class Core:
 
     kind: int
     context: ContextCore
-    really: Any = None
+    really: Foreign = None
     links: Links = field(init=False)
     outside: Outside | None = None
     is_closed: bool = False
-    _chosen: dict[int, Any] = field(factory=dict)
+    _chosen: dict[int, Foreign] = field(factory=dict)
     _sending: Message = field(factory=list)
     _receiving: deque[bytes] = field(factory=deque)
     _has_more: bool = False
@@ -99,7 +100,7 @@ class Core:
         if self.context.is_terminated:
             raise ContextTerminated(Errno.ETERM)
 
-    def set(self, option: int, value: Any) -> None:
+    def set(self, option: int, value: Foreign) -> None:
         """Set an option; libzmq says whether it is right."""
         self.check()
         self.really.set(option, value)
@@ -111,7 +112,7 @@ class Core:
         else:
             self._chosen[option] = value
 
-    def get(self, option: int) -> Any:
+    def get(self, option: int) -> Foreign:
         """Return an option, or what a socket says about itself."""
         self.check()
         if self.outside is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from errno import EAGAIN
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from attrs import define
 from zmq.constants import Flag, PollEvent, SocketOption
@@ -12,6 +12,7 @@ from zmq.error import Again, ZMQError
 
 from drynpu import say_once
 from drynpu_virtual_time._clock import VirtualClock
+from drynpu_virtual_time.zeromq.foreign import Foreign
 
 _Result = TypeVar("_Result")
 _MS_NS = 1_000_000
@@ -22,7 +23,7 @@ class Outside:
     """libzmq's socket, whose calls wait on the clock; ``is_over`` says that its context ends."""
 
     clock: VirtualClock
-    really: Any
+    really: Foreign
     is_over: Callable[[], bool]
 
     def __attrs_post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 from collections.abc import Callable, Sequence
 from errno import ENOTSOCK, ENOTSUP
-from typing import Any, Final
+from typing import Final
 
 from attrs import define
 from zmq.constants import Flag, PollEvent, SocketType
@@ -15,6 +15,7 @@ from drynpu_virtual_time.start import virtual_clock
 from drynpu_virtual_time.zeromq._core import Core, pass_turn
 from drynpu_virtual_time.zeromq._pipes import Message
 from drynpu_virtual_time.zeromq._streams import new_poll
+from drynpu_virtual_time.zeromq.foreign import Foreign
 
 _MS_NS: Final = 1_000_000
 _EVENTS: Final = (
@@ -22,10 +23,10 @@ _EVENTS: Final = (
     (PollEvent.POLLOUT, select.POLLOUT),
     (PollEvent.POLLERR, select.POLLERR),
 )
-_Seen = list[tuple[Any, int]]
+_Seen = list[tuple[Foreign, int]]
 
 
-def zmq_poll(sockets: Sequence[tuple[Any, int]], timeout: int = -1) -> _Seen:
+def zmq_poll(sockets: Sequence[tuple[Foreign, int]], timeout: int = -1) -> _Seen:
     """Return what can be done with sockets and descriptors, as soon as there is something."""
     looks = [_looking(each, events) for each, events in sockets]
     if not looks:
@@ -53,7 +54,7 @@ def zmq_poll(sockets: Sequence[tuple[Any, int]], timeout: int = -1) -> _Seen:
     return events_now
 
 
-def _looking(each: Any, events: int) -> tuple[Any, Callable[[], int]]:
+def _looking(each: Foreign, events: int) -> tuple[Foreign, Callable[[], int]]:
     """Return a socket or a descriptor, and a function that says which of the events are there."""
     core = getattr(each, "_core", None)
     if isinstance(core, Core):
@@ -79,14 +80,14 @@ def _looking(each: Any, events: int) -> tuple[Any, Callable[[], int]]:
     return each, look
 
 
-def _receive(socket: Any) -> Message:
+def _receive(socket: Foreign) -> Message:
     parts = [socket._core.receive(0)]
     while socket._core._has_more:
         parts.append(socket._core.receive(0))
     return parts
 
 
-def _send(socket: Any, parts: Message) -> None:
+def _send(socket: Foreign, parts: Message) -> None:
     for part in parts[:-1]:
         socket._core.send(part, Flag.SNDMORE)
     socket._core.send(parts[-1], 0)
@@ -100,8 +101,8 @@ Copy = Callable[[Message, int], Message]
 
 @define(eq=False)
 class _Proxy:
-    sides: tuple[Any, Any]
-    capture: Any = None
+    sides: tuple[Foreign, Foreign]
+    capture: Foreign = None
     change: Change = lambda parts, _: parts
     copy: Copy = lambda parts, _: parts
 
@@ -127,20 +128,20 @@ class _Proxy:
         return here is there or bool(there._core.events() & PollEvent.POLLOUT)
 
 
-def proxy(frontend: Any, backend: Any, capture: Any = None) -> int:
+def proxy(frontend: Foreign, backend: Foreign, capture: Foreign = None) -> int:
     """Pass messages between two sockets, until their context ends."""
     _Proxy((frontend, backend), capture).run()
     return 0
 
 
-def proxy_steerable(frontend: Any, backend: Any, capture: Any = None, control: Any = None) -> int:
+def proxy_steerable(frontend: Foreign, backend: Foreign, capture: Foreign = None, control: Foreign = None) -> int:
     """Refuse, as libzmq does from 4.3.5 on."""
     del frontend, backend, capture, control
     raise ZMQError(ENOTSUP)
 
 
 def monitored_queue(
-    in_socket: Any, out_socket: Any, mon_socket: Any, in_prefix: bytes = b"in", out_prefix: bytes = b"out"
+    in_socket: Foreign, out_socket: Foreign, mon_socket: Foreign, in_prefix: bytes = b"in", out_prefix: bytes = b"out"
 ) -> int:
     """Pass messages between two sockets; a third one gets each of them behind a word for the side."""
     swaps = in_socket._core.kind == out_socket._core.kind == SocketType.ROUTER

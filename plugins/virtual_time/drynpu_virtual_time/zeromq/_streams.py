@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
 import stat
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from attrs import define, field
+
+from drynpu_virtual_time.zeromq.foreign import Foreign
 
 # Before scripts get others, which wait for their turn.
 _accept: Final = socket.socket.accept
 _receive: Final = socket.socket.recv
 _send: Final = socket.socket.send
-_new_epoll: Final[Any] = getattr(select, "epoll", None)
+_new_epoll: Final[Foreign] = getattr(select, "epoll", None)
 new_poll: Final = select.poll
-_read_flag: Final[Any] = getattr(os, "eventfd_read", None)
+_read: Final = os.read
+_write: Final = os.write
 _CHUNK: Final = 1 << 18
 _MOST_PENDING: Final = 4096
 
 
 def are_possible() -> bool:
     """Return whether this system has what the streams need: Linux has."""
-    return _new_epoll is not None and _read_flag is not None
+    return _new_epoll is not None
 
 
 class EndedError(Exception):
@@ -118,10 +122,14 @@ class Watch:
     """Descriptors in one: it is readable where one of them is, or where it was flagged."""
 
     _poll: select.epoll = field(factory=lambda: _new_epoll())
-    _flag: int = field(factory=lambda: os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC))
+    _flag: int = field(init=False)
+    _flagging: int = field(init=False)
     _calls: dict[int, Callable[[], None]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
+        self._flag, self._flagging = os.pipe()
+        for end in (self._flag, self._flagging):
+            os.set_blocking(end, False)
         self._poll.register(self._flag, select.EPOLLIN)
         self._calls[self._flag] = self._unflag
 
@@ -142,7 +150,8 @@ class Watch:
 
     def flag(self) -> None:
         """Be readable until somebody looks."""
-        os.eventfd_write(self._flag, 1)
+        with contextlib.suppress(BlockingIOError):  # it has been flagged very often
+            _write(self._flagging, b"f")
 
     def look(self) -> int:
         """Call what can be read; return how much that was."""
@@ -169,6 +178,7 @@ class Watch:
         self._calls.clear()
         self._poll.close()
         os.close(self._flag)
+        os.close(self._flagging)
 
     def _unflag(self) -> None:
-        _read_flag(self._flag)
+        _read(self._flag, _CHUNK)

@@ -10,7 +10,7 @@ import importlib
 import itertools
 import os
 from errno import EFAULT, ENOTSOCK, ENOTSUP
-from typing import Any, Final
+from typing import Final
 from weakref import WeakValueDictionary
 
 from zmq.backend.cython import (
@@ -32,6 +32,7 @@ from drynpu_virtual_time.zeromq._context import ContextCore
 from drynpu_virtual_time.zeromq._core import Core
 from drynpu_virtual_time.zeromq._polling import monitored_queue, proxy, proxy_steerable, zmq_poll
 from drynpu_virtual_time.zeromq._pump import Pump
+from drynpu_virtual_time.zeromq.foreign import Foreign
 
 __all__ = [
     "IPC_PATH_MAX_LEN",
@@ -52,7 +53,7 @@ __all__ = [
     "zmq_version_info",
 ]
 
-_PYZMQ: Final[Any] = importlib.import_module("zmq")
+_PYZMQ: Final[Foreign] = importlib.import_module("zmq")
 """What is about to import this module: its names are there when they are needed."""
 _CLOCK: Final = virtual_clock()
 _PUMP: Final = Pump(_CLOCK)
@@ -66,16 +67,16 @@ class Frame(_Frame):  # type: ignore[misc]
 
     def __init__(
         self,
-        data: Any = None,
+        data: Foreign = None,
         track: bool = False,
         copy: bool | None = None,
         copy_threshold: int | None = None,
-        **options: Any,
+        **options: Foreign,
     ) -> None:
         del copy
         super().__init__(data, track, True, copy_threshold, **options)
 
-    def get(self, option: int | str) -> Any:
+    def get(self, option: int | str) -> Foreign:
         """Return a property."""
         if option == MessageOption.MORE:
             return int(self.more)
@@ -132,7 +133,7 @@ class Context:
 class Socket:
     """A socket."""
 
-    context: Any = None
+    context: Foreign = None
     copy_threshold = 0
     _shadow = False
     _pid = 0
@@ -142,7 +143,7 @@ class Socket:
 
     def __init__(
         self,
-        context: Any = None,
+        context: Foreign = None,
         socket_type: int = -1,
         shadow: int = 0,
         copy_threshold: int | None = None,
@@ -177,11 +178,11 @@ class Socket:
             self._core.close(linger)
             self._closed = True
 
-    def set(self, option: int, optval: Any) -> None:
+    def set(self, option: int, optval: Foreign) -> None:
         """Set an option."""
         self._open().set(option, optval)
 
-    def get(self, option: int) -> Any:
+    def get(self, option: int) -> Foreign:
         """Return an option."""
         return self._open().get(option)
 
@@ -210,7 +211,7 @@ class Socket:
             core.context.monitors.add(_text(addr))
         core.really.monitor(addr, events)
 
-    def send(self, data: Any, flags: int = 0, copy: bool = True, track: bool = False) -> Any:
+    def send(self, data: Foreign, flags: int = 0, copy: bool = True, track: bool = False) -> Foreign:
         """Send a part of a message; it was copied when this returns, so that its tracker is done."""
         if isinstance(data, str):
             raise TypeError("unicode not allowed, use send_string")
@@ -222,7 +223,7 @@ class Socket:
             return data.tracker
         return None if copy else _PYZMQ._FINISHED_TRACKER
 
-    def recv(self, flags: int = 0, copy: bool = True, track: bool = False) -> Any:
+    def recv(self, flags: int = 0, copy: bool = True, track: bool = False) -> Foreign:
         """Return a part of a message."""
         core = self._open()
         data = core.receive(flags)
@@ -232,7 +233,7 @@ class Socket:
         frame.more = bool(core.get(SocketOption.RCVMORE))
         return frame
 
-    def recv_into(self, buffer: Any, /, *, nbytes: int = 0, flags: int = 0) -> int:
+    def recv_into(self, buffer: Foreign, /, *, nbytes: int = 0, flags: int = 0) -> int:
         """Write a part of a message into a buffer; return how long it is."""
         if nbytes < 0:
             raise ValueError(f"{nbytes=} must be non-negative")
@@ -263,14 +264,14 @@ class Socket:
         return self._core
 
 
-def _known(among: WeakValueDictionary[int, Any], number: int, error: int) -> Any:
+def _known(among: WeakValueDictionary[int, Foreign], number: int, error: int) -> Foreign:
     core = among.get(number)
     if core is None:
         raise ZMQError(error)
     return core
 
 
-def _text(address: Any) -> str:
+def _text(address: Foreign) -> str:
     if isinstance(address, bytes):
         return address.decode()
     if not isinstance(address, str):

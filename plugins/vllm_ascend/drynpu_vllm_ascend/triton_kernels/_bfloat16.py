@@ -1,8 +1,8 @@
 """
 Arithmetic in bfloat16 for Triton's interpreter.
 
-NumPy has no such type. The interpreter keeps the bits in uint16, takes them for whole numbers where a kernel computes with
-them, and cuts float32 off where it is converted. A device computes in float32 and rounds to the nearest.
+NumPy has no such type. The interpreter keeps the bits in uint16, takes them for whole numbers where a kernel computes
+with them, and cuts float32 off where it is converted. A device computes in float32 and rounds to the nearest.
 """
 
 from __future__ import annotations
