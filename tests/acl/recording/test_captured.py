@@ -20,3 +20,12 @@ def test_waits_before_a_call_and_in_it_are_those_of_its_thread() -> None:
     assert (first.calls, first.waits) == (captured.calls, captured.waits)
     assert (second.calls, second.waits) == ([], [])
     assert [part.waits for part in captured.by_device([0, 1]).values()] == [captured.waits] * 2
+
+
+def test_what_recording_a_call_takes_is_no_wait_twice() -> None:
+    captured = CapturedCalls()
+    first, second = call(1000, 1010, 7), call(2000, 2010, 7)
+    captured.note_call(first, before=5, after=5)
+    captured.note_recording(first, end_ns=1500, waited=300)
+    captured.note_call(second, before=304, after=304)
+    assert captured.waits == [(1500, 490), (2000, 4)]

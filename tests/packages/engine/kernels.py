@@ -79,8 +79,10 @@ def run_slots() -> bool:
 
 def main() -> None:
     """Print ``RESULT`` with what was compared; the profile has the kernels."""
-    with torch_npu.profiler.profile(
-        on_trace_ready=torch_npu.profiler.tensorboard_trace_handler(sys.argv[1]), record_shapes=True
+    profiler = torch_npu.profiler
+    level = profiler._ExperimentalConfig(profiler_level=profiler.ProfilerLevel.Level1)
+    with profiler.profile(
+        on_trace_ready=profiler.tensorboard_trace_handler(sys.argv[1]), record_shapes=True, experimental_config=level
     ):
         off = {"gated_rows": run_gated(), "products": run_products()}
     print("RESULT", json.dumps({"off": off, "same_slots": run_slots()}))

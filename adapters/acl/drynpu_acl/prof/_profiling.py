@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -206,3 +207,5 @@ class Profiling:
         for captured in kept:
             captured.note_call(call, waited, waited_ns())
         self.sessions.save()
+        for captured in kept:
+            captured.note_recording(call, time.time_ns(), waited_ns())

@@ -91,6 +91,11 @@ class CapturedCalls:
         self.waits += [wait for wait in waits if wait[1]]
         self._waited[call.thread] = after
 
+    def note_recording(self, call: ApiCall, end_ns: int, waited: int) -> None:
+        """Note that until *end_ns* the thread has recorded *call* and saved it, which is no time of the script."""
+        self.waits.append((end_ns, end_ns - call.end_ns))
+        self._waited[call.thread] = waited
+
     def between(self, begin: tuple[int, ...], end: tuple[int, ...]) -> CapturedCalls:
         """Return what came between two readings of `counts`."""
         parts = zip(_LISTS, begin, end, strict=True)
