@@ -103,7 +103,7 @@ def test_two_engines_divide_experts(program: Program, model: Model, kernel_types
 
 
 def test_kernels_without_a_formula_are_interpreted(program: Program, kernel_types: KernelTypes, tmp_path: Path) -> None:
-    seen = program("kernels.py", str(tmp_path / "profiles"))
+    seen = program("interpreted.py", str(tmp_path / "profiles"))
     assert seen["same_slots"]
     assert all(off <= allowed for off, allowed in seen["off"].values())
     (profile,) = (tmp_path / "profiles").glob("*_ascend_pt")

@@ -1,7 +1,7 @@
 """
 Launch Triton kernels that drynpu has no formula for, and one for which it has one, as vLLM-Ascend launches its own.
 
-    python kernels.py PROFILES
+    python interpreted.py PROFILES
 """
 
 from __future__ import annotations
