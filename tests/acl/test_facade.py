@@ -184,6 +184,11 @@ asked_first = [acl.rt.get_device_count(), acl.get_soc_name()]
 before = codes()
 end_first = acl.finalize()
 begun = [acl.init(), acl.init()]
+import os
+settings = dict(os.environ)
+os.environ["DRYNPU_DEVICES"] = "3"
+print("kept=" + json.dumps(acl.rt.get_device_count()))
+os.environ.clear(), os.environ.update(settings)
 assert {type(code) for code in begun} == {int}
 print("ends=" + json.dumps([end_first, begun, acl.finalize(), acl.finalize()]))
 print("outside=" + json.dumps([before, codes()]))
@@ -195,6 +200,7 @@ def test_outside_of_init_and_finalize_everything_says_so(programs):
     run = programs(ORDER)
     assert run.printed("ends") == [100001, [0, 100002], 0, 100037]
     assert run.printed("asked") == [[[8, 0], "Ascend910B2"]] * 2
+    assert run.printed("kept") == [8, 0]
     for codes in run.printed("outside"):
         assert len(codes) == 28
         # The vendor's samples ask for the mode while they are imported, Ray for the number of devices.

@@ -164,8 +164,14 @@ class Process:
     # Devices ----------------------------------------------------------------------------------------------------
 
     def get_device_count(self) -> tuple[int, int]:
-        """Return ``(number, code)``, before ``acl.init`` too."""
-        return Settings.from_environ(os.environ).devices, ReturnCode.SUCCESS
+        """Return ``(number, code)``, before ``acl.init`` too; from then on the number stays."""
+        if self._references:
+            return self.devices.count, ReturnCode.SUCCESS
+        try:
+            return Settings.from_environ(os.environ).devices, ReturnCode.SUCCESS
+        except DrynpuError as error:
+            say(f"acl.rt.get_device_count: {error}")
+            return 0, ReturnCode.INVALID_PARAM
 
     def get_run_mode(self) -> tuple[int, int]:
         """Return ``(mode, code)``: the program runs on a host beside the device."""
