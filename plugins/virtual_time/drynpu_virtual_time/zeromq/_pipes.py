@@ -14,25 +14,24 @@ from drynpu_virtual_time.zeromq import _streams
 
 Message = list[bytes]
 """The parts of a message."""
-_COUNT: Final = struct.Struct("<I")
-_LENGTH: Final = struct.Struct("<Q")
+_NUMBER: Final = struct.Struct("<Q")
 
 
 def encoded(parts: Message) -> bytes:
     """Return the bytes of a message: how many parts, the length of each, the parts."""
-    lengths = b"".join(_LENGTH.pack(len(part)) for part in parts)
-    return b"".join((_COUNT.pack(len(parts)), lengths, *parts))
+    lengths = b"".join(_NUMBER.pack(len(part)) for part in parts)
+    return b"".join((_NUMBER.pack(len(parts)), lengths, *parts))
 
 
 def decoded(data: bytearray) -> Message | None:
     """Return the first message, which is taken away; ``None`` where it is not whole."""
-    if len(data) < _COUNT.size:
+    if len(data) < _NUMBER.size:
         return None
-    (count,) = _COUNT.unpack_from(data)
-    begin = _COUNT.size + count * _LENGTH.size
+    (count,) = _NUMBER.unpack_from(data)
+    begin = _NUMBER.size + count * _NUMBER.size
     if len(data) < begin:
         return None
-    lengths = struct.unpack_from(f"<{count}Q", data, _COUNT.size)
+    lengths = struct.unpack_from(f"<{count}Q", data, _NUMBER.size)
     end = begin + sum(lengths)
     if len(data) < end:
         return None
