@@ -95,7 +95,7 @@ class Scripts(Generic[R]):
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
         program: Sequence[str] = (),
-        timeout_s: float = 240,
+        timeout_s: float = 800,
     ) -> R:
         """Run a script, given as a path or as its text, to its end, which has to be the expected one."""
         folder, script = self.placed(script, folder)

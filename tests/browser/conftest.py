@@ -63,7 +63,7 @@ def record(folder: Path, script: str, *arguments: str, python: Path = Path(sys.e
     folder.mkdir(parents=True)
     environment = {**os.environ, **QUIET, **({"RANK": rank} if rank else {})}
     command = [str(python), "-m", "drynpu", "run", str(EXAMPLES / script), *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
 
 

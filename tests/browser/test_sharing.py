@@ -50,7 +50,7 @@ def test_two_servers_and_a_training_share_a_folder(
             # The directory is there before the training has ended; what it holds by then is shown or said.
             page.locator("table.list a").first.click()
             page.locator("main h1", has_text="Overview").or_(page.locator("main [role=alert]")).first.wait_for()
-        assert process.wait(timeout=240) == 0
+        assert process.wait(timeout=600) == 0
         (run,) = (tmp_path / "demo_out").glob("*_ascend_pt")
         before = files(tmp_path)
         with (run / DETAILS).open(newline="") as file:

@@ -57,7 +57,7 @@ def msprof_analyze(warm_tool: tuple[Path, WarmProcess | None]) -> Tool:
     program, process = warm_tool
 
     def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        texts, timeout_s = list(map(str, arguments)), 240
+        texts, timeout_s = list(map(str, arguments)), 800
         if process is not None:
             _, done = process.run([str(_FORKED), *texts], cwd or Path.cwd(), os.environ, timeout_s)
             return subprocess.CompletedProcess(done.args, done.returncode, done.stdout + done.stderr)

@@ -36,7 +36,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             env=inherited | settings,
             check=True,
             capture_output=True,
-            timeout=240,
         )
     first, second = sorted((folder / "demo_out").iterdir())
     return first, second

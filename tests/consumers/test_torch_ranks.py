@@ -35,7 +35,6 @@ def analysed(tmp_path_factory: pytest.TempPathFactory, msprof_analyze: Tool) -> 
         env=inherited | settings,
         check=True,
         capture_output=True,
-        timeout=240,
     )
     done = msprof_analyze("cluster", "-m", "all", "-d", folder / "ddp_out", "-o", folder / "out")
     return folder / "out" / "cluster_analysis_output", done.stdout

@@ -18,7 +18,7 @@ SCRIPT = Path(__file__).parents[2] / "examples" / "core" / "neutral_session.py"
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(SCRIPT), *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, str(SCRIPT), *arguments], cwd=folder, capture_output=True, text=True, check=False
     )
 
 

@@ -26,7 +26,6 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.Comple
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
     )
     assert found.is_file(), done.stderr
     return done, json.loads(found.read_text(encoding="utf-8"))

@@ -24,7 +24,6 @@ def generate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
         env={**os.environ, "KINETO_LOG_LEVEL": "99"},
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # half a minute on two calm cores
+pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parents[2] / "docs" / "deliverables.md"
 DEFAULT, TOGETHER = "`output` alone", "all that the chip takes, together"

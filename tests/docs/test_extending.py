@@ -108,7 +108,6 @@ def _run(script: str, core: Path, folder: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
     )
     assert done.returncode == 0, done.stderr
 

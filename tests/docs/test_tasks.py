@@ -39,9 +39,7 @@ def run(commands: str, folder: Path, variables: dict[str, str]) -> str:
     quiet = {"RANK": "0", "KINETO_LOG_LEVEL": "99", "PATH": f"{BIN}{os.pathsep}{clean['PATH']}", "COLUMNS": "80"}
     command = ["bash", "-euo", "pipefail", "-c", commands]
     environment = {**clean, **quiet, **variables}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=200, check=False
-    )
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{commands}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

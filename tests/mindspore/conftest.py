@@ -95,7 +95,6 @@ class Scripts(running.Scripts[Run]):
             env={**self.environment, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}", **(environment or {})},
             capture_output=True,
             text=True,
-            timeout=300,
             check=False,
         )
         logs = [(folder / "logs" / f"worker_{rank}.log").read_text() for rank in range(count)]

@@ -35,7 +35,7 @@ print("FLOPS", counted.get_total_flops())
 
 
 def test_operations_are_those_of_pytorchs_counter(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, timeout=280)
+    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     expected = int(next(line for line in done.stdout.splitlines() if line.startswith("FLOPS")).split()[1])
     profile = load_profile(find_profiles(tmp_path / "out")[0])

@@ -21,7 +21,7 @@ CLOCK = {"DRYNPU_CLOCK": "projected"}
 
 def analyze(path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "drynpu", "analyze", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def infer(programs: Any, end: str, status: int) -> Any:

@@ -225,8 +225,8 @@ for command in ("start", "stop", "quit"):
         assert piece, said
         said += piece
     run()
-collector.communicate(timeout=60)
-exported = subprocess.run([*words[:4], "--export=on", words[-1]], stdout=subprocess.DEVNULL, timeout=60)
+collector.communicate(timeout=600)
+exported = subprocess.run([*words[:4], "--export=on", words[-1]], stdout=subprocess.DEVNULL)
 show("ended", [collector.returncode, exported.returncode])
 """
 

@@ -29,7 +29,7 @@ def process(tmp_path: Path) -> Callable[..., Ended]:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("DRYNPU_")}
         command = [sys.executable, *python, "-m", "drynpu", *map(str, arguments)]
         done = subprocess.run(
-            command, cwd=tmp_path, env={**clean, **(environment or {})}, capture_output=True, text=True, timeout=60
+            command, cwd=tmp_path, env={**clean, **(environment or {})}, capture_output=True, text=True
         )
         return Ended(done.returncode, done.stdout, done.stderr)
 

@@ -31,9 +31,7 @@ def run(folder: Path, code: str, **variables: str) -> subprocess.CompletedProces
     (folder / "script.py").write_text(code, encoding="utf-8")
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DRYNPU_")}
     command = [sys.executable, "-m", "drynpu", "run", "script.py"]
-    return subprocess.run(
-        command, cwd=folder, env={**clean, **variables}, capture_output=True, text=True, timeout=120, check=False
-    )
+    return subprocess.run(command, cwd=folder, env={**clean, **variables}, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("code", FAILURES)

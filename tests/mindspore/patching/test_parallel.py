@@ -55,7 +55,6 @@ def test_two_ranks_of_msrun_train_as_one(mode: str, scripts: Any, tmp_path: Path
         env=environment,
         capture_output=True,
         text=True,
-        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

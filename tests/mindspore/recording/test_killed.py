@@ -23,14 +23,12 @@ STEPS = 12
 def train(folder: Path, mode: str, end: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "drynpu", "run", str(SCRIPT), str(STEPS), mode, end]
     environment = {**os.environ, "GLOG_v": "3", "DRYNPU_QUIET": "1"}
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, timeout=600, env=environment
-    )
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
 
 
 def analyze(path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "drynpu", "analyze", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def recovered_steps(text: str) -> int:

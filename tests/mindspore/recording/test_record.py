@@ -208,7 +208,7 @@ def test_analyze_rebuilds_and_sums_up(recorded: Any, scripts: Any) -> None:
 def test_beside_the_script_a_failure_is_in_the_log(tmp_path: Path) -> None:
     path = tmp_path / "host_1_20260101000000000_ascend_ms"
     path.mkdir()
-    analyse_beside(path, simplify=False).result(timeout=120)
+    analyse_beside(path, simplify=False).result(timeout=600)
     (log,) = (path / "logs").iterdir()
     assert "[ERROR] [_directory.py:" in log.read_text()
     assert "Expected one profile at" in log.read_text()

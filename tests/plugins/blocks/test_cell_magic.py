@@ -25,7 +25,6 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=250,
         check=False,
     )
     assert done.returncode == 0, done.stdout

@@ -91,9 +91,7 @@ def run(folder: Path, *arguments: str, **environ: str) -> str:
         "no:cacheprovider",
         *arguments,
     ]
-    done = subprocess.run(
-        command, cwd=folder, env={**kept, **environ}, capture_output=True, text=True, timeout=250, check=False
-    )
+    done = subprocess.run(command, cwd=folder, env={**kept, **environ}, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
 

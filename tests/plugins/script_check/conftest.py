@@ -49,9 +49,7 @@ def checked() -> Callable[..., Checked]:
         (folder / "script.py").write_text(script, encoding="utf-8")
         environment = {name: text for name, text in os.environ.items() if not name.startswith(_OURS)}
         command = [sys.executable, "-m", "drynpu", "check", "--json", *options, "script.py"]
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
-        )
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         assert done.stdout, done.stderr
         return Checked(done.returncode, json.loads(done.stdout), script.splitlines())
 

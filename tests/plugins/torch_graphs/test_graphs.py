@@ -27,7 +27,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         cwd=tmp_path_factory.mktemp("graphs"),
         capture_output=True,
         text=True,
-        timeout=250,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]

@@ -111,7 +111,11 @@ def test_two_runs_are_equal_to_the_last_digit_also_under_four_busy_loops(
     with busy_loops(4):
         busy = run_virtual(_STEPS)
     assert busy == calm
-    assert run_virtual(_STEPS, "--seed", "1") != calm
+
+
+@pytest.mark.slow
+def test_another_seed_has_other_times(run_virtual: RunScript) -> None:
+    assert run_virtual(_STEPS, "--seed", "1") != run_virtual(_STEPS)
 
 
 def test_a_profiler_takes_over_and_the_clock_goes_on(run_virtual: RunScript) -> None:

@@ -151,7 +151,7 @@ async def main():
     async def job(n): await asyncio.sleep(n); done.append(n)
     await asyncio.gather(*map(job, (3, 1, 2))); lap()
     command = [sys.executable, "-c", "print(1)"]
-    process = await asyncio.to_thread(subprocess.run, command, capture_output=True, timeout=60)
+    process = await asyncio.to_thread(subprocess.run, command, capture_output=True)
     lap()
     return laps, done, process.stdout.decode()
 print(json.dumps(asyncio.run(main())))

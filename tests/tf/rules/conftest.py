@@ -78,7 +78,6 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=290,
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(out.read_text())

@@ -44,7 +44,7 @@ def run(tmp_path: Path, warm: WarmProcess | None) -> Run:
         environment = {**kept, "DRYNPU_DEVICE": device, "DRYNPU_QUIET": "1", **environ}
         if warm is None or not may_be_warm(environ):
             done = subprocess.run(
-                [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=250, check=False
+                [sys.executable, *command], env=environment, capture_output=True, text=True, check=False
             )
         else:
             _, done = warm.run(command, Path.cwd(), environment, 250)

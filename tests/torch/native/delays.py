@@ -193,7 +193,8 @@ def collected() -> object:
     def elsewhere() -> None:
         thread = threading.Thread(target=gc.collect)
         thread.start()
-        time.sleep(0.5)
+        # Longer than any collection: a thread that wakes during one waits for Python's lock.
+        time.sleep(max(0.5, 4e-9 * max(costs)))
         thread.join()
 
     with collection_costs(note):

@@ -47,20 +47,20 @@ def start(tmp_path: Path, library: Path) -> Start:
 )
 def test_runs_that_start_at_once_build_once(start: Start, tmp_path: Path, how: str | None, device: str) -> None:
     runs = [start() if how is None else start(how) for _ in range(2)]
-    said = [run.communicate(timeout=250) for run in runs]
+    said = [run.communicate(timeout=600) for run in runs]
     assert [out.split()[0] for out, _ in said] == [device, device], said
     assert (tmp_path / "log").read_text() == "compiling\n"
     assert sum("building the native npu device for torch" in err for _, err in said) == 1
 
 
 def test_a_setting_switches_that_off(start: Start, tmp_path: Path) -> None:
-    out, _ = start(DRYNPU_BUILD="0").communicate(timeout=250)
+    out, _ = start(DRYNPU_BUILD="0").communicate(timeout=600)
     assert out.split()[0] == "cpu"
     assert not (tmp_path / "log").exists()
 
 
 @pytest.mark.slow
 def test_without_a_compiler_a_line_says_how_to_get_one(start: Start, tmp_path: Path) -> None:
-    out, err = start(CXX="/nowhere/c++").communicate(timeout=250)
+    out, err = start(CXX="/nowhere/c++").communicate(timeout=600)
     assert out.split()[0] == "cpu"
     assert sum("install a C++ compiler (apt-get install g++" in line for line in err.splitlines()) == 1

@@ -59,7 +59,7 @@ def other_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "-o",
         str(library),
     ]
-    subprocess.run([str(find_compiler()), *arguments, f"-L{torch / 'lib'}", "-lc10"], check=True, timeout=250)
+    subprocess.run([str(find_compiler()), *arguments, f"-L{torch / 'lib'}", "-lc10"], check=True)
     return library
 
 

@@ -44,7 +44,6 @@ def msprof(folder: Path, *words: str, **variables: str) -> subprocess.CompletedP
         capture_output=True,
         text=True,
         check=False,
-        timeout=180,
     )
 
 
@@ -298,7 +297,7 @@ def test_listening_is_nothing_to_a_script(tmp_path: Path) -> None:
     for place, said, warned in ((home, "['dynamic_profiling']", False), (tmp_path / "nowhere", "none", True)):
         environment = {**dynamic_environment(place), "PROFILING_MODE": "dynamic"}
         command = [sys.executable, "-m", "drynpu", "run", "-q", str(path)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=180)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout.strip()) == (3, said), done.stderr
         assert ("no socket for commands can be made" in done.stderr) == warned
     assert not list(home.iterdir())

@@ -42,7 +42,6 @@ def run(folder: Path, chip: str, *groups: str) -> subprocess.CompletedProcess[st
         env={**kept, "DRYNPU_CHIP": chip, "TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"},
         capture_output=True,
         text=True,
-        timeout=240,
         check=True,
     )
 

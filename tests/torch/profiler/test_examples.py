@@ -48,7 +48,7 @@ def test_a_training_profiled_while_it_runs(scripts: Any) -> None:
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 0, stderr

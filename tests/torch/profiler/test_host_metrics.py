@@ -69,7 +69,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         env={**kept, "TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"},
         capture_output=True,
         text=True,
-        timeout=240,
         check=True,
     )
     (path / "said.txt").write_text(done.stdout, encoding="utf-8")
@@ -121,7 +120,7 @@ def test_what_needs_a_tracer_of_the_system_is_told_and_leaves_nothing(folder: Pa
 
 def test_the_toolkit_exports_the_tables(folder: Path) -> None:
     (prof,) = (folder / "asked").glob("*_ascend_pt/PROF_*")
-    subprocess.run([sys.executable, "-c", EXPORT, str(prof)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", EXPORT, str(prof)], check=True)
     output = prof / "mindstudio_profiler_output"
     names = {path.name.rsplit("_", 1)[0] for path in output.glob("host_*.csv")}
     assert names - {"host_network_usage"} == {"host_cpu_usage", "host_mem_usage", "host_disk_usage"}

@@ -25,12 +25,12 @@ STEPS = 10
 def train(out: Path, flags: str, end: str, steps: int = STEPS) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "DRYNPU_QUIET": "1", "KINETO_LOG_LEVEL": "99"}
     command = [sys.executable, str(SCRIPT), str(out), str(steps), flags, end]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 def analyze(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "drynpu", "analyze", str(path), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("flags", ["-", "s"])
@@ -97,7 +97,7 @@ def test_the_offline_analysis_recovers_too_and_a_damaged_part_is_told(tmp_path: 
     parts = sorted(run.glob(".drynpu_journal*/part-*"))
     parts[1].write_bytes(parts[1].read_bytes()[:-200])
     script = f"from torch_npu.profiler.profiler import analyse\nanalyse({str(tmp_path / 'cut')!r})\n"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "1 damaged parts of it are missing" in done.stdout, done.stdout + done.stderr
     assert (run / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").stat().st_size > 1000
 

@@ -24,7 +24,7 @@ CALLS = _HERE.parents[3] / "docs" / "lists" / "mindspore-calls.yaml"
 FAMILIES: dict[str, list[dict[str, Any]]] = yaml.safe_load(CALLS.read_text())
 
 # All calls of a mode run for the first of its tests: a minute and a half on a calm core.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 
 def name_of(case: dict[str, Any]) -> str:

@@ -37,7 +37,6 @@ def bench(folder: Path, *arguments: str, status: int = 0, **variables: str) -> s
         env={**kept, **variables},
         capture_output=True,
         text=True,
-        timeout=240,
         check=False,
     )
     assert done.returncode == status, f"{done.stdout}\n{done.stderr}"

@@ -75,7 +75,7 @@ def test_a_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         command = [sys.executable, "-m", "drynpu", "dashboard", str(tmp_path), "--port", str(port)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     said = f"drynpu: port {port} of 127.0.0.1 is in use; choose another with --port (0 takes any that is free)\n"
     assert done.stderr == said

@@ -121,7 +121,7 @@ class Training:
         """End the script and return what it printed."""
         if self._finished is None:
             (self.folder / "finish").touch()
-            self._finished = self.process.communicate(timeout=60)
+            self._finished = self.process.communicate(timeout=600)
         stdout, stderr = self._finished
         assert self.process.returncode == 0, stderr
         return stdout
