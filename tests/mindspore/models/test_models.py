@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import itertools
 import json
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from drynpu.compiling import find_compiler
 
 _SCRIPT = Path(__file__).with_name("networks.py")
-MODES = ("pynative", pytest.param("graph", marks=pytest.mark.slow))
+MODES = ("pynative", "graph")
 # Kernels that show what a network is made of: of one pass without gradients and two with. Both modes launch the same.
 KERNELS = {
     # 53 convolutions in three passes; in the two backward ones, of all weights and of all inputs but the image.
@@ -24,7 +25,18 @@ KERNELS = {
     # Products: 7 of a layer and the head, three for each of them that has a gradient.
     "llama": {"MatMulV2": 7 * 15, "SoftmaxV2": 6, "Rsqrt": 12, "Sigmoid": 10, "SigmoidGrad": 4},
 }
-NETWORKS = ["llama", *(pytest.param(name, marks=pytest.mark.slow) for name in KERNELS if name != "llama")]
+NORMS_AS_GRAPH = ("resnet50", "graph")
+"""Compiled twice for a minute and a half each."""
+
+
+def mark_of(case: tuple[str, str]) -> tuple[pytest.MarkDecorator, ...]:
+    """Return which part of the tests a network and a mode belong to."""
+    if case == NORMS_AS_GRAPH:
+        return (pytest.mark.exhaustive,)
+    return () if case == ("llama", "pynative") else (pytest.mark.slow,)
+
+
+CASES = [pytest.param(*case, marks=mark_of(case)) for case in itertools.product(KERNELS, MODES)]
 # Two layers: in two directions as one operator each, or seven steps of cells with three sigmoids and two tangents.
 RECURRENT = {"graph": {"DynamicRNN": 12, "DynamicRNNGrad": 8}, "pynative": {"Sigmoid": 3 * 14 * 3, "Tanh": 3 * 14 * 2}}
 TRAINING_NORMS = ("BNTrainingReduce", "BNTrainingUpdate", "BNTrainingUpdateGrad", "BNTrainingReduceGrad")
@@ -48,8 +60,7 @@ def profile(run: Any) -> tuple[dict[str, Any], list[dict[str, str]]]:
         return json.loads(about.read_text())["drynpu"], list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize(("network", "mode"), CASES)
 def test_the_numbers_are_those_of_the_cpu(runs: Any, scripts: Any, mode: str, network: str) -> None:
     total, losses = runs(mode, network).printed("found")
     assert [total, losses] == scripts(_SCRIPT, mode, "CPU", network).printed("found")
@@ -57,8 +68,7 @@ def test_the_numbers_are_those_of_the_cpu(runs: Any, scripts: Any, mode: str, ne
 
 
 @pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize(("network", "mode"), CASES)
 def test_every_kernel_is_mapped_and_has_its_shapes(runs: Any, mode: str, network: str) -> None:
     about, kernels = profile(runs(mode, network))
     assert about["unmapped_operators"] == {}
@@ -72,7 +82,7 @@ def test_every_kernel_is_mapped_and_has_its_shapes(runs: Any, mode: str, network
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["pynative", pytest.param("graph", marks=pytest.mark.exhaustive)])
 def test_norms_of_a_network_that_first_ran_without_gradients_train_afterwards(runs: Any, mode: str) -> None:
     _, kernels = profile(runs(mode, "resnet50"))
     types = Counter(row["Type"] for row in kernels)
