@@ -78,11 +78,15 @@ def joined(count: int, parts: Sequence[Part]) -> bytes:
     """Return *count* messages of the same parts, one after the other."""
     if all(isinstance(part, bytes) for part in parts):
         return b"".join(bytes(part) for part in parts) * count
-    rows = np.empty((count, sum(map(_width, parts))), np.uint8)
+    # One copy of a whole row for all that is shared, then one for each column.
+    shared = b"".join(part if isinstance(part, bytes) else bytes(_width(part)) for part in parts)
+    rows = np.empty((count, len(shared)), np.uint8)
+    rows[:] = np.frombuffer(shared, np.uint8)
     place = 0
     for part in parts:
         width = _width(part)
-        rows[:, place : place + width] = np.frombuffer(part, np.uint8) if isinstance(part, bytes) else part
+        if not isinstance(part, bytes):
+            rows[:, place : place + width] = part
         place += width
     return rows.tobytes()
 
