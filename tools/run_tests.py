@@ -12,7 +12,8 @@ folders below it, too, but for those with a ``process.yaml`` themselves. The fil
 - ``frameworks``: modules without which its tests cannot run; with another Python (``--suffix``) they may be missing,
 - ``needs``: targets of make that set up what the tests use (``native``: the npu device of PyTorch, in C++),
 - ``apart``: why the tests are in no part, and what runs them,
-- ``ignore``: files of the folder that something else runs.
+- ``ignore``: files of the folder that something else runs,
+- ``waits``: why its tests take long though their files are short: it starts before the others.
 
 The mark ``slow`` parts quick from rest. The quick part has a test of every room, or the run fails.
 """
@@ -56,6 +57,7 @@ class TestProcess:
     needs: tuple[str, ...] = ("native",)
     apart: str = ""
     ignore: tuple[str, ...] = ()
+    waits: str = ""
 
     @property
     def test_bytes(self) -> int:
@@ -237,7 +239,7 @@ def selections(processes: Sequence[TestProcess], root: Path, paths: Sequence[str
             inside = [process for process in processes if place in process.folder.parents]
             for process in [nearest(processes, place), *inside]:
                 chosen.setdefault(process, []).append(process.folder if process in inside else place)
-    return dict(sorted(chosen.items(), key=lambda item: -item[0].test_bytes))
+    return dict(sorted(chosen.items(), key=lambda item: (not item[0].waits, -item[0].test_bytes)))
 
 
 def show(outcome: Outcome) -> None:

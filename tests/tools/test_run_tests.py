@@ -11,6 +11,7 @@ from types import ModuleType
 from xml.etree import ElementTree as ET
 
 import pytest
+from attrs import evolve
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = "[pytest]\nmarkers =\n    slow\n    one_of(n)\n    exhaustive\n"
@@ -249,3 +250,14 @@ def test_what_shares_the_fixtures_of_a_framework_has_a_process_with_its_environm
             if theirs.folder != tests and (ours.folder == tests or ours.python != theirs.python):
                 wrong.append(f"{path.relative_to(ROOT)} imports from tests/{name}: it needs a process.yaml beside it")
     assert wrong == []
+
+
+def test_what_waits_starts_first_and_then_what_is_long(tool: ModuleType) -> None:
+    processes = tool.processes_of(tool.ROOT / "tests")
+    short = min((each for each in processes if not each.apart), key=lambda each: each.test_bytes)
+    waiting = evolve(short, waits="for pages")
+    others = [each for each in processes if each is not short]
+    first, *chosen = tool.selections([*others, waiting], tool.ROOT, [])
+    assert first == waiting
+    assert [each.test_bytes for each in chosen] == sorted((each.test_bytes for each in chosen), reverse=True)
+    assert len(chosen) > 1
