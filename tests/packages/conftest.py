@@ -76,7 +76,7 @@ def programs() -> Path:
 def execute(programs: Path, tmp_path: Path) -> Callable[..., str]:
     """Return a function that runs a program of the environment in a folder of its own and returns what it printed."""
 
-    def run(*command: str, folder: str = "run", beside: str = "", limit_s: int = 280, **variables: str) -> str:
+    def run(*command: str, folder: str = "run", beside: str = "", limit_s: int = 800, **variables: str) -> str:
         where = tmp_path / folder
         where.mkdir(exist_ok=True)
         ours = ("PYTHON", "DRYNPU", "ASCEND", "CUDA")

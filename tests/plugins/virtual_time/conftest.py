@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,20 +36,3 @@ def run_virtual(tmp_path: Path) -> RunScript:
 def wall_clock() -> Callable[[], float]:
     """Return this machine's clock."""
     return time.monotonic
-
-
-@pytest.fixture
-def busy_loops() -> Callable[[int], contextlib.AbstractContextManager[None]]:
-    """Return what keeps so many processors busy meanwhile."""
-
-    @contextlib.contextmanager
-    def busy(count: int) -> Iterator[None]:
-        loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-        try:
-            yield
-        finally:
-            for loop in loops:
-                loop.kill()
-                loop.wait()
-
-    return busy

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.busy_loops import busy_loops
 
 RunScript = Callable[..., Any]
 _HEAD = """
@@ -111,9 +112,7 @@ if __name__ == "__main__": print(json.dumps(main(multiprocessing.get_context("fo
 )
 
 
-def test_a_ring_in_shared_memory_that_is_awaited_in_loops_keeps_the_order_of_time(
-    run_virtual: RunScript, busy_loops: Callable[..., Any]
-) -> None:
+def test_a_ring_in_shared_memory_that_is_awaited_in_loops_keeps_the_order_of_time(run_virtual: RunScript) -> None:
     log = run_virtual(_RING)
     # What is read was written before: never earlier, and at most 1 % of the wait and a turn of the loop later.
     ready = 0

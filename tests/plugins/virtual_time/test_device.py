@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.busy_loops import busy_loops
 
 RunScript = Callable[..., Any]
 
@@ -104,9 +105,7 @@ print(json.dumps(log))
 
 
 @pytest.mark.slow
-def test_two_runs_are_equal_to_the_last_digit_also_under_four_busy_loops(
-    run_virtual: RunScript, busy_loops: Callable[..., Any]
-) -> None:
+def test_two_runs_are_equal_to_the_last_digit_also_under_four_busy_loops(run_virtual: RunScript) -> None:
     calm = run_virtual(_STEPS)
     with busy_loops(4):
         busy = run_virtual(_STEPS)

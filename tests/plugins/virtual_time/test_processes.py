@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.busy_loops import busy_loops
 
 RunScript = Callable[..., Any]
 _HEAD = """
@@ -46,9 +47,7 @@ def test_workers_take_their_time_side_by_side_and_answers_come_when_they_were_se
 
 
 @pytest.mark.slow
-def test_spawned_workers_do_so_to_the_last_digit_also_beside_busy_loops(
-    run_virtual: RunScript, busy_loops: Callable[..., Any]
-) -> None:
+def test_spawned_workers_do_so_to_the_last_digit_also_beside_busy_loops(run_virtual: RunScript) -> None:
     calm = run_virtual(_WORKERS + _STARTS.format("spawn"))
     assert [answer[2] for answer in calm[0][:4]] == [0.5, 2.0, 2.5, 4.0]
     with busy_loops(2):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.busy_loops import busy_loops
 
 RunScript = Callable[..., Any]
 _HEAD = """
@@ -38,9 +39,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_messages_are_there_when_both_ranks_wait_for_them(
-    run_virtual: RunScript, busy_loops: Callable[..., Any]
-) -> None:
+def test_messages_are_there_when_both_ranks_wait_for_them(run_virtual: RunScript) -> None:
     script = (
         _HEAD
         + """
@@ -154,7 +153,7 @@ def _torchrun(folder: Path) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_ranks_of_torchrun_live_on_one_clock_to_the_last_digit(tmp_path: Path, busy_loops: Callable[..., Any]) -> None:
+def test_ranks_of_torchrun_live_on_one_clock_to_the_last_digit(tmp_path: Path) -> None:
     calm = _torchrun(tmp_path)
     (words, first_s, _), (_, second_s, _) = calm
     assert words == ["--lr", "1"]
