@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def busy_loops(count: int) -> Iterator[None]:
-    """Keep so many processors busy meanwhile."""
+    """Run *count* programs that compute without end, until the block ends."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield

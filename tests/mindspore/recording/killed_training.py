@@ -39,7 +39,7 @@ if END == "keep":
         settle(recorder)
 
     Recorder.settle = keep
-    _saved._LEAST_SHARE = 0  # on a slow machine the last part would come later than this script waits
+    _saved._LEAST_SHARE = 0  # else a slow machine would save the last part later than this script waits
 
 ms.set_context(mode=ms.PYNATIVE_MODE if MODE == "pynative" else ms.GRAPH_MODE)
 ms.set_device("Ascend")
